@@ -1,0 +1,141 @@
+"""The runtime: load a compiled model from a cache folder and run it.
+
+Importing this package costs next to nothing: numpy and the driver's interface are imported when a
+model is loaded, the compiler never.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .device import Device, DeviceInfo
+from .errors import BuildError, CacheWarning, DeviceError, InputError, PlanError, TflgpuError
+from .plan import TensorInfo
+
+if TYPE_CHECKING:
+    from .ahead import Ahead
+    from .session import Session
+
+__all__ = [
+    "BuildError",
+    "CacheWarning",
+    "DeviceError",
+    "DeviceInfo",
+    "InputError",
+    "PlanError",
+    "Session",
+    "TensorInfo",
+    "TflgpuError",
+    "devices",
+    "load",
+]
+
+
+def load(
+    cache: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
+    *,
+    device: str = "auto",
+    store_binaries: bool = True,
+) -> Session:
+    """Load a compiled model and get it ready to run.
+
+    `cache` is the folder given to the compiler, or the folder of one compiled variant. `model` is
+    the model's file or its fingerprint, and may be left out if the cache holds one model. `device`
+    is "auto" or a part of a device's text as `devices` gives it; OpenCL kernels run on OpenCL
+    devices only, GLSL kernels on OpenGL ones. Of several variants, the newest that can run on the
+    device is taken.
+
+    The first load on a device compiles the kernels and, unless `store_binaries` is false, stores
+    them beside the plan for the next; where that is impossible a CacheWarning says so.
+
+    PlanError if there is no such plan, or it is damaged or for another kind of device; DeviceError
+    if there is no such device, or it refuses a kernel (BuildError).
+    """
+    from .replacing import read_settled
+
+    place = Path(cache)
+    return read_settled(place, lambda: _load(place, model, device, store_binaries))
+
+
+def _load(
+    cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
+) -> Session:
+    from . import ahead
+    from .cache import find_variants, newest_first, newest_runnable, open_variant, read_plan
+
+    folders = newest_first(find_variants(cache, model))
+    if not isinstance(device, str):
+        raise DeviceError(f"device={device!r}: give a name, or leave it out for auto")
+    started = ahead.start(device, folders)
+    try:
+        from .session import Session
+
+        found = [(folder, read_plan(folder)) for folder in folders]
+        opened = _open(device, list(dict.fromkeys(plan.target for _, plan in found)), started)
+    finally:
+        if started is not None:
+            started.drop()
+    try:
+        variant = open_variant(*newest_runnable(found, opened))
+    except BaseException:
+        opened.release()
+        raise
+    return Session(variant, opened, store_binaries)
+
+
+def _open(device: str, targets: Sequence[str], started: Ahead | None) -> Device:
+    """A device of that name for the first of the targets that has one (DeviceError).
+
+    `started` may have opened one for OpenCL.
+    """
+    refusals = []
+    for target in targets:
+        try:
+            taken = started.take() if started is not None and target == "opencl" else None
+            opened: Device = taken or _driver(target).open_device(device)
+            return opened
+        except DeviceError as error:
+            refusals.append(error)
+    kinds = " and ".join(targets)
+    raise DeviceError(
+        "\n".join([*map(str, refusals), f"the model was compiled for {kinds}"])
+    ) from refusals[0]
+
+
+def _driver(target: str) -> Any:
+    """The module that finds and opens the devices of a target (DeviceError)."""
+    if target not in ("glsl", "opencl"):
+        raise DeviceError(
+            f"kernels for {target} are for other runtimes; this one runs opencl and glsl"
+        )
+    if target == "glsl":
+        from . import opengl
+
+        return opengl
+    from . import opencl
+
+    return opencl
+
+
+def devices() -> list[DeviceInfo]:
+    """The devices present, best first: those of OpenCL, then those of OpenGL.
+
+    DeviceError if pyopencl is not installed; without moderngl or libEGL there is no OpenGL.
+    """
+    found = list(_driver("opencl").devices())
+    with suppress(DeviceError):
+        found += _driver("glsl").devices()
+    return found
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Session":
+        from .session import Session
+
+        return Session
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

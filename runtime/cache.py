@@ -1,0 +1,369 @@
+"""The cache folder: where compiled models lie, and reading one back with every byte checked.
+
+    <cache>/<model fingerprint>/<variant>/plan.tflgpu
+                                          kernels/NNN_name.cl
+                                          weights.bin
+                                          binaries/<device key>.bin (binaries.py)
+
+A plan holds code that will run, so the folders must be private: owned by this user (or by root)
+and writable by nobody else. Nothing below the cache is reached through a symbolic link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import re
+import stat
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import PlanError
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+    from .device import Device
+
+PLAN = "plan.tflgpu"
+WEIGHTS = "weights.bin"
+KERNELS = "kernels"
+LARGEST_TEXT = 1 << 28
+"""Bytes a plan or a kernel may have."""
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")
+# Neither following links nor waiting for a writer, should the file be a pipe.
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One compiled model as read from its folder; plan and kernels have been checked."""
+
+    folder: Path
+    plan: Plan
+    sources: Mapping[str, str]
+    """Text of each kernel file, by `Kernel.file`."""
+    weights: memoryview
+    """The content of weights.bin, mapped into memory; read-only."""
+    check_weights: Callable[[], None]
+    """Returns when the weights have been checked, too; PlanError if they are damaged."""
+
+
+# -- names ------------------------------------------------------------------------------------
+
+
+def fingerprint(model: Path | bytes) -> str:
+    """Hex SHA-256 digest of a model, given as its file or its content."""
+    if isinstance(model, bytes):
+        return hashlib.sha256(model).hexdigest()
+    digest = hashlib.sha256()
+    with model.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def is_fingerprint(text: str) -> bool:
+    """Whether a text has the form of a model's fingerprint."""
+    return _FINGERPRINT.match(text) is not None
+
+
+def variant_folder(cache: Path, model_fingerprint: str, variant: str) -> Path:
+    """Where a variant of a model lies in a cache, whether it is there or not."""
+    return cache / model_fingerprint / variant
+
+
+def lock(folder: Path) -> BaseFileLock:
+    """The lock to hold while a variant's folder is written; its own folder's parent must exist."""
+    from filelock import FileLock
+
+    return FileLock(folder.parent / f".{folder.name}.lock", mode=0o600)
+
+
+# -- privacy ----------------------------------------------------------------------------------
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder only this user can use; PlanError if one is there that others can write to."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise PlanError(f"{folder} is a file; a cache is a folder") from None
+    except OSError as error:
+        raise PlanError(f"cannot make the folder {folder}: {error.strerror}") from error
+    check_private(folder)
+
+
+def check_private(folder: Path) -> None:
+    """PlanError unless `folder` is a folder, no link, that no other user can write to."""
+    try:
+        status = folder.lstat()
+    except OSError as error:
+        raise PlanError(f"cannot read {folder}: {error.strerror}") from error
+    if stat.S_ISLNK(status.st_mode):
+        raise PlanError(f"{folder} is a symbolic link; a cache holds plain files and folders only")
+    if not stat.S_ISDIR(status.st_mode):
+        raise PlanError(f"{folder} is not a folder")
+    _check_owner(folder, status)
+
+
+def _check_owner(path: Path, status: os.stat_result) -> None:
+    if os.name != "posix":
+        return
+    if status.st_uid not in (os.getuid(), 0):
+        raise PlanError(
+            f"{path} belongs to another user (id {status.st_uid}), who could change what runs; "
+            f"use a cache folder of your own"
+        )
+    if status.st_mode & 0o022:
+        raise PlanError(
+            f"{path} can be written to by other users (mode {stat.S_IMODE(status.st_mode):o}), "
+            f"who could change what runs; run: chmod -R go-w {path}"
+        )
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until a folder's list of names is on the disk, where the system can say so."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# -- finding ----------------------------------------------------------------------------------
+
+
+def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> list[Path]:
+    """The folders of all compiled variants of a model, by name.
+
+    `model` is the model's file or its fingerprint; it may be left out where the cache holds only
+    one model. `cache` may also be the folder of one variant. PlanError if there is none, or if the
+    cache holds several models and none was chosen.
+    """
+    cache = cache.resolve()
+    if not cache.is_dir():
+        raise PlanError(
+            f"there is no cache at {cache}; make one with: tflgpu-compile MODEL -o {cache}"
+        )
+    check_private(cache)
+    chosen = None if model is None else _model_fingerprint(model)
+    if os.path.lexists(cache / PLAN):
+        return [_single(cache, model, chosen)]
+    present = _models(cache)
+    if chosen is not None:
+        if chosen not in present:
+            raise PlanError(
+                f"{cache} holds no plan of {model}; compile it with: "
+                f"tflgpu-compile {_model_argument(model)} -o {cache}"
+            )
+        return present[chosen]
+    if not present:
+        raise PlanError(
+            f"{cache} holds no compiled model; compile one with: tflgpu-compile MODEL -o {cache}"
+        )
+    if len(present) > 1:
+        raise PlanError(f"{cache} holds several models; say which one:{_listing(present)}")
+    return next(iter(present.values()))
+
+
+def newest_first(folders: Sequence[Path]) -> list[Path]:
+    """Variants' folders, the one compiled last first."""
+    return sorted(folders, key=_age)
+
+
+def newest_runnable(found: Sequence[tuple[Path, Plan]], device: Device) -> tuple[Path, Plan]:
+    """The first of several variants that the device can run.
+
+    PlanError with the reason for each if it can run none.
+    """
+    if len(found) == 1:
+        return found[0]
+    objections = []
+    for folder, plan in found:
+        objection = device.objection(plan)
+        if objection is None:
+            return folder, plan
+        objections.append(f"\n  {folder.name}: {objection}")
+    raise PlanError(
+        f"no variant in {found[0][0].parent} can run on {device.info}; compile the model for it:"
+        + "".join(objections)
+    )
+
+
+def _age(folder: Path) -> tuple[int, str]:
+    """Smaller is newer."""
+    try:
+        return (-(folder / PLAN).lstat().st_mtime_ns, folder.name)
+    except OSError:
+        # Removed a moment ago; whoever reads it says so.
+        return (0, folder.name)
+
+
+def _model_fingerprint(model: str | os.PathLike[str]) -> str:
+    if isinstance(model, str) and is_fingerprint(model):
+        return model
+    try:
+        return fingerprint(Path(model))
+    except OSError as error:
+        raise PlanError(
+            f"cannot read the model {os.fspath(model)}: {error.strerror}; give the model's file "
+            f"or its fingerprint of 64 hexadecimal digits"
+        ) from error
+
+
+def _model_argument(model: str | os.PathLike[str] | None) -> str:
+    return "MODEL" if isinstance(model, str) and is_fingerprint(model) else str(model)
+
+
+def _single(folder: Path, model: str | os.PathLike[str] | None, chosen: str | None) -> Path:
+    """The variant folder itself, if it is the chosen model's."""
+    if chosen is not None and read_plan(folder).fingerprint != chosen:
+        raise PlanError(
+            f"{folder} was not compiled from {model}; compile that one with: "
+            f"tflgpu-compile {_model_argument(model)} -o CACHE"
+        )
+    return folder
+
+
+def _models(cache: Path) -> dict[str, list[Path]]:
+    """The variants of each model in a cache, both in the order of their names."""
+    result = {}
+    try:
+        for model in sorted(cache.iterdir()):
+            if is_fingerprint(model.name):
+                check_private(model)
+                result[model.name] = [
+                    variant
+                    for variant in sorted(model.iterdir())
+                    if not variant.name.startswith(".") and os.path.lexists(variant / PLAN)
+                ]
+    except OSError as error:
+        raise PlanError(f"cannot read {error.filename}: {error.strerror}") from error
+    return {name: variants for name, variants in result.items() if variants}
+
+
+def _listing(models: Mapping[str, list[Path]]) -> str:
+    lines = []
+    for model, variants in models.items():
+        try:
+            name = read_plan(variants[0]).model
+        except PlanError:
+            name = "damaged"
+        lines.append(f"\n  {model}  {name}")
+    return "".join(lines)
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan of a variant, itself checked but without its kernels and weights (PlanError)."""
+    # Imported here because numpy comes with it, which an import of the cache alone does not need.
+    from .serialize import from_bytes
+
+    check_private(folder)
+    return from_bytes(read_file(folder / PLAN), str(folder / PLAN))
+
+
+def read_variant(folder: Path) -> Variant:
+    """A variant with its kernels and weights, every file checked against the plan (PlanError)."""
+    variant = open_variant(folder, read_plan(folder))
+    variant.check_weights()
+    return variant
+
+
+def open_variant(folder: Path, plan: Plan) -> Variant:
+    """As `read_variant`, of a plan read before, but its weights are still being checked.
+
+    They are good once `Variant.check_weights` has returned; meanwhile there is other work to do.
+    """
+    weights = _map(folder / WEIGHTS, plan.weights_size)
+    check = _DigestCheck(folder / WEIGHTS, weights, plan.weights_sha256)
+    check.start()
+    if plan.kernels:
+        check_private(folder / KERNELS)
+    sources = {}
+    for kernel in plan.kernels:
+        content = read_file(folder / kernel.file)
+        if hashlib.sha256(content).digest() != kernel.sha256:
+            raise _damaged(folder / kernel.file)
+        try:
+            sources[kernel.file] = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise PlanError(f"{folder / kernel.file} is not UTF-8 text") from error
+    return Variant(folder, plan, sources, weights, check.result)
+
+
+class _DigestCheck(threading.Thread):
+    """Computes a file's digest while others work; hashlib lets them."""
+
+    def __init__(self, path: Path, content: memoryview, expected: bytes) -> None:
+        super().__init__(name="tflgpu weights", daemon=True)
+        self._path, self._content, self._expected = path, content, expected
+        self._right = False
+
+    def run(self) -> None:
+        self._right = hashlib.sha256(self._content).digest() == self._expected
+
+    def result(self) -> None:
+        """PlanError if the digest is another one."""
+        self.join()
+        if not self._right:
+            raise _damaged(self._path)
+
+
+def _damaged(path: Path) -> PlanError:
+    return PlanError(f"{path} is damaged (its checksum is wrong); compile the model again")
+
+
+def _open(path: Path) -> int:
+    """A descriptor of a plain file that no other user can change (PlanError)."""
+    try:
+        descriptor = os.open(path, _OPEN_FLAGS)
+    except OSError as error:
+        raise PlanError(f"cannot read {path}: {error.strerror}; compile the model again") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise PlanError(f"{path} is not a plain file")
+        _check_owner(path, status)
+    except PlanError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_file(path: Path, limit: int = LARGEST_TEXT) -> bytes:
+    """The content of a plain file that no other user can change (PlanError)."""
+    with os.fdopen(_open(path), "rb") as file:
+        if os.fstat(file.fileno()).st_size > limit:
+            raise PlanError(f"{path} is larger than {limit} bytes")
+        return file.read()
+
+
+def _map(path: Path, size: int) -> memoryview:
+    """The content of a file of `size` bytes, mapped into memory."""
+    with os.fdopen(_open(path), "rb") as file:
+        present = os.fstat(file.fileno()).st_size
+        if present != size:
+            raise PlanError(
+                f"{path} has {present} bytes instead of {size}; compile the model again"
+            )
+        if size == 0:
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -1,0 +1,30 @@
+"""Kernel texts for the compiler of an OpenCL device: several files as one, and line numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+
+
+def join_sources(sources: Mapping[str, str]) -> str:
+    """One text with the meaning of the files in a row, each of which compiles alone.
+
+    Every macro ends with the file that defines it, so that no file can change what a later one
+    means; functions of the same name are left for the device's compiler to refuse. Messages of
+    that compiler keep the files' names and line numbers.
+    """
+    parts = []
+    for file, text in sources.items():
+        macros = dict.fromkeys(_DEFINITION.findall(text))
+        parts.append(f'#line 1 "{file}"\n{text}\n')
+        parts.extend(f"#undef {macro}\n" for macro in macros)
+    return "".join(parts)
+
+
+def numbered(source: str) -> str:
+    """The text with a number before each line."""
+    lines = source.splitlines()
+    width = len(str(len(lines)))
+    return "\n".join(f"{number:{width}} | {line}" for number, line in enumerate(lines, 1))

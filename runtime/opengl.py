@@ -1,0 +1,284 @@
+"""OpenGL devices through moderngl: finding them, and running kernels on one of them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from . import egl
+from .device import DeviceInfo, misaligned
+from .errors import BuildError, DeviceError
+from .opencl_source import numbered
+from .opengl_info import describe
+from .opengl_limits import bindings, excess, read_limits
+from .plan import Kernel, Plan
+
+try:
+    import moderngl
+except ImportError as error:
+    raise DeviceError(
+        "moderngl is not installed, through which kernels run on OpenGL; it comes with: "
+        "pip install 'tflgpu[gl]'"
+    ) from error
+
+_SMALLEST = 256
+"""Bytes of the smallest buffer made; none can be empty."""
+
+
+# -- finding ----------------------------------------------------------------------------------
+
+
+def devices() -> list[DeviceInfo]:
+    """Every OpenGL device present that can compute, the one "auto" takes first (DeviceError)."""
+    opened = _open_all()
+    for device in opened:
+        device.release()
+    return [device.info for device in opened]
+
+
+def select_device(name: str = "auto") -> DeviceInfo:
+    """The best device, of those with `name` in their text (any case) unless it is "auto".
+
+    DeviceError that lists what is there if nothing matches.
+    """
+    device = open_device(name)
+    device.release()
+    return device.info
+
+
+def open_device(name: str = "auto") -> OpenGLDevice:
+    """The device `select_device` gives, ready to work (DeviceError)."""
+    opened = _open_all()
+    chosen = None
+    for device in opened:
+        if chosen is None and (name == "auto" or name.lower() in str(device.info).lower()):
+            chosen = device
+        else:
+            device.release()
+    if chosen is not None:
+        return chosen
+    if not opened:
+        raise DeviceError(
+            "there is no device with OpenGL ES 3.1 or OpenGL 4.3; one that runs on the processor "
+            "comes on Debian and Ubuntu with: apt install libegl1 libgl1-mesa-dri"
+        )
+    listing = "".join(f"\n  {device.info}" for device in opened)
+    raise DeviceError(f"no OpenGL device has {name!r} in its name; there are:{listing}")
+
+
+def _open_all() -> list[OpenGLDevice]:
+    """Every device, GPUs before software."""
+    opened = []
+    for context in egl.contexts():
+        # A device whose driver moderngl cannot use is as good as absent.
+        with suppress(DeviceError):
+            opened.append(OpenGLDevice(context))
+    return sorted(opened, key=lambda device: device.info.type != "gpu")
+
+
+# -- running ----------------------------------------------------------------------------------
+
+
+class Range(NamedTuple):
+    """Bytes of a buffer, as kernels are given them."""
+
+    buffer: moderngl.Buffer
+    offset: int
+    size: int
+
+
+class Program(NamedTuple):
+    """A compiled kernel and how many buffers it takes."""
+
+    shader: moderngl.ComputeShader
+    name: str
+    buffers: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel, the ranges it works on, and how many work-groups there are."""
+
+    shader: moderngl.ComputeShader
+    arguments: tuple[Range, ...]
+    groups: tuple[int, int, int]
+    barrier: bool
+    """Whether writes before it must be waited for."""
+
+
+class OpenGLDevice:
+    """One OpenGL device with a context of its own. See `device.Device`.
+
+    The context is current only during calls, on the thread that calls.
+    """
+
+    # Drivers of OpenGL keep what they compile themselves.
+    has_binaries = False
+    build_options = ""
+
+    def __init__(self, context: egl.Context) -> None:
+        """Owns the context from here on."""
+        self._current = context
+        self._objects: list[Any] = []
+        try:
+            with context:
+                self._limits = read_limits(context)
+                self.info = describe(context, self._limits)
+                settings: dict[str, Any] = {"context": context, "require": 310}
+                self._gl = moderngl.create_context(standalone=True, **settings)
+                self._gl.clear_errors()
+        except moderngl.Error as error:
+            context.release()
+            raise DeviceError(f"moderngl cannot use an OpenGL context: {error}") from error
+        except BaseException:
+            context.release()
+            raise
+        self._name = str(self.info)
+        # A device that is dropped without being released gives its memory back all the same.
+        self._finalizer = weakref.finalize(self, _release, self._gl, context, self._objects)
+        self._finalizer.atexit = False
+
+    def _check(self, doing: str) -> None:
+        """DeviceError with the driver's status by name if a call failed since the last check."""
+        status = self._gl.error
+        if status != "GL_NO_ERROR":
+            raise DeviceError(f"{self._name}: {status} while {doing}")
+
+    def objection(self, plan: Plan) -> str | None:
+        if plan.target != "glsl":
+            return f"it was compiled for {plan.target}, this device runs glsl"
+        return misaligned(plan, self.info.alignment)
+
+    def build(self, plan: Plan, sources: Mapping[str, str]) -> list[Program]:
+        """DeviceError, too, if the plan is more than the device can take."""
+        problem = excess(plan, sources, self._limits)
+        if problem is not None:
+            raise DeviceError(
+                f"{self._name}: {problem}; compile the model for a smaller device profile: "
+                f"tflgpu-compile --target glsl --device gles31"
+            )
+        with self._current:
+            return [self._compile(kernel, sources[kernel.file]) for kernel in plan.kernels]
+
+    def binary(self, programs: Sequence[Program]) -> bytes | None:
+        return None
+
+    def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
+        return None
+
+    def _compile(self, kernel: Kernel, source: str) -> Program:
+        try:
+            shader = self._gl.compute_shader(source)
+        except moderngl.Error as error:
+            raise BuildError(kernel.file, _log(error), numbered(source)) from error
+        self._objects.append(shader)
+        self._check(f"compiling {kernel.file}")
+        return Program(shader, kernel.name, bindings(source))
+
+    def allocate(self, size: int) -> Range:
+        with self._current:
+            buffer = self._gl.buffer(reserve=max(size, _SMALLEST))
+            self._objects.append(buffer)
+            self._check(f"allocating {size} bytes")
+        return Range(buffer, 0, max(size, _SMALLEST))
+
+    def constant(self, data: memoryview) -> Range:
+        whole = self.allocate(data.nbytes)
+        if data.nbytes:
+            self.upload(whole, data)
+        return whole
+
+    def part(self, buffer: Range, offset: int, size: int) -> Range:
+        return Range(buffer.buffer, buffer.offset + offset, size)
+
+    def prepare(
+        self,
+        program: Program,
+        arguments: Sequence[Range],
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        barrier: bool,
+    ) -> Launch:
+        if program.buffers != len(arguments):
+            raise DeviceError(
+                f"kernel {program.name} takes {program.buffers} arguments, the plan gives it "
+                f"{len(arguments)}; compile the model again"
+            )
+        groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
+        return Launch(program.shader, tuple(arguments), groups, barrier)
+
+    def upload(self, buffer: Range, array: Any) -> None:
+        if array.nbytes:
+            with self._current:
+                buffer.buffer.write(array, buffer.offset)
+                self._check("copying an input")
+
+    def fill(self, buffer: Range, size: int, byte: int) -> None:
+        if size:
+            with self._current:
+                buffer.buffer.write(bytes([byte]) * size, buffer.offset)
+                self._check(f"filling {size} bytes")
+
+    def dispatch(self, launches: Sequence[Launch]) -> None:
+        with self._current:
+            # Nothing of this run may overtake what is left of the last one.
+            self._gl.memory_barrier(moderngl.ALL_BARRIER_BITS)
+            for launch in launches:
+                self._run(launch)
+            self._check("launching the kernels")
+
+    def _run(self, launch: Launch) -> None:
+        if launch.barrier:
+            self._gl.memory_barrier(moderngl.SHADER_STORAGE_BARRIER_BIT)
+        for binding, (buffer, offset, size) in enumerate(launch.arguments):
+            buffer.bind_to_storage_buffer(binding, offset, size)
+        launch.shader.run(*launch.groups)
+
+    def download(self, buffer: Range, array: Any, offset: int = 0) -> None:
+        if array.nbytes:
+            with self._current:
+                self._gl.memory_barrier(moderngl.BUFFER_UPDATE_BARRIER_BIT)
+                buffer.buffer.read_into(array, array.nbytes, buffer.offset + offset)
+                self._check("copying an output")
+
+    def finish(self) -> None:
+        with self._current:
+            self._gl.finish()
+            self._check("running the kernels")
+
+    def profile(self, launches: Sequence[Launch]) -> list[float]:
+        """The time from launch to completion, by the clock: ES has no timer queries."""
+        times = []
+        with self._current:
+            self._gl.memory_barrier(moderngl.ALL_BARRIER_BITS)
+            self._gl.finish()
+            for launch in launches:
+                start = perf_counter()
+                self._run(launch)
+                self._gl.finish()
+                times.append(perf_counter() - start)
+            self._check("timing the kernels")
+        return times
+
+    def release(self) -> None:
+        self._finalizer()
+
+
+def _release(gl: moderngl.Context, context: egl.Context, objects: list[Any]) -> None:
+    # Whatever failed before has been reported; here everything goes that still can.
+    with suppress(DeviceError), context:
+        gl.finish()
+        for item in objects:
+            item.release()
+    objects.clear()
+    gl.release()
+
+
+def _log(error: Exception) -> str:
+    """What the driver's compiler said, without moderngl's heading above it."""
+    text = str(error)
+    return text.rpartition("====\n")[2].strip() or text

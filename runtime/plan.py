@@ -1,0 +1,163 @@
+"""What a compiled model is: kernels, the order to dispatch them in, and where every byte lies.
+
+These records are what `compiler` fills in and what the runtime executes; `plan.fbs` is their
+serialized form. Sizes and offsets are in bytes, grids in work-items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Region(IntEnum):
+    """Which memory an argument lies in."""
+
+    ARENA = 0
+    """The one buffer all intermediate tensors share."""
+    WEIGHTS = 1
+    """The contents of weights.bin, uploaded once."""
+    INPUT = 2
+    """The buffer of the model input `index`."""
+    OUTPUT = 3
+    """The buffer of the model output `index`."""
+    STATE = 4
+    """The buffer of the variable `index`, which keeps its content between runs."""
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """One input or output of a model, as the application sees it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    """A numpy dtype name, such as float32."""
+    scale: float = 0.0
+    """Quantization step; 0 for a tensor that is not quantized."""
+    zero_point: int = 0
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One buffer argument of a dispatch: `size` bytes at `offset` of a region."""
+
+    region: Region
+    index: int
+    """Which input or output; 0 for the arena and the weights."""
+    offset: int
+    size: int
+    writes: bool
+    """Whether the kernel writes here; it reads otherwise."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What keeps its content between runs, and starts with zeros unless `content` is given."""
+
+    name: str
+    size: int
+    content: int | None = None
+    """Where in the weights its first content lies."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One source file with one entry point."""
+
+    name: str
+    """The entry point's name."""
+    file: str
+    """Path below the plan's folder, such as kernels/003_conv_2d.cl."""
+    sha256: bytes
+    group: tuple[int, int, int]
+    """Work-group size."""
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A file made from a kernel's source for other tools, such as its SPIR-V."""
+
+    file: str
+    """Path below the plan's folder, such as kernels/003_conv.spv."""
+    sha256: bytes
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One launch of a kernel."""
+
+    kernel: int
+    """Index into `Plan.kernels`."""
+    grid: tuple[int, int, int]
+    """Work-items in each dimension, multiples of the kernel's group."""
+    arguments: tuple[Argument, ...]
+    """In the order of the kernel's parameters."""
+    label: str
+    """The operators it computes and the tensor it produces, for people."""
+    operators: tuple[int, ...]
+    """Positions in the model file of the operators it computes."""
+    flops: int
+    """Arithmetic operations, a multiply-add counting two."""
+
+
+@dataclass(frozen=True)
+class PlacedTensor:
+    """Where and how a tensor lies in memory, for `inspect` and for debugging reads."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    lanes: int
+    """Slice width of channel-sliced storage; 0 for linear (row-major, dense) storage."""
+    region: Region
+    index: int
+    offset: int
+    size: int
+    first: int
+    """The dispatch that writes it; -1 for an input."""
+    last: int
+    """The last dispatch that reads it; the number of dispatches for an output."""
+    half: bool = False
+    """Whether its slices are stored in half precision."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of intermediate tensors: without sharing, as planned, and the least possible."""
+
+    naive: int
+    planned: int
+    lower_bound: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A compiled model."""
+
+    compiler: str
+    """Version of the compiler that wrote it."""
+    target: str
+    """opencl or glsl; vulkan and metal are for other runtimes than this one."""
+    precision: str
+    profile: str
+    """Name of the device profile it was compiled for."""
+    model: str
+    """The model file's name, for people."""
+    fingerprint: str
+    """Hex digest of the model's content."""
+    options: str
+    """The options that shaped it, as JSON, for people."""
+    passes: str
+    """The rewrites applied and declined, as JSON, for people."""
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    arena_size: int
+    weights_size: int
+    weights_sha256: bytes
+    kernels: tuple[Kernel, ...]
+    dispatches: tuple[Dispatch, ...]
+    tensors: tuple[PlacedTensor, ...]
+    memory: Memory
+    companions: tuple[Companion, ...] = ()
+    variables: tuple[Variable, ...] = ()
