@@ -1,0 +1,4 @@
+{% extends "dialects/glsl.h" %}
+{% block header %}
+#version 450
+{% endblock %}
