@@ -1,0 +1,240 @@
+"""How fast a compiled model is: loading, running, each kernel, and LiteRT on the processor."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .. import runtime
+from ..runtime.plan import Plan, Region, TensorInfo
+from ..runtime.verify import region_size
+from . import driver
+from .devices import profiles
+from .ir import Array
+from .litert import Model, Reference
+from .options import Options
+from .roofline import Roofline, bytes_moved, measure
+
+WARM_UP = 5
+"""Runs before anything is measured, apart from the first one."""
+RUNS = 4
+"""Timed runs of each side in a round."""
+PASSES = 9
+"""Runs in which each kernel is timed; the median counts."""
+
+Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
+"""Makes the arrays for a model's inputs once their names and shapes are known."""
+Run = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Seconds of many runs."""
+
+    lower: float
+    """First quartile."""
+    median: float
+    upper: float
+    """Third quartile."""
+    runs: int
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Spread:
+        lower, middle, upper = np.percentile(seconds, (25, 50, 75))
+        return cls(float(lower), float(middle), float(upper), len(seconds))
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """One dispatch: what it does, how long it takes, and how long it would have to."""
+
+    label: str
+    file: str
+    seconds: float
+    """Median over the passes."""
+    flops: int
+    moved: int
+    """Bytes of its arguments."""
+    least_seconds: float
+    """What the roofline of the device allows."""
+
+    @property
+    def roofline(self) -> float:
+        """Share of what the device can do at best."""
+        return self.least_seconds / self.seconds
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes."""
+
+    arena: int
+    weights: int
+    buffers: int
+    """Of the inputs and outputs on the device."""
+    process_peak: int | None
+    """Most memory this process had so far, compiler included; None where no one knows."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Everything measured, in seconds. A run is upload, dispatch and download together."""
+
+    plan: Plan
+    device: runtime.DeviceInfo
+    build: float
+    """The first load, in which the driver compiles the kernels."""
+    load: float
+    """A later load, with the binaries stored beside the plan where the device has such."""
+    first_run: float
+    """The first run after that load."""
+    runs: Spread
+    litert: Spread | None
+    """The same for LiteRT with XNNPACK: inputs copied in, invoked, outputs copied out."""
+    threads: int
+    """LiteRT's."""
+    ratio: float | None
+    """Our time divided by LiteRT's: the median over the rounds."""
+    kernels: tuple[KernelTime, ...]
+    """In the order of dispatch."""
+    roofline: Roofline
+    memory: Footprint
+
+
+def benchmark(
+    model: Model,
+    options: Options,
+    feed: Feed,
+    *,
+    rounds: int = 10,
+    threads: int = 2,
+    litert: bool = True,
+    progress: driver.Progress = lambda stage, done, total: None,
+) -> Benchmark:
+    """Compile into a temporary cache, load, and measure.
+
+    Raises what compiling and loading raise; with `litert` also ReferenceMissingError if LiteRT is
+    not installed, and ModelError if it does not run the model.
+    """
+    name = "auto" if options.device in profiles() else options.device
+    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
+        program = driver.build(model, options, progress)
+        path = driver.store(program, Path(cache))
+        progress("load", 0, 1)
+        start = perf_counter()
+        runtime.load(path, device=name).close()
+        build = perf_counter() - start
+        start = perf_counter()
+        session = runtime.load(path, device=name)
+        load = perf_counter() - start
+        with session:
+            arrays = feed(session.inputs)
+            first_run = _time(lambda: session.run(arrays))
+            _warm_up(lambda: session.run(arrays))
+            memory = _footprint(session.plan)
+            other = _litert(model, session, arrays, threads) if litert else None
+            ours, theirs = _rounds(lambda: session.run(arrays), other, rounds, progress)
+            progress("kernels", 0, 1)
+            times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
+            device = session.device
+    progress("roofline", 0, 1)
+    roofline = measure(str(device), program.plan.profile, program.plan.target)
+    return Benchmark(
+        plan=program.plan,
+        device=device,
+        build=build,
+        load=load,
+        first_run=first_run,
+        runs=Spread.of(np.ravel(ours).tolist()),
+        litert=Spread.of(np.ravel(theirs).tolist()) if theirs else None,
+        threads=threads,
+        ratio=_ratio(ours, theirs) if theirs else None,
+        kernels=_kernels(program.plan, times, roofline),
+        roofline=roofline,
+        memory=memory,
+    )
+
+
+def _time(run: Run) -> float:
+    start = perf_counter()
+    run()
+    return perf_counter() - start
+
+
+def _warm_up(run: Run) -> None:
+    for _ in range(WARM_UP):
+        run()
+
+
+def _litert(
+    model: Model, session: runtime.Session, arrays: Mapping[str, Array], threads: int
+) -> Run:
+    """The same model and inputs on LiteRT's CPU kernels, warmed up."""
+    shapes = [info.shape for info in session.inputs]
+    reference = Reference(model, input_shapes=shapes, threads=threads, delegates=True)
+    inputs = [arrays[info.name] for info in session.inputs]
+    _warm_up(lambda: reference.run(inputs))
+    return lambda: reference.run(inputs)
+
+
+def _rounds(
+    ours: Run, theirs: Run | None, rounds: int, progress: driver.Progress
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Seconds of both, by round. They take turns, so that both have the same bad moments."""
+    results: tuple[list[list[float]], list[list[float]]] = ([], [])
+    for number in range(rounds):
+        progress("run", number, rounds)
+        for run, times in zip((ours, theirs), results, strict=True):
+            if run is not None:
+                # Threads of the other side may still be spinning, and the caches hold its data.
+                run()
+                times.append([_time(run) for _ in range(RUNS)])
+    return results
+
+
+def _ratio(ours: list[list[float]], theirs: list[list[float]]) -> float:
+    """The median over the rounds of the medians' ratio, which a busy machine disturbs least."""
+    return median(median(mine) / median(other) for mine, other in zip(ours, theirs, strict=True))
+
+
+def _kernels(plan: Plan, times: list[list[float]], roofline: Roofline) -> tuple[KernelTime, ...]:
+    # A clock too coarse for the shortest kernels gives zeros.
+    seconds = np.maximum(np.median(times, axis=0), 1e-9)
+    return tuple(
+        KernelTime(
+            label=dispatch.label,
+            file=plan.kernels[dispatch.kernel].file,
+            seconds=float(time),
+            flops=dispatch.flops,
+            moved=bytes_moved(dispatch),
+            least_seconds=roofline.seconds(dispatch.flops, bytes_moved(dispatch)),
+        )
+        for dispatch, time in zip(plan.dispatches, seconds, strict=True)
+    )
+
+
+def _footprint(plan: Plan) -> Footprint:
+    buffers = sum(
+        region_size(plan, region, index)
+        for region, infos in ((Region.INPUT, plan.inputs), (Region.OUTPUT, plan.outputs))
+        for index in range(len(infos))
+    )
+    return Footprint(plan.arena_size, plan.weights_size, buffers, process_peak())
+
+
+def process_peak() -> int | None:
+    """The most bytes of memory this process had at any time, where the system says so."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,130 @@
+"""What a launch binds to: a view for each role, and its constants gathered into one array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from .devices import Profile
+from .errors import RenderError
+from .ir import Array, Op, Shape, Tensor
+from .ops.base import SLICED, Kernel, Launch, device_dtype
+from .packing import pack_slices
+from .post import steps
+from .views import HalfView, LinearView, RowsView, SlicedView, View
+
+CONSTANTS = "constants"
+GATE = "gate"
+"""The role of a factor for each channel of `x`, which is applied as `x` is read."""
+NOWHERE: Mapping[Tensor, int] = MappingProxyType({})
+
+
+@dataclass
+class Binding:
+    """Views of one launch by role and by tensor, and the constants gathered into one array."""
+
+    launch: Launch
+    kernel: Kernel
+    profile: Profile
+    starts: Mapping[Tensor, int]
+    """Where tensors start in what the kernel gets of them, in bytes, if not in front."""
+    views: dict[str, View] = field(default_factory=dict)
+    arrays: list[Array] = field(default_factory=list)
+    used: int = 0
+    """Elements of the constants taken so far: slices of lanes, or floats in a linear kernel."""
+    operands: dict[Tensor, View] = field(default_factory=dict)
+    arguments: list[tuple[Tensor | None, bool, View]] = field(default_factory=list)
+
+    @property
+    def sliced(self) -> bool:
+        """Whether it computes slice by slice."""
+        return self.kernel.operands == SLICED
+
+    @property
+    def lanes(self) -> int:
+        return self.profile.slice_width
+
+    def view(self, array: str, tensor: Tensor, storage: str) -> View:
+        """How the kernel reaches a tensor in that storage; RowsView where it writes by slices."""
+        start = self.starts.get(tensor, 0)
+        base = start // 4
+        view: View
+        if storage == SLICED:
+            stored = HalfView if self.profile.half and array != CONSTANTS else SlicedView
+            view = stored.of(array, tensor.shape, self.lanes)
+            slice_bytes = self.lanes * self.profile.lane_bytes
+            if start % slice_bytes:
+                raise RenderError(f"{tensor.name} starts inside a slice, at byte {start}")
+            view = replace(view, base=start // slice_bytes)
+        elif array in self.launch.writes and self.sliced:
+            view = replace(RowsView.of(array, tensor.shape, self.lanes), base=base)
+        else:
+            view = replace(LinearView.of(array, tensor.shape, self.lanes), base=base)
+            if device_dtype(tensor.dtype) == "int32":
+                view = replace(view, element="int")
+        return view.flattened() if self.launch.flatten else view
+
+    def add_constant(self, array: Array) -> int:
+        """Append an array to the constants; returns where it starts."""
+        base = self.used
+        flat = np.ascontiguousarray(array, np.float32)
+        self.used += flat.size // (self.lanes if self.sliced else 1)
+        self.arrays.append(flat.reshape(-1))
+        return base
+
+    def bind(self, op: Op) -> None:
+        """Bind what the launch and its post-operators read, then what it writes."""
+        for role, tensor in self.launch.reads.items():
+            view = self.view(role, tensor, self.kernel.reads)
+            self.views[role] = view
+            self.arguments.append((tensor, False, view))
+        gate, gated = self.views.get(GATE), self.views.get("x")
+        if isinstance(gate, SlicedView) and isinstance(gated, SlicedView):
+            self.views["x"] = replace(gated, gate=gate)
+        for role, array in self.launch.constants.items():
+            base = self.add_constant(array)
+            self.views[role] = replace(self._constant_view((array.size,)), base=base)
+        for step in steps(op):
+            for operand in step.operands:
+                if isinstance(operand, Tensor):
+                    self._bind_operand(operand)
+        if self.arrays:
+            width = self.lanes if self.sliced else 1
+            constants = self._constant_view((self.used * width,))
+            self.arguments.append((None, False, constants))
+        for role, tensor in self.launch.writes.items():
+            view = self.view(role, tensor, self.kernel.writes)
+            self.views[role] = view
+            self.arguments.append((tensor, True, view))
+
+    def _constant_view(self, shape: Shape) -> View:
+        if self.sliced:
+            return SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
+        return LinearView(CONSTANTS, shape, self.lanes)
+
+    def _bind_operand(self, tensor: Tensor) -> None:
+        if tensor in self.operands or is_literal(tensor):
+            return
+        if tensor.data is not None and device_dtype(tensor.dtype) == "float32":
+            data = pack_slices(tensor.data, self.lanes) if self.sliced else tensor.data
+            base = self.add_constant(data)
+            view = self.view(CONSTANTS, tensor, self.kernel.operands)
+            self.operands[tensor] = replace(view, base=base)
+            return
+        for bound, _, view in self.arguments:
+            if bound is tensor and self.kernel.reads == self.kernel.operands:
+                self.operands[tensor] = view
+                return
+        number = sum(1 for role in self.views if role.startswith("other"))
+        role = "other" if not number else f"other{number + 1}"
+        view = self.view(role, tensor, self.kernel.operands)
+        self.views[role] = self.operands[tensor] = view
+        self.arguments.append((tensor, False, view))
+
+
+def is_literal(tensor: Tensor) -> bool:
+    """Whether a tensor is written into the source as a number."""
+    return tensor.data is not None and tensor.elements == 1

@@ -1,0 +1,234 @@
+"""`tflgpu benchmark`: how fast a model is here, kernel by kernel and against LiteRT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.filesize import decimal
+
+from ...runtime.plan import TensorInfo
+from .. import plot as drawing
+from ..benchmark import Benchmark, KernelTime, Spread, benchmark
+from ..images import RANDOM, Scaling
+from ..ir import Array
+from ..litert import ReferenceMissingError
+from ..options import Options
+from .options import compile_options, input_option, model_argument, scaling_options, seed_option
+from .running import read_inputs
+from .shell import Command, Failure, json_option, print_json, print_table, progress
+
+TOP = 12
+"""Kernels shown without --all, the slowest ones."""
+
+
+def _check_format(
+    context: click.Context, parameter: click.Parameter, value: Path | None
+) -> Path | None:
+    if value is not None and value.suffix.lower() not in drawing.FORMATS:
+        raise click.BadParameter(f"{value} does not end in {', '.join(drawing.FORMATS)}")
+    return value
+
+
+@click.command("benchmark", cls=Command)
+@model_argument
+@compile_options(fallback="none")
+@input_option
+@seed_option
+@scaling_options
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Turns that tflgpu and LiteRT take, each of a few timed runs.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Threads LiteRT gets.",
+)
+@click.option("--litert/--no-litert", default=True, help="Measure LiteRT (XNNPACK), too, or not.")
+@click.option("--all", "everything", is_flag=True, help=f"Show all kernels, not just {TOP}.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    callback=_check_format,
+    metavar="FILE.png",
+    help="Draw the kernels' times; needs matplotlib.",
+)
+@json_option
+def benchmark_command(
+    model: Path,
+    options: Options,
+    values: tuple[str, ...],
+    seed: int,
+    mean: float,
+    std: float,
+    rounds: int,
+    threads: int,
+    litert: bool,
+    everything: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Compile MODEL and measure it: loading, running, each kernel, and LiteRT beside it.
+
+    A run is what an application waits for: inputs copied to the device, all kernels, outputs
+    copied back. Inputs that are not given are random.
+    """
+
+    def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
+
+    if plot is not None:
+        drawing.require()
+    try:
+        with progress() as show:
+            result = benchmark(
+                model,
+                options,
+                feed,
+                rounds=rounds,
+                threads=threads,
+                litert=litert,
+                progress=show,
+            )
+    except ReferenceMissingError as error:
+        raise Failure(f"{error}, or leave LiteRT out with --no-litert") from error
+    if plot is not None:
+        drawing.plot(result, plot)
+    if as_json:
+        print_json(_as_dict(result, plot))
+        return
+    _print(result, everything)
+    if plot is not None:
+        click.echo(plot)
+
+
+def _spread_dict(spread: Spread) -> dict[str, Any]:
+    return {
+        "median_ms": spread.median * 1e3,
+        "quartiles_ms": [spread.lower * 1e3, spread.upper * 1e3],
+        "runs": spread.runs,
+    }
+
+
+def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
+    litert = result.litert
+    return {
+        "model": result.plan.model,
+        "device": str(result.device),
+        "target": result.plan.target,
+        "profile": result.plan.profile,
+        **_spread_dict(result.runs),
+        "build_ms": result.build * 1e3,
+        "load_ms": result.load * 1e3,
+        "first_run_ms": result.first_run * 1e3,
+        "litert": {**_spread_dict(litert), "threads": result.threads} if litert else None,
+        "ratio": result.ratio,
+        "kernels": [_kernel_dict(kernel) for kernel in result.kernels],
+        "roofline": {
+            "gflops": result.roofline.flops / 1e9,
+            "copies": [
+                {"bytes": size, "gbps": speed / 1e9} for size, speed in result.roofline.copies
+            ],
+        },
+        "memory": asdict(result.memory),
+        "plot": plot,
+    }
+
+
+def _kernel_dict(kernel: KernelTime) -> dict[str, Any]:
+    return {
+        "label": kernel.label,
+        "file": kernel.file,
+        "ms": kernel.seconds * 1e3,
+        "flops": kernel.flops,
+        "bytes": kernel.moved,
+        "gflops": kernel.flops / kernel.seconds / 1e9,
+        "gbps": kernel.moved / kernel.seconds / 1e9,
+        "roofline": kernel.roofline,
+    }
+
+
+def _print(result: Benchmark, everything: bool) -> None:
+    print_table(
+        f"{result.plan.model} on {result.device}",
+        ("what", "time", "how it was measured"),
+        _rows(result),
+        right=("time",),
+    )
+    _print_kernels(result, everything)
+    memory, roof = result.memory, result.roofline
+    peak = "unknown" if memory.process_peak is None else decimal(memory.process_peak)
+    speeds = ", ".join(f"{speed / 1e9:.1f} ({decimal(size)})" for size, speed in roof.copies)
+    rows = (
+        ("the device at its best", f"{roof.flops / 1e9:.0f} GFLOP/s"),
+        ("copies, GB/s (bytes moved)", speeds),
+        ("arena, weights", f"{decimal(memory.arena)}, {decimal(memory.weights)}"),
+        ("inputs and outputs", decimal(memory.buffers)),
+        ("peak of this process", f"{peak}, compiler included, LiteRT not"),
+    )
+    print_table("Device and memory", ("what", "how much"), rows)
+
+
+def _rows(result: Benchmark) -> list[tuple[str, str, str]]:
+    rows = [
+        ("first load", _ms(result.build), "the driver compiles the kernels, or has them cached"),
+        ("load", _ms(result.load), "a compiled plan, in this process"),
+        ("first run", _ms(result.first_run), "after that load"),
+        ("run", _ms(result.runs.median), _spread_text(result.runs)),
+    ]
+    if result.litert is not None:
+        threads = "1 thread" if result.threads == 1 else f"{result.threads} threads"
+        how = f"CPU (XNNPACK), {threads}, {_spread_text(result.litert)}"
+        ratio = f"{result.ratio:.2f}"
+        rows += [
+            ("LiteRT", _ms(result.litert.median), how),
+            ("tflgpu / LiteRT", ratio, "below 1 tflgpu is faster; median over the rounds"),
+        ]
+    return rows
+
+
+def _spread_text(spread: Spread) -> str:
+    quartiles = f"{spread.lower * 1e3:.3f} to {spread.upper * 1e3:.3f}"
+    return f"median of {spread.runs} runs, quartiles {quartiles}, copies in and out included"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f} ms"
+
+
+def _print_kernels(result: Benchmark, everything: bool) -> None:
+    total = sum(kernel.seconds for kernel in result.kernels)
+    shown = list(enumerate(result.kernels))
+    title = f"All {len(shown)} kernels, in the order of dispatch"
+    if not everything and len(shown) > TOP:
+        title = f"The slowest {TOP} of {len(shown)} kernels (--all shows every one)"
+        shown = sorted(shown, key=lambda item: -item[1].seconds)[:TOP]
+    numbers = ("#", "ms", "share", "GFLOP/s", "GB/s", "of the roofline")
+    print_table(
+        f"{title}; together {total * 1e3:.3f} ms",
+        ("#", "operators", "file", *numbers[1:]),
+        [_kernel_row(index, kernel, total) for index, kernel in shown],
+        right=numbers,
+    )
+
+
+def _kernel_row(index: int, kernel: KernelTime, total: float) -> tuple[object, ...]:
+    return (
+        index,
+        kernel.label,
+        kernel.file,
+        f"{kernel.seconds * 1e3:.4f}",
+        f"{kernel.seconds / total:.1%}",
+        f"{kernel.flops / kernel.seconds / 1e9:.1f}",
+        f"{kernel.moved / kernel.seconds / 1e9:.1f}",
+        f"{kernel.roofline:.0%}",
+    )

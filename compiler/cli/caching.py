@@ -1,0 +1,136 @@
+"""`tflgpu cache`: what lies in a cache, whether it is whole, and making room."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.filesize import decimal
+
+from ...runtime.housekeeping import Entry, entries, problems, prune
+from .options import cache_argument
+from .shell import Failure, Program, json_option, print_json, print_table, warn
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
+
+
+@click.group(cls=Program)
+def cache() -> None:
+    """Look after a cache folder."""
+
+
+@cache.command("list")
+@cache_argument
+@json_option
+def list_command(cache: Path, as_json: bool) -> None:
+    """List what was compiled into CACHE, the longest unused first."""
+    found = entries(cache)
+    total = sum(entry.size for entry in found)
+    if as_json:
+        print_json({"entries": [_as_dict(entry) for entry in found], "bytes": total})
+        return
+    _print_entries(f"{len(found)} compiled, {decimal(total)}", found)
+
+
+@cache.command()
+@cache_argument
+@json_option
+def verify(cache: Path, as_json: bool) -> None:
+    """Check every byte of CACHE; exit code 1 if something in it cannot be loaded."""
+    checked = [(entry, *problems(entry)) for entry in entries(cache)]
+    damaged = [message for _, fatal, _ in checked for message in fatal]
+    if as_json:
+        print_json(
+            {
+                "ok": not damaged,
+                "entries": [
+                    {**_as_dict(entry), "problems": fatal, "binary_problems": binaries}
+                    for entry, fatal, binaries in checked
+                ],
+            }
+        )
+    for _, _, binaries in checked:
+        for message in binaries:
+            warn(f"note: {message}")
+    if damaged:
+        raise Failure("\n".join(damaged))
+    if not as_json:
+        click.echo(f"{len(checked)} compiled, all whole")
+
+
+def _parse_size(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    match = _SIZE.match(value.strip())
+    if not match:
+        raise click.BadParameter(f"{value!r} is no size such as 500M or 2.5GiB")
+    power = "kmgt".index(match[2].lower()) + 1 if match[2] else 0
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+
+
+@cache.command("prune")
+@cache_argument
+@click.option(
+    "--max-size",
+    required=True,
+    callback=_parse_size,
+    metavar="SIZE",
+    help="What may stay, such as 500M or 2GiB; 0 removes everything.",
+)
+@json_option
+def prune_command(cache: Path, max_size: int, as_json: bool) -> None:
+    """Remove what has been unused longest until CACHE is small enough."""
+    _remove(cache, max_size, as_json)
+
+
+@cache.command()
+@cache_argument
+@json_option
+def clear(cache: Path, as_json: bool) -> None:
+    """Remove everything compiled into CACHE; other files in the folder stay."""
+    _remove(cache, 0, as_json)
+
+
+def _remove(cache: Path, size: int, as_json: bool) -> None:
+    removed = prune(cache, size)
+    left = sum(entry.size for entry in entries(cache))
+    if as_json:
+        print_json({"removed": [_as_dict(entry) for entry in removed], "bytes": left})
+        return
+    freed = decimal(sum(entry.size for entry in removed))
+    _print_entries(f"{len(removed)} removed, {freed}; {decimal(left)} left", removed)
+    if left > size:
+        warn("note: the rest is being written by other processes")
+
+
+def _print_entries(title: str, found: list[Entry]) -> None:
+    if not found:
+        click.echo(title)
+    print_table(
+        title,
+        ("model", "variant", "devices", "size", "last used", "fingerprint"),
+        [
+            (
+                entry.model or "(damaged)",
+                entry.folder.name,
+                entry.binaries,
+                decimal(entry.size),
+                datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
+                entry.folder.parent.name[:12],
+            )
+            for entry in found
+        ],
+        right=("devices", "size"),
+    )
+
+
+def _as_dict(entry: Entry) -> dict[str, Any]:
+    return {
+        "path": entry.folder,
+        "model": entry.model,
+        "fingerprint": entry.folder.parent.name,
+        "bytes": entry.size,
+        "binaries": entry.binaries,
+        "used": entry.used,
+    }

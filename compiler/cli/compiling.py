@@ -1,0 +1,115 @@
+"""`tflgpu compile` and `tflgpu explain`: a model into a cache, and why it became what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.filesize import decimal
+
+from .. import driver
+from ..explain import Explanation
+from ..explain import explain as explain_model
+from ..options import Options
+from .options import compile_options, model_argument
+from .shell import Command, Failure, console, json_option, print_json, print_table, progress, warn
+
+
+@click.command("compile", cls=Command)
+@model_argument
+@click.option(
+    "-o",
+    "--output",
+    "cache",
+    required=True,
+    metavar="CACHE",
+    type=click.Path(path_type=Path),
+    help="The cache folder; it is made if it is not there.",
+)
+@compile_options(fallback="litert")
+@json_option
+def compile_command(model: Path, cache: Path, options: Options, as_json: bool) -> None:
+    """Compile MODEL, a .tflite file, into a cache folder."""
+    with progress() as show:
+        program = driver.build(model, options, show)
+        path = driver.store(program, cache)
+    report = program.report
+    warn_of_fallback(report["fallback"])
+    if as_json:
+        print_json({"path": path, **report})
+        return
+    memory = {name: decimal(size) for name, size in report["memory"].items()}
+    applied = sum(event["applied"] for event in report["passes"])
+    rows = (
+        ("operators in", report["operators"]),
+        ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
+        ("kernels out", report["kernels"]),
+        ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
+        ("weights", decimal(program.plan.weights_size)),
+        ("for", f"{program.plan.target}, {program.plan.precision}, {program.plan.profile}"),
+    )
+    print_table(program.plan.model, ("what", "how much"), rows)
+    click.echo(path)
+
+
+def warn_of_fallback(findings: list[Mapping[str, Any]]) -> None:
+    """Tell which operators will run on LiteRT instead of the device, and why."""
+    if findings:
+        listed = "".join(
+            f"\n  operator {item['index']} {item['operator']}: {item['reason']}"
+            for item in findings
+        )
+        warn(f"warning: {len(findings)} operators run on LiteRT, not on the device:{listed}")
+
+
+@click.command(cls=Command)
+@model_argument
+@compile_options(fallback="none")
+@click.option(
+    "--dump",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the graph's text after each rewrite into this folder.",
+)
+@json_option
+def explain(model: Path, options: Options, dump: Path | None, as_json: bool) -> None:
+    """Say which rewrites of MODEL were applied or declined, and what cannot run, and why."""
+    with progress() as show:
+        try:
+            explanation = explain_model(model, options, show, dump)
+        except OSError as error:
+            raise Failure(f"{dump} cannot be written: {error.strerror}") from error
+    if as_json:
+        print_json(explanation.as_dict())
+    else:
+        _print_explanation(explanation)
+
+
+def _print_explanation(explanation: Explanation) -> None:
+    print_table(
+        "Rewrites applied",
+        ("rewrite", "operators"),
+        [(e.rule, ", ".join(e.operators)) for e in explanation.events if e.reason is None],
+    )
+    print_table(
+        "Rewrites declined",
+        ("rewrite", "operators", "reason"),
+        [(e.rule, ", ".join(e.operators), e.reason) for e in explanation.events if e.reason],
+    )
+    print_table(
+        "Kernels",
+        ("operator", "kernel", "passed over"),
+        [
+            (kernel.operator, kernel.kernel, "; ".join(kernel.objections))
+            for kernel in explanation.kernels
+        ],
+    )
+    print_table(
+        "Operators that cannot run",
+        ("operator", "reason", "advice"),
+        [(f"{f.index} {f.operator}", f.reason, f.advice) for f in explanation.findings],
+    )
+    if not explanation.findings:
+        console().print("Every operator can run on the device.")

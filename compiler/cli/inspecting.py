@@ -1,0 +1,208 @@
+"""`tflgpu inspect`: what lies in a cache, without a device."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.filesize import decimal
+from rich.syntax import Syntax
+
+from ...runtime.cache import PLAN, Variant, find_variants, read_variant
+from ...runtime.plan import Kernel, PlacedTensor, Plan, Region
+from .options import cache_argument, model_option
+from .shell import Command, Failure, console, json_option, print_json, print_table, warn
+
+BAR = 32
+"""Characters that stand for the whole arena in the memory map."""
+
+
+@click.command(cls=Command)
+@cache_argument
+@model_option
+@click.option(
+    "--source", metavar="KERNEL", help="Print a kernel: its index, or a part of its name."
+)
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a page with everything, the kernels' sources and a map of the memory included.",
+)
+@json_option
+def inspect(
+    cache: Path, model: str | None, source: str | None, html: Path | None, as_json: bool
+) -> None:
+    """Show what was compiled into CACHE, a cache folder or one variant's folder."""
+    if html is not None and source is not None:
+        raise click.UsageError("--html and --source exclude each other")
+    variant = _newest(find_variants(cache, model))
+    if html is not None:
+        _write_report(variant, html, as_json)
+    elif source is not None:
+        _print_source(variant, _find_kernel(variant.plan, source), as_json)
+    elif as_json:
+        print_json(_as_dict(variant))
+    else:
+        _print_plan(variant)
+
+
+def _newest(folders: list[Path]) -> Variant:
+    """The variant compiled last; the others are named on stderr."""
+    newest = max(folders, key=lambda folder: ((folder / PLAN).lstat().st_mtime_ns, folder.name))
+    others = [folder for folder in folders if folder != newest]
+    if others:
+        listed = "".join(f"\n  {folder}" for folder in others)
+        warn(f"note: this is the variant compiled last; there are also{listed}")
+    return read_variant(newest)
+
+
+def _find_kernel(plan: Plan, wanted: str) -> Kernel:
+    if wanted.isdecimal() and int(wanted) < len(plan.kernels):
+        return plan.kernels[int(wanted)]
+    exact = [kernel for kernel in plan.kernels if wanted in (kernel.name, kernel.file)]
+    found = exact or [k for k in plan.kernels if wanted in k.name or wanted in k.file]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(kernel.name for kernel in found or plan.kernels)
+    reason = "is a part of several names" if found else "is no kernel; there are"
+    raise click.BadParameter(f"{wanted!r} {reason}: {names}", param_hint="--source")
+
+
+def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
+    text = variant.sources[kernel.file]
+    if as_json:
+        print_json({"name": kernel.name, "file": kernel.file, "source": text})
+    elif sys.stdout.isatty():
+        language = "c" if variant.plan.target == "opencl" else "glsl"
+        console().print(Syntax(text, language, background_color="default", word_wrap=True))
+    else:
+        click.echo(text, nl=not text.endswith(""))
+
+
+def _write_report(variant: Variant, path: Path, as_json: bool) -> None:
+    # Only now: highlighting takes longer to import than everything else here to run.
+    from .report import report
+
+    text = report(variant)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+    if as_json:
+        print_json({"path": variant.folder, "html": path})
+    else:
+        click.echo(path)
+
+
+def _as_dict(variant: Variant) -> dict[str, Any]:
+    plan = variant.plan
+    return {
+        "path": variant.folder,
+        **{key: getattr(plan, key) for key in ("model", "fingerprint", "compiler")},
+        **{key: getattr(plan, key) for key in ("target", "precision", "profile")},
+        "inputs": [asdict(info) for info in plan.inputs],
+        "outputs": [asdict(info) for info in plan.outputs],
+        "memory": {
+            **asdict(plan.memory),
+            "arena": plan.arena_size,
+            "weights": plan.weights_size,
+        },
+        "kernels": [
+            {"name": kernel.name, "file": kernel.file, "group": kernel.group}
+            for kernel in plan.kernels
+        ],
+        "dispatches": [
+            {
+                "label": dispatch.label,
+                "kernel": plan.kernels[dispatch.kernel].name,
+                "grid": dispatch.grid,
+                "group": plan.kernels[dispatch.kernel].group,
+                "flops": dispatch.flops,
+                "operators": dispatch.operators,
+            }
+            for dispatch in plan.dispatches
+        ],
+        "tensors": [
+            {**asdict(tensor), "region": tensor.region.name.lower()} for tensor in plan.tensors
+        ],
+    }
+
+
+def _print_plan(variant: Variant) -> None:
+    plan = variant.plan
+    rows = (
+        ("model", plan.model),
+        ("fingerprint", plan.fingerprint),
+        ("for", f"{plan.target}, {plan.precision}, {plan.profile}"),
+        ("compiler", plan.compiler),
+        *(("input", f"{i.name} {i.dtype}{list(i.shape)}") for i in plan.inputs),
+        *(("output", f"{o.name} {o.dtype}{list(o.shape)}") for o in plan.outputs),
+        ("kernels", len(plan.kernels)),
+        ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
+        ("weights", decimal(plan.weights_size)),
+        (
+            "memory",
+            f"{decimal(plan.memory.planned)} (naive {decimal(plan.memory.naive)}, "
+            f"least {decimal(plan.memory.lower_bound)})",
+        ),
+    )
+    print_table(str(variant.folder), ("what", "value"), rows)
+    _print_dispatches(plan)
+    print_table(
+        "Tensors, by when they are written",
+        ("tensor", "type", "storage", "place", "bytes", "alive", "in the arena"),
+        [_tensor_row(plan, t) for t in sorted(plan.tensors, key=lambda t: (t.first, t.offset))],
+        right=("bytes",),
+    )
+
+
+def _print_dispatches(plan: Plan) -> None:
+    print_table(
+        "Dispatches",
+        ("#", "operators", "kernel", "grid", "group", "operations"),
+        [
+            (
+                index,
+                dispatch.label,
+                f"{dispatch.kernel} {plan.kernels[dispatch.kernel].name}",
+                _extent(dispatch.grid),
+                _extent(plan.kernels[dispatch.kernel].group),
+                f"{dispatch.flops:,}",
+            )
+            for index, dispatch in enumerate(plan.dispatches)
+        ],
+        right=("#", "operations"),
+    )
+
+
+def _extent(extent: tuple[int, int, int]) -> str:
+    return " x ".join(map(str, extent))
+
+
+def _tensor_row(plan: Plan, tensor: PlacedTensor) -> tuple[object, ...]:
+    count = len(plan.dispatches)
+    first = "start" if tensor.first < 0 else tensor.first
+    last = "end" if tensor.last >= count else tensor.last
+    arena = tensor.region is Region.ARENA
+    place = f"+{tensor.offset}" if arena else f"{tensor.region.name.lower()} {tensor.index}"
+    return (
+        tensor.name,
+        f"{tensor.dtype}{list(tensor.shape)}",
+        f"slices of {tensor.lanes}" if tensor.lanes else "linear",
+        place,
+        tensor.size,
+        f"{first}..{last}",
+        _bar(tensor, plan.arena_size) if arena else "",
+    )
+
+
+def _bar(tensor: PlacedTensor, arena: int) -> str:
+    """Where in the arena a tensor lies; at least one character is filled."""
+    scale = BAR / max(arena, 1)
+    start = min(int(tensor.offset * scale), BAR - 1)
+    end = max(start + 1, round((tensor.offset + tensor.size) * scale))
+    return "".join("#" if start <= place < end else "." for place in range(BAR))

@@ -1,0 +1,103 @@
+"""`tflgpu devices` and `tflgpu ops`: what is here, and what is supported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ... import runtime
+from ..devices import profiles
+from ..ops import OPS, OpDef
+from ..target import profile_for
+from ..tflite_schema import OWN_PREFIX
+from .shell import Command, json_option, print_json, print_table, warn
+
+FOLDED = "computed while compiling"
+"""What the operator table says of operators whose results are known before the model runs."""
+
+
+@click.command(cls=Command)
+@json_option
+def devices(as_json: bool) -> None:
+    """List the devices, best first, and the target and profile to compile with for each."""
+    found = [(info, profile_for(info).name) for info in runtime.devices()]
+    if as_json:
+        print_json(
+            {
+                "devices": [
+                    {
+                        "name": info.name,
+                        "platform": info.platform,
+                        "version": info.version,
+                        "driver": info.driver,
+                        "type": info.type,
+                        "target": info.target,
+                        "profile": profile,
+                    }
+                    for info, profile in found
+                ],
+                "profiles": [
+                    {"name": item.name, "description": item.description}
+                    for item in profiles().values()
+                ],
+            }
+        )
+        return
+    if not found:
+        warn("no device is here; one on the processor: pip install 'tflgpu[pocl]'")
+    print_table(
+        "Devices",
+        ("device", "type", "driver", "target", "profile"),
+        [(info, info.type, info.driver, info.target, profile) for info, profile in found],
+    )
+    print_table(
+        "Device profiles, for --device",
+        ("profile", "for"),
+        [(item.name, item.description) for item in profiles().values()],
+    )
+
+
+@click.command(cls=Command)
+@click.option("--markdown", is_flag=True, help="Print the table of the README.")
+@json_option
+def ops(markdown: bool, as_json: bool) -> None:
+    """List the operators tflgpu knows, with the types and kernels each has."""
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
+    if markdown:
+        click.echo(operators_markdown(), nl=False)
+    elif as_json:
+        print_json({"operators": [_as_dict(definition) for definition in _known()]})
+    else:
+        print_table("Operators", ("operator", "types", "kernels", "limits"), map(_row, _known()))
+
+
+def operators_markdown() -> str:
+    """The operator table in Markdown, as the README has it."""
+    lines = ["| operator | types | kernels | limits |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(_row(definition))} |" for definition in _known()]
+    return "\n".join(lines) + "\n"
+
+
+def _known() -> list[OpDef]:
+    """The operators a model can hold, by name."""
+    return [OPS[name] for name in sorted(OPS) if not name.startswith(OWN_PREFIX)]
+
+
+def _row(definition: OpDef) -> tuple[str, str, str, str]:
+    kernels = ", ".join(_kernel_names(definition)) or FOLDED
+    return definition.name, ", ".join(definition.dtypes), kernels, definition.note
+
+
+def _kernel_names(definition: OpDef) -> list[str]:
+    return list(dict.fromkeys(kernel.name for kernel in definition.kernels))
+
+
+def _as_dict(definition: OpDef) -> dict[str, Any]:
+    return {
+        "name": definition.name,
+        "dtypes": list(definition.dtypes),
+        "kernels": _kernel_names(definition),
+        "note": definition.note,
+    }

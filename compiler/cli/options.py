@@ -1,0 +1,126 @@
+"""Options that several commands have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+
+Function = Callable[..., Any]
+
+model_argument = click.argument("model", type=click.Path(path_type=Path))
+cache_argument = click.argument("cache", type=click.Path(path_type=Path))
+
+model_option = click.option(
+    "--model",
+    type=str,
+    metavar="MODEL",
+    help="The model's file or its fingerprint; needed if the cache holds several models.",
+)
+
+input_option = click.option(
+    "--input",
+    "values",
+    multiple=True,
+    metavar="[NAME=]FILE|random",
+    help="An image, a .npy file or random numbers for an input; NAME may be left out where there "
+    "is only one. A lone `random` fills every input not named.",
+)
+
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random inputs."
+)
+
+
+def scaling_options(function: Function) -> Function:
+    """--mean and --std, for images."""
+    function = click.option(
+        "--std", type=float, default=255.0, show_default=True, help="Divides what is left."
+    )(function)
+    return click.option(
+        "--mean", type=float, default=0.0, show_default=True, help="Taken off the pixels (0..255)."
+    )(function)
+
+
+def parse_shapes(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Name and shape of each name=1,224,224,3."""
+    return tuple(map(_parse_shape, values))
+
+
+def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, sizes = value.rpartition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.split(","))
+    except ValueError:
+        shape = ()
+    if not (equals and name and shape and min(shape) > 0):
+        raise click.BadParameter(f"{value!r} is not of the form name=1,224,224,3")
+    return name, shape
+
+
+def compile_options(fallback: str) -> Callable[[Function], Function]:
+    """What can be chosen about a compilation, handed to the command as `options`."""
+    choices = (
+        click.option(
+            "--target",
+            type=click.Choice(TARGETS),
+            default="opencl",
+            show_default=True,
+            help="Language of the kernels.",
+        ),
+        click.option(
+            "--precision",
+            type=click.Choice(PRECISIONS),
+            default="f32",
+            show_default=True,
+            help="Type tensors are stored and computed in.",
+        ),
+        click.option(
+            "--device",
+            default="auto",
+            show_default=True,
+            help="Part of a name that `tflgpu devices` prints, or a device profile.",
+        ),
+        click.option(
+            "--fallback",
+            type=click.Choice(FALLBACKS),
+            default=fallback,
+            show_default=True,
+            help="Where operators run that the device cannot; with `none` they are an error.",
+        ),
+        click.option(
+            "--input-shape",
+            "input_shapes",
+            callback=parse_shapes,
+            multiple=True,
+            metavar="NAME=SIZES",
+            help="Another shape for an input, such as image=1,224,224,3.",
+        ),
+        click.option(
+            "--disable-pass",
+            "disable_passes",
+            multiple=True,
+            metavar="NAME",
+            help="A rewrite to leave out; `tflgpu explain` names them.",
+        ),
+    )
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def call(**given: Any) -> Any:
+            chosen = {name: given.pop(name) for name in Options.names() if name in given}
+            return function(options=Options(**chosen), **given)
+
+        decorated: Function = call
+        for choice in reversed(choices):
+            decorated = choice(decorated)
+        return decorated
+
+    return decorate

@@ -1,0 +1,162 @@
+"""`tflgpu run`: a compiled model on images, arrays or random numbers."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ... import runtime
+from ...runtime.errors import InputError
+from ...runtime.plan import TensorInfo
+from ..images import Scaling, assign, is_image, load_inputs
+from ..ir import Array
+from .options import cache_argument, input_option, model_option, scaling_options, seed_option
+from .shell import Command, Failure, json_option, print_json, print_table, warn
+
+BEST = 5
+"""Classes printed with --labels."""
+
+
+@click.command(cls=Command)
+@cache_argument
+@model_option
+@click.option(
+    "--device",
+    default="auto",
+    show_default=True,
+    help="Part of a name that `tflgpu devices` prints.",
+)
+@input_option
+@seed_option
+@scaling_options
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    help=f"Names of the classes, one a line: prints the {BEST} most probable.",
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="An .npz file to write all outputs to."
+)
+@json_option
+def run(
+    cache: Path,
+    model: str | None,
+    device: str,
+    values: tuple[str, ...],
+    seed: int,
+    mean: float,
+    std: float,
+    labels: Path | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Run what was compiled into CACHE, a cache folder or one variant's folder."""
+    names = [] if labels is None else _read_labels(labels)
+    with runtime.load(cache, model, device=device) as session:
+        arrays = read_inputs(values, session.inputs, seed, Scaling(mean, std))
+        results = session.run(arrays)
+        outputs, device_name = session.outputs, str(session.device)
+    if output is not None:
+        _write_arrays(output, results)
+    best = _best(outputs, results, names) if names else []
+    summaries = [_summary(info, results[info.name]) for info in outputs]
+    if as_json:
+        result = {"device": device_name, "outputs": summaries, "classes": best, "output": output}
+        print_json(result)
+        return
+    print_table(
+        f"Outputs, computed on {device_name}",
+        ("output", "type", "shape", "least", "mean", "greatest"),
+        [
+            (
+                s["name"],
+                s["dtype"],
+                s["shape"],
+                *(f"{s[key]:.6g}" for key in ("min", "mean", "max")),
+            )
+            for s in summaries
+        ],
+        right=("least", "mean", "greatest"),
+    )
+    rows = [(item["label"], f"{item['score']:.6g}") for item in best]
+    print_table("Most probable", ("class", "score"), rows, right=("score",))
+    if output is not None:
+        click.echo(output)
+
+
+def read_inputs(
+    values: Sequence[str], inputs: Sequence[TensorInfo], seed: int, scaling: Scaling
+) -> dict[str, Array]:
+    """The arrays --input asks for; says on stderr how the pixels of images are scaled."""
+    sources = assign(values, inputs)
+    generator = np.random.default_rng(seed)
+    scaled = [
+        info.name
+        for info in inputs
+        if is_image(sources[info.name]) and np.dtype(info.dtype).kind == "f"
+    ]
+    if scaled:
+        warn(f"note: {', '.join(scaled)}: {scaling} (--mean and --std change that)")
+    return load_inputs(sources, inputs, generator, scaling)
+
+
+def _read_labels(path: Path) -> list[str]:
+    try:
+        names = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"cannot read the labels in {path}: {error}") from error
+    if not names:
+        raise Failure(f"{path} holds no labels; it must have one a line")
+    return names
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write an .npz file. Unlike numpy's own writer this one takes any name, such as `file`."""
+    try:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _summary(info: TensorInfo, array: Array) -> dict[str, Any]:
+    values = array.astype(np.float64) if array.size else np.array([np.nan])
+    return {
+        "name": info.name,
+        "dtype": info.dtype,
+        "shape": list(info.shape),
+        "min": values.min(),
+        "mean": values.mean(),
+        "max": values.max(),
+    }
+
+
+def _best(
+    outputs: Sequence[TensorInfo], results: Mapping[str, Array], labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The classes with the highest scores in the first output that has one score a class."""
+    for info in outputs:
+        classes = info.shape[-1] if info.shape else 0
+        if classes > 1 and results[info.name].size == classes:
+            break
+    else:
+        listed = ", ".join(f"{info.name} {list(info.shape)}" for info in outputs)
+        raise InputError(f"--labels: no output has one score for each class; there are {listed}")
+    if classes > len(labels):
+        raise InputError(
+            f"--labels: output {info.name} has {classes} classes and there are {len(labels)} labels"
+        )
+    if classes < len(labels):
+        warn(f"warning: {len(labels)} labels for {classes} classes; they may not belong together")
+    scores = results[info.name].reshape(-1).astype(np.float64)
+    if info.scale:
+        scores = (scores - info.zero_point) * info.scale
+    order = np.argsort(-scores, kind="stable")[:BEST]
+    return [{"index": i, "label": labels[i], "score": scores[i]} for i in map(int, order)]

@@ -1,0 +1,114 @@
+"""What all commands share: how they print, show progress and report errors."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as ProgressBar
+from rich.table import Table
+
+from ...runtime.errors import TflgpuError
+from ..driver import Progress
+
+WIDTH_IN_A_PIPE = 240
+"""Columns of a table nobody sees on a terminal, so that no name is broken for a program."""
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON for other programs, nothing else."
+)
+
+
+class Failure(click.ClickException):
+    """The model, the cache or the device is at fault: one message, exit code 1."""
+
+    exit_code = 1
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"error: {self.message}", file=file or sys.stderr)
+
+
+class Command(click.Command):
+    """A command that reports our errors as one message; any other exception is a bug."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except TflgpuError as error:
+            raise Failure(str(error)) from error
+
+
+class Program(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+def warn(message: str) -> None:
+    """Say something that is no error and does not belong to the result, on stderr."""
+    click.echo(message, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print the result as JSON; numbers that JSON lacks (NaN and infinities) are null."""
+    click.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def console() -> Console:
+    """Where results go: stdout, with names printed as they are."""
+    width = None if sys.stdout.isatty() else WIDTH_IN_A_PIPE
+    return Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
+) -> None:
+    """Print rows under a title; the columns in `right` hold numbers. No rows, no table."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        justify = "right" if column in right else "left"
+        table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*map(str, row))
+    if table.row_count:
+        click.echo(title)
+        console().print(table)
+        click.echo()
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A progress bar on stderr that names the stage; nothing where stderr is no terminal."""
+    errors = Console(stderr=True)
+    if not errors.is_terminal:
+        yield lambda stage, done, total: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description:<8}"), BarColumn())
+    with ProgressBar(*columns, console=errors, transient=True) as bar:
+        task = bar.add_task("start", total=None)
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
+
+        yield show

@@ -1,0 +1,111 @@
+"""`tflgpu verify`: what a compiled model computes, against LiteRT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...runtime.plan import TensorInfo
+from .. import verify as verification
+from ..bisect import bisect as find_culprit
+from ..images import RANDOM, Scaling
+from ..ir import Array
+from ..options import Options
+from .options import compile_options, input_option, model_argument, scaling_options, seed_option
+from .running import read_inputs
+from .shell import Command, Failure, json_option, print_json, print_table, progress
+
+
+@click.command(cls=Command)
+@model_argument
+@compile_options(fallback="none")
+@input_option
+@seed_option
+@scaling_options
+@click.option("--layers", is_flag=True, help="Compare every tensor both have, not just outputs.")
+@click.option("--bisect", is_flag=True, help="Find the rewrite that changes the numbers.")
+@json_option
+def verify(
+    model: Path,
+    options: Options,
+    values: tuple[str, ...],
+    seed: int,
+    mean: float,
+    std: float,
+    layers: bool,
+    bisect: bool,
+    as_json: bool,
+) -> None:
+    """Compile MODEL, run it, and compare its outputs with LiteRT's on the same inputs.
+
+    Inputs that are not given are random. Exit code 1 if an output departs.
+    """
+
+    def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
+
+    with progress() as show:
+        result = verification.verify(model, options, feed, layers=layers, progress=show)
+        departs = result.departure is not None
+        culprit = find_culprit(model, options, feed, show) if bisect and departs else None
+    if as_json:
+        print_json(_as_dict(result, layers))
+    else:
+        _print(result)
+    if result.departure is not None:
+        found = f"\n{culprit}" if culprit else ""
+        raise Failure(_message(result, layers or bisect) + found)
+
+
+def _message(result: verification.Verification, layers: bool) -> str:
+    departure = result.departure
+    if departure in result.layers:
+        return f"the first tensor to depart from LiteRT: {departure} ({departure.label})"
+    wrong = "\n".join(f"  {item}" for item in result.outputs if not item.ok)
+    advice = "" if layers else "\nfind the operator at fault with --layers"
+    return f"departs from LiteRT:\n{wrong}{advice}"
+
+
+def _as_dict(result: verification.Verification, layers: bool) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "ok": result.ok,
+        "outputs": [_comparison_dict(item) for item in result.outputs],
+    }
+    if layers:
+        value["layers"] = [
+            {**_comparison_dict(item), "label": item.label} for item in result.layers
+        ]
+    return value
+
+
+def _comparison_dict(item: verification.Comparison) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "ok": item.ok,
+        "max_error": item.max_error,
+        "tolerance": item.tolerance,
+        "problem": item.problem,
+    }
+
+
+def _print(result: verification.Verification) -> None:
+    def figures(item: verification.Comparison) -> tuple[str, str, str]:
+        verdict = item.problem or ("ok" if item.ok else "departs")
+        return f"{item.max_error:.3g}", f"{item.tolerance:.3g}", verdict
+
+    numbers = ("largest error", "tolerance")
+    print_table(
+        "Tensors, in the order of dispatch",
+        ("tensor", "operators", *numbers, "verdict"),
+        [(item.name, item.label, *figures(item)) for item in result.layers],
+        right=numbers,
+    )
+    print_table(
+        "Outputs",
+        ("output", *numbers, "verdict"),
+        [(item.name, *figures(item)) for item in result.outputs],
+        right=numbers,
+    )

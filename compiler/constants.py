@@ -1,0 +1,137 @@
+"""Contents of constant tensors: bytes of a model file to arrays, and back.
+
+An array of the file's own type is a view of the file. Types numpy lacks are held as values in a
+wider type: int2, int4 and uint4 as int8 and uint8, bfloat16 as float32. A string tensor is an
+array of `bytes` objects. The float8 types stay bit patterns in uint8.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ModelError
+from .flatbuffer import Source
+from .ir import Array, Shape
+
+Bytes = NDArray[np.uint8]
+
+LIMIT = 2**31 - 1
+"""Most elements and most bytes of a tensor, as in LiteRT."""
+
+PACKED = {"int2": 2, "int4": 4, "uint4": 4}
+"""Bits of an element of the types that share bytes, the first element in the lowest bits."""
+
+_FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
+_WITHOUT_BYTES = ("string", "resource", "variant")
+
+
+def byte_size(dtype: str, shape: Shape) -> int | None:
+    """Bytes a tensor occupies in a file; None if only its content can tell.
+
+    ModelError if there are more than LIMIT elements or bytes, or a size is negative.
+    """
+    if any(size < 0 for size in shape):
+        raise ModelError(f"the shape {list(shape)} has a negative size")
+    elements = prod(shape)
+    if dtype in _WITHOUT_BYTES:
+        size = 0
+    elif dtype in PACKED:
+        size = -(-elements * PACKED[dtype] // 8)
+    else:
+        size = elements * _stored(dtype).itemsize
+    if max(elements, size) > LIMIT:
+        raise ModelError(f"the shape {list(shape)} has {elements} elements, more than LiteRT takes")
+    return None if dtype in _WITHOUT_BYTES else size
+
+
+def _stored(dtype: str) -> np.dtype[np.generic]:
+    """The numpy type that reads the bytes of a file."""
+    if dtype == "bfloat16":
+        return np.dtype(np.uint16)
+    return np.dtype(np.uint8 if dtype in _FLOAT8 else dtype)
+
+
+def decode(source: Source, raw: Bytes, dtype: str, shape: Shape) -> Array:
+    """The content of a constant; ModelError if `raw` is shorter than the shape needs."""
+    if dtype == "string":
+        return _decode_strings(source, raw, shape)
+    size = byte_size(dtype, shape)
+    if size is None:
+        raise ModelError(f"a tensor of type {dtype} cannot be a constant")
+    if len(raw) < size:
+        raise ModelError(f"its shape {list(shape)} needs {size} bytes, its buffer has {len(raw)}")
+    if dtype in PACKED:
+        source.copy(prod(shape))
+        return _unpack(raw[:size], dtype, prod(shape)).reshape(shape)
+    if dtype == "bool":
+        source.copy(size)
+        return np.not_equal(raw[:size], 0).reshape(shape)
+    stored: Array = raw[:size].view(_stored(dtype)).reshape(shape)
+    if dtype == "bfloat16":
+        source.copy(2 * size)
+        stored = (stored.astype(np.uint32) << 16).view(np.float32)
+    return stored
+
+
+def _unpack(raw: Bytes, dtype: str, elements: int) -> Array:
+    bits = PACKED[dtype]
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    lanes: Array = (raw[:, None] >> shifts).reshape(-1)[:elements]
+    if dtype.startswith("uint"):
+        lanes &= (1 << bits) - 1
+        return lanes
+    # Up to the sign bit and back, which spreads the sign.
+    lanes <<= 8 - bits
+    signed: Array = lanes.view(np.int8)
+    signed >>= 8 - bits
+    return signed
+
+
+def _decode_strings(source: Source, raw: Bytes, shape: Shape) -> Array:
+    """Strings lie as their number, the offset of each and of the end, then the characters."""
+    byte_size("string", shape)
+    elements = prod(shape)
+    header = 4 * (elements + 2)
+    source.spend(elements)
+    if len(raw) < header:
+        raise ModelError(f"{elements} strings need {header} bytes and more, it has {len(raw)}")
+    count, *offsets = raw[:header].view(np.int32).tolist()
+    if count != elements:
+        raise ModelError(f"its shape {list(shape)} needs {elements} strings, it has {count}")
+    if sorted(offsets) != offsets or offsets[0] < header or offsets[-1] > len(raw):
+        raise ModelError("its strings lie outside its buffer")
+    source.copy(offsets[-1] - offsets[0])
+    result = np.empty(elements, object)
+    for position, (start, end) in enumerate(pairwise(offsets)):
+        result[position] = raw[start:end].tobytes()
+    return result.reshape(shape)
+
+
+def encode(data: Array, dtype: str) -> bytes:
+    """The bytes a constant has in a file: the inverse of `decode`."""
+    if dtype == "string":
+        return _encode_strings([bytes(value) for value in data.reshape(-1)])
+    if dtype in PACKED:
+        return _pack(data, PACKED[dtype])
+    if dtype == "bfloat16":
+        return (data.astype("<f4").view(np.uint32) >> 16).astype("<u2").tobytes()
+    return data.astype(_stored(dtype).newbyteorder("<"), copy=False).tobytes()
+
+
+def _pack(data: Array, bits: int) -> bytes:
+    lanes = data.reshape(-1).astype(np.uint8) & np.uint8((1 << bits) - 1)
+    lanes = np.pad(lanes, (0, -len(lanes) % (8 // bits))).reshape(-1, 8 // bits)
+    shifted = lanes << np.arange(0, 8, bits, dtype=np.uint8)
+    packed: Array = np.bitwise_or.reduce(shifted, axis=1, dtype=np.uint8)
+    return packed.tobytes()
+
+
+def _encode_strings(values: list[bytes]) -> bytes:
+    start = 4 * (len(values) + 2)
+    ends = start + np.cumsum([len(value) for value in values], dtype=np.int64)
+    header = np.array([len(values), start, *ends], "<i4")
+    return header.tobytes() + b"".join(values)

@@ -1,0 +1,104 @@
+"""Options of custom operators: bytes whose meaning only the operator knows.
+
+Most writers use a flexbuffer map, which names its entries. The bytes themselves are always kept.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from flatbuffers import flexbuffers
+
+LONGEST = 1 << 14
+"""Longest options that are searched for a map; longer ones are programs or weights."""
+
+_PADDINGS = {1: "SAME", 2: "VALID"}
+
+_RUBBISH = (
+    struct.error,
+    AssertionError,
+    IndexError,
+    KeyError,
+    ValueError,
+    TypeError,
+    OverflowError,
+    RuntimeError,
+)
+
+
+def custom_attrs(operator: str, raw: bytes) -> dict[str, Any]:
+    """What can be read of a custom operator's options, and `custom_options`: the bytes."""
+    if operator == "Convolution2DTransposeBias":
+        return {**_transpose_convolution(raw), "custom_options": raw}
+    if operator in ("MaxPoolingWithArgmax2D", "MaxUnpooling2D"):
+        return {**_pooling(raw), "custom_options": raw}
+    try:
+        return {**_map_entries(raw), "custom_options": raw}
+    except _RUBBISH:
+        return {"custom_options": raw}
+
+
+def _transpose_convolution(raw: bytes) -> dict[str, Any]:
+    """MediaPipe's operator holds LiteRT's struct TfLiteTransposeConvParams as it lies in memory."""
+    if len(raw) < 12:
+        return {}
+    padding, width, height = struct.unpack_from("<3i", raw)
+    return {"padding": _PADDINGS.get(padding, "UNKNOWN"), "stride_w": width, "stride_h": height}
+
+
+def _pooling(raw: bytes) -> dict[str, Any]:
+    """MediaPipe's pools hold LiteRT's struct TfLitePoolParams as it lies in memory."""
+    if len(raw) < 20:
+        return {}
+    padding, stride_x, stride_y, width, height = struct.unpack_from("<5i", raw)
+    return {
+        "padding": _PADDINGS.get(padding, "UNKNOWN"),
+        "stride_w": stride_x,
+        "stride_h": stride_y,
+        "filter_width": width,
+        "filter_height": height,
+    }
+
+
+def _map_entries(raw: bytes) -> dict[str, Any]:
+    # Shorter than the smallest map: one length, one key, one value, one type, and the root.
+    if not 3 <= len(raw) <= LONGEST:
+        return {}
+    root = flexbuffers.GetRoot(bytearray(raw))
+    entries: dict[str, Any] = _Walk(4 * len(raw)).value(root) if root.IsMap else {}
+    return entries
+
+
+class _Walk:
+    """Reads a flexbuffer to plain Python values, no more of it than `size` entries and characters.
+
+    References may be shared, so that a few bytes could otherwise unfold to an endless tree.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("a flexbuffer unfolds to more than its bytes")
+
+    def value(self, node: Any) -> Any:
+        """A scalar as itself, a vector as a tuple, a map as a dict."""
+        self._spend(1)
+        if node.IsMap:
+            keys, values = node.AsMap.Keys, node.AsMap.Values
+            self._spend(len(keys))
+            return {keys[i].AsKey: self.value(values[i]) for i in range(len(keys))}
+        if node.IsVector:
+            entries = node.AsVector
+            self._spend(len(entries))
+            return tuple(self.value(entries[i]) for i in range(len(entries)))
+        if node.IsTypedVector or node.IsFixedTypedVector:
+            self._spend(len(node.AsTypedVector if node.IsTypedVector else node.AsFixedTypedVector))
+            return tuple(node.Value)
+        value = node.Value
+        if isinstance(value, (str, bytes, bytearray)):
+            self._spend(len(value))
+        return bytes(value) if isinstance(value, bytearray) else value

@@ -1,0 +1,202 @@
+"""The recipe: read, rewrite, choose, place, render, pack. Every stage is one line here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..runtime.cache import fingerprint, variant_folder
+from ..runtime.plan import Plan
+from .choose import candidates
+from .devices import Profile
+from .errors import OptionError
+from .ir import Graph
+from .lower import lower
+from .options import Options
+from .pack import pack
+from .passes import PIPELINE, REQUIRED, Event
+from .passes.rewrite import check
+from .reader import read
+from .storage import choose_storage, insert_conversions
+from .target import choose_profile
+from .translate import DIALECTS, translate
+
+Model = str | os.PathLike[str] | bytes
+"""A model file, or its content."""
+
+Progress = Callable[[str, int, int], None]
+"""Told the stage, the work done in it and the work there is."""
+
+
+Observer = Callable[[int, str, Graph], None]
+"""Shown the graph after each rewrite, with the rewrite's number and name."""
+
+
+def _unobserved(number: int, name: str, graph: Graph) -> None:
+    pass
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled model in memory: all that goes into a folder of the cache."""
+
+    plan: Plan
+    sources: Mapping[str, str]
+    weights: bytes
+    operators: int
+    """Operators in the model file."""
+    events: tuple[Event, ...]
+    companions: Mapping[str, bytes] = field(default_factory=dict)
+    """Files made from the sources, such as SPIR-V."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The figures of the summary, as `tflgpu compile --json` prints them."""
+        memory = self.plan.memory
+        return {
+            "operators": self.operators,
+            "kernels": len(self.plan.dispatches),
+            "memory": {
+                "naive": memory.naive,
+                "planned": memory.planned,
+                "lower_bound": memory.lower_bound,
+            },
+            "fallback": [],
+            "passes": [event.as_dict() for event in self.events],
+        }
+
+
+def compile(model: Model, cache: str | os.PathLike[str], **options: Any) -> Path:
+    """Compile a model into a cache directory and return the folder it is compiled to.
+
+    `options` are the fields of `Options`. Raises ModelError for a bad model, UnsupportedError for
+    operators that cannot run, OptionError for an option, PlanError where the cache is unusable.
+    """
+    return store(build(model, make_options(options)), Path(cache))
+
+
+def make_options(options: Mapping[str, Any]) -> Options:
+    """Options from keyword arguments (OptionError for one that does not exist)."""
+    unknown = sorted(options.keys() - set(Options.names()))
+    if unknown:
+        raise OptionError(f"no option {', '.join(unknown)}; there are {', '.join(Options.names())}")
+    return Options(**options)
+
+
+def build(model: Model, options: Options, progress: Progress = _silent) -> Program:
+    """Compile a model in memory. Raises as `compile` does, apart from the cache."""
+    profile = choose_profile(options.device, options.target)
+    profile = replace(profile, half=options.precision == "f16")
+    progress("read", 0, 1)
+    graph = read(model, dict(options.input_shapes))
+    operators = len(graph)
+    events = rewrite(graph, profile, options.disable_passes, progress)
+    progress("choose", 0, 1)
+    choice = choose_storage(graph, candidates(graph, profile), profile)
+    storages = insert_conversions(graph, choice, profile)
+    done = iter(range(1, len(graph) + 1))
+    lowered = lower(
+        graph,
+        choice,
+        storages,
+        profile,
+        DIALECTS.get(options.target, options.target),
+        share_memory=not options.keep_intermediates,
+        progress=lambda: progress("render", next(done), len(graph)),
+    )
+    events += lowered.events
+    shipped = translate(lowered.kernels, lowered.sources, options.target)
+    content = model if isinstance(model, bytes) else Path(model)
+    plan = Plan(
+        compiler=compiler_version(),
+        target=options.target,
+        precision=options.precision,
+        profile=profile.name,
+        model="model" if isinstance(model, bytes) else Path(model).name,
+        fingerprint=fingerprint(content),
+        options=replace(options, device=profile.name).as_json(),
+        passes=json.dumps([event.as_dict() for event in events]),
+        inputs=lowered.inputs,
+        outputs=lowered.outputs,
+        arena_size=lowered.arena_size,
+        weights_size=len(lowered.weights),
+        weights_sha256=hashlib.sha256(lowered.weights).digest(),
+        kernels=shipped.kernels,
+        dispatches=lowered.dispatches,
+        tensors=lowered.tensors,
+        memory=lowered.memory,
+        variables=lowered.variables,
+        companions=shipped.records,
+    )
+    return Program(
+        plan, shipped.sources, lowered.weights, operators, tuple(events), shipped.companions
+    )
+
+
+def rewrite(
+    graph: Graph,
+    profile: Profile,
+    disabled: tuple[str, ...] = (),
+    progress: Progress = _silent,
+    observe: Observer = _unobserved,
+) -> list[Event]:
+    """Run the pipeline on a graph (OptionError for a pass that does not exist or is needed)."""
+    names = [step.__name__ for step in PIPELINE]
+    for name in disabled:
+        if name not in names:
+            raise OptionError(f"no pass {name!r}; there are {', '.join(names)}")
+        if name in REQUIRED:
+            raise OptionError(f"the pass {name} cannot be left out: kernels rely on it")
+    events = []
+    for number, step in enumerate(PIPELINE):
+        progress("rewrite", number, len(PIPELINE))
+        if step.__name__ not in disabled:
+            events += step(graph, profile)
+            check(graph, step.__name__, everything=True)
+        observe(number + 1, step.__name__, graph)
+    return events
+
+
+def store(program: Program, cache: Path) -> Path:
+    """Write a program into a cache directory; an equal one that is there already is kept."""
+    plan = program.plan
+    digest = hashlib.sha256(f"{plan.options}\0{plan.compiler}".encode()).hexdigest()[:12]
+    variant = f"{plan.target}-{plan.precision}-{plan.profile}-{digest}"
+    folder = variant_folder(cache, plan.fingerprint, variant)
+    return pack(plan, program.sources, program.weights, folder, program.companions)
+
+
+@cache
+def compiler_version() -> str:
+    """The version, and a digest of the compiler's files, so that an edited one makes new plans."""
+    digest = hashlib.sha256()
+    for package in ("tflgpu.compiler", "tflgpu.templates"):
+        for path, content in _package_files(package):
+            digest.update(f"{path}\0{len(content)}\0".encode() + content)
+    return f"{version('tflgpu')}+{digest.hexdigest()[:12]}"
+
+
+def _package_files(package: str) -> list[tuple[str, bytes]]:
+    found = []
+    open_folders = [("", files(package))]
+    while open_folders:
+        prefix, folder = open_folders.pop()
+        for entry in folder.iterdir():
+            path = f"{prefix}{entry.name}"
+            if entry.is_dir() and entry.name != "__pycache__":
+                open_folders.append((f"{path}/", entry))
+            elif entry.name.endswith((".py", ".jinja", ".h", ".toml")):
+                found.append((path, entry.read_bytes()))
+    return sorted(found)

@@ -1,0 +1,88 @@
+"""Why a model compiles to what it does: rewrites applied and declined, kernels, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .choose import candidates
+from .driver import Model, Observer, Progress, rewrite
+from .errors import Finding, UnsupportedError
+from .ir import Graph
+from .options import Options
+from .passes import Event
+from .passes.rewrite import describe
+from .reader import read
+from .storage import choose_storage
+from .target import choose_profile
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """The kernel an operator gets, and why others of its kernels were not suited."""
+
+    operator: str
+    kernel: str
+    objections: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything the compiler decided about a model."""
+
+    profile: str
+    events: tuple[Event, ...]
+    findings: tuple[Finding, ...]
+    """Operators that cannot run; none are known to run where there is any."""
+    kernels: tuple[KernelChoice, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `tflgpu explain --json` prints it."""
+        return {
+            "profile": self.profile,
+            "passes": [event.as_dict() for event in self.events],
+            "findings": [finding.as_dict() for finding in self.findings],
+            "kernels": [asdict(kernel) for kernel in self.kernels],
+        }
+
+
+def dump_to(folder: Path) -> Observer:
+    """Writes the graph's text after each rewrite into a folder: 00_read.txt, 01_propagate.txt."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def write(number: int, name: str, graph: Graph) -> None:
+        (folder / f"{number:02}_{name}.txt").write_text(f"{graph}\n")
+
+    return write
+
+
+def explain(
+    model: Model, options: Options, progress: Progress, dump: Path | None = None
+) -> Explanation:
+    """The decisions of a compilation, which goes no further than choosing kernels.
+
+    With `dump` the graph's text after each rewrite is written into that folder (OSError).
+    Raises what `driver.build` raises, apart from UnsupportedError: its findings are in the result.
+    """
+    profile = choose_profile(options.device, options.target)
+    progress("read", 0, 1)
+    graph = read(model, dict(options.input_shapes))
+    observe = dump_to(dump) if dump else lambda number, name, graph: None
+    observe(0, "read", graph)
+    events = tuple(rewrite(graph, profile, options.disable_passes, progress, observe))
+    progress("choose", 0, 1)
+    try:
+        suited = candidates(graph, profile)
+    except UnsupportedError as error:
+        return Explanation(profile.name, events, error.findings, ())
+    choice = choose_storage(graph, suited, profile)
+    kernels = tuple(
+        KernelChoice(
+            " + ".join((describe(op), *(f"{post.index} {post.name}" for post in op.post))),
+            choice[op].name,
+            tuple(f"{name}: {reason}" for name, reason in suited[op].objections),
+        )
+        for op in graph.ops
+    )
+    return Explanation(profile.name, events, (), kernels)

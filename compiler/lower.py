@@ -1,0 +1,283 @@
+"""From operators with chosen kernels to a plan: sources, dispatches, and where every byte lies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from ..runtime.plan import (
+    Argument,
+    Dispatch,
+    Kernel,
+    Memory,
+    PlacedTensor,
+    Region,
+    TensorInfo,
+    Variable,
+)
+from .devices import Profile
+from .ir import Array, Graph, Op, Tensor
+from .memory import Interval, Layout, plan_memory
+from .ops import Kernel as Variant
+from .ops.base import SLICED
+from .order import execution_order
+from .packing import device_array, pack_slices, storage_bytes
+from .passes import Event
+from .render import ENTRY, Rendered, render
+from .sharing import Sharing, Spans, Step, lifetimes, place_parts, share, variables
+from .storage import Choice
+
+SUFFIX = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp"}
+
+
+@dataclass
+class Lowered:
+    """The parts of a plan that come from the graph."""
+
+    kernels: tuple[Kernel, ...]
+    sources: dict[str, str]
+    """Kernel text by file name."""
+    weights: bytes
+    dispatches: tuple[Dispatch, ...]
+    tensors: tuple[PlacedTensor, ...]
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    arena_size: int
+    memory: Memory
+    variables: tuple[Variable, ...]
+    events: tuple[Event, ...]
+    """Copies saved by letting tensors share memory, and those that could not be."""
+
+
+@dataclass
+class _Weights:
+    """The contents of weights.bin: equal arrays are kept once, each at an aligned offset."""
+
+    alignment: int
+    data: bytearray = field(default_factory=bytearray)
+    places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, array: Array) -> Argument:
+        content = np.ascontiguousarray(array).tobytes()
+        key = hashlib.sha256(content).digest()
+        if key not in self.places:
+            self.data += bytes(-len(self.data) % self.alignment)
+            self.places[key] = (len(self.data), len(content))
+            self.data += content
+        return Argument(Region.WEIGHTS, 0, *self.places[key], writes=False)
+
+
+@dataclass
+class _Launched:
+    """A rendered launch, with the operator it belongs to and its kernel's number."""
+
+    op: Op
+    rendered: Rendered
+    kernel: int
+
+
+def lower(
+    graph: Graph,
+    choice: Choice,
+    storages: Mapping[Tensor, str],
+    profile: Profile,
+    dialect: str,
+    share_memory: bool = True,
+    progress: Callable[[], None] = lambda: None,
+) -> Lowered:
+    """Render every launch and lay out the memory."""
+    sizes = _sizes(storages, profile)
+    plan = [_step(op, choice[op], profile) for op in graph.ops]
+    sharing = share(graph, plan, sizes, _granules(storages, profile))
+    plan = execution_order(graph, plan, sharing)
+    placed = place_parts(graph, plan, sharing)
+    starts = _starts(storages, sharing, profile.alignment)
+    launched: list[_Launched] = []
+    numbers: dict[str, int] = {}
+    for step in placed.plan:
+        for launch in step.launches:
+            rendered = render(step.op, launch, step.kernel, profile, dialect, starts)
+            number = numbers.setdefault(rendered.source, len(numbers))
+            launched.append(_Launched(step.op, rendered, number))
+        progress()
+    spans = lifetimes(graph, placed.plan, sharing)
+    arena = [root for root in spans if sharing.region(root)[0] == Region.ARENA]
+    intervals = [Interval(sharing.size(root), *spans[root]) for root in arena]
+    layout = plan_memory(intervals, profile.alignment, share_memory)
+    offsets = dict(zip(arena, layout.offsets, strict=True))
+
+    def place(tensor: Tensor, writes: bool) -> Argument:
+        root, start = sharing.locate(tensor)
+        inside = starts.get(tensor, 0)
+        offset = offsets.get(root, 0) + start - inside
+        return Argument(*sharing.region(root), offset, sizes[tensor] + inside, writes)
+
+    weights = _Weights(profile.alignment)
+    dispatches = tuple(_dispatch(item, choice, profile, place, weights) for item in launched)
+    kept = tuple(_variable(graph, tensor, weights) for tensor in variables(graph))
+    kernels, sources = _kernels(launched, dialect)
+    return Lowered(
+        kernels,
+        sources,
+        bytes(weights.data),
+        dispatches,
+        tuple(_placed(storages, profile, place, spans, sharing)),
+        tuple(map(_info, graph.inputs, graph.input_names)),
+        tuple(map(_info, graph.outputs, graph.output_names)),
+        layout.total,
+        _figures(layout),
+        kept,
+        placed.events,
+    )
+
+
+def _step(op: Op, kernel: Variant, profile: Profile) -> Step:
+    """What an operator launches; launches without work-items have nothing to do."""
+    launches = kernel.build(op, profile)
+    return Step(op, kernel, tuple(launch for launch in launches if all(launch.grid)))
+
+
+def _starts(storages: Mapping[Tensor, str], sharing: Sharing, alignment: int) -> dict[Tensor, int]:
+    """How far behind an aligned address tensors start that lie within others."""
+    return {
+        tensor: start % alignment
+        for tensor in storages
+        if (start := sharing.locate(tensor)[1]) % alignment
+    }
+
+
+def _figures(layout: Layout) -> Memory:
+    return Memory(layout.naive, layout.total, layout.lower_bound)
+
+
+def _variable(graph: Graph, tensor: Tensor, weights: _Weights) -> Variable:
+    content = graph.contents.get(tensor)
+    place = None if content is None else weights.add(device_array(content)).offset
+    return Variable(tensor.name, storage_bytes(tensor.shape, None), place)
+
+
+def _info(tensor: Tensor, name: str) -> TensorInfo:
+    quantization = tensor.quantization
+    scale = quantization.scale[0] if quantization and quantization.scale else 0.0
+    zero = quantization.zero_point[0] if quantization and quantization.zero_point else 0
+    return TensorInfo(name, tensor.shape, tensor.dtype, scale, zero)
+
+
+def _granules(storages: Mapping[Tensor, str], profile: Profile) -> dict[Tensor, int]:
+    """What the start of each tensor must be a multiple of: bytes of a slice, or of an element."""
+    slice_bytes = profile.slice_width * profile.lane_bytes
+    return {tensor: slice_bytes if s == SLICED else 4 for tensor, s in storages.items()}
+
+
+def _sizes(storages: Mapping[Tensor, str], profile: Profile) -> dict[Tensor, int]:
+    return {
+        tensor: storage_bytes(tensor.shape, profile if storage == SLICED else None)
+        for tensor, storage in storages.items()
+    }
+
+
+def _dispatch(
+    item: _Launched,
+    choice: Choice,
+    profile: Profile,
+    place: Callable[[Tensor, bool], Argument],
+    weights: _Weights,
+) -> Dispatch:
+    arguments = []
+    for tensor, writes in item.rendered.arguments:
+        if tensor is None:
+            assert item.rendered.constants is not None
+            arguments.append(weights.add(item.rendered.constants))
+        elif tensor.data is not None:
+            if choice[item.op].reads == SLICED:
+                data = pack_slices(tensor.data, profile.slice_width)
+                data = data.astype(np.float16) if profile.half else data
+            else:
+                data = device_array(tensor.data)
+            arguments.append(weights.add(data))
+        else:
+            arguments.append(place(tensor, writes))
+    written = next(t for t, writes in item.rendered.arguments if writes and t is not None)
+    return Dispatch(
+        item.kernel,
+        item.rendered.grid,
+        tuple(arguments),
+        f"{title(item.op)} -> {written.name.split(';')[0]}",
+        tuple(dict.fromkeys((item.op.index, *(post.index for post in item.op.post)))),
+        item.rendered.flops,
+    )
+
+
+def title(op: Op) -> str:
+    """The operators a kernel computes, such as CONV_2D + RELU6."""
+    return " + ".join((op.name, *(post.name for post in op.post)))
+
+
+def _kernels(launched: list[_Launched], dialect: str) -> tuple[tuple[Kernel, ...], dict[str, str]]:
+    """Each distinct source once, named, with a comment that says what it computes."""
+    users: dict[int, list[_Launched]] = {}
+    for item in launched:
+        users.setdefault(item.kernel, []).append(item)
+    kernels, sources = [], {}
+    for number, items in users.items():
+        rendered = items[0].rendered
+        stem = PurePosixPath(rendered.template).stem
+        name = f"{stem}_{number:03}"
+        file = f"kernels/{number:03}_{stem}{SUFFIX[dialect]}"
+        text = _with_header(rendered, items, name)
+        sources[file] = text
+        digest = hashlib.sha256(text.encode()).digest()
+        kernels.append(Kernel(name, file, digest, rendered.group))
+    return tuple(kernels), sources
+
+
+def _with_header(rendered: Rendered, items: list[_Launched], name: str) -> str:
+    """The source with its comment; `#version` has to stay the first line."""
+    operators = [f"{item.op.index} {title(item.op)}" for item in items]
+    grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.group))
+    lines = [
+        f"{name}: {title(items[0].op)}",
+        *rendered.parameters,
+        f"grid {grid} in groups of {group}",
+        *(f"operator {text}" for text in operators),
+    ]
+    comment = "".join(f"// {line}\n" for line in lines)
+    entry = "main" if rendered.source.startswith("#version") else name
+    source = rendered.source.replace(ENTRY, entry)
+    if source.startswith("#version"):
+        version, rest = source.split("\n", 1)
+        return f"{version}\n{comment}{rest}"
+    return comment + source
+
+
+def _placed(
+    storages: Mapping[Tensor, str],
+    profile: Profile,
+    place: Callable[[Tensor, bool], Argument],
+    spans: Spans,
+    sharing: Sharing,
+) -> list[PlacedTensor]:
+    placed = []
+    for tensor, storage in storages.items():
+        first, last = spans.get(sharing.root(tensor), (-1, -1))
+        where = place(tensor, False)
+        placed.append(
+            PlacedTensor(
+                tensor.name,
+                tensor.shape,
+                tensor.dtype,
+                profile.slice_width if storage == SLICED else 0,
+                where.region,
+                where.index,
+                where.offset,
+                where.size,
+                first,
+                last,
+                profile.half and storage == SLICED,
+            )
+        )
+    return placed

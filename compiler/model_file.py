@@ -1,0 +1,114 @@
+"""A .tflite file opened: its header, and the parts that all its subgraphs share."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import tflite
+from flatbuffers.number_types import Int32Flags
+
+from .constants import Bytes
+from .errors import ModelError
+from .flatbuffer import Source
+from .ir import Signature
+from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
+
+
+def mapped(path: str) -> mmap.mmap:
+    """A file's bytes, mapped into memory; ModelError if it cannot be read or is empty."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(f"cannot read the model {path}: {reason}") from error
+    raise ModelError(f"cannot read the model {path}: the file is empty")
+
+
+class ModelFile:
+    """What all subgraphs of a model share: operator codes, buffers, signatures."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        if bytes(source.data[4:8]) != IDENTIFIER:
+            raise ModelError(
+                f"not a .tflite model, whose bytes 4 to 8 are {IDENTIFIER.decode()} "
+                "(an archive, or a web page in place of the download?)"
+            )
+        self.root = tflite.Model.GetRootAs(source.data, 0)
+        if self.root.Version() != VERSION:
+            raise ModelError(f"it has schema version {self.root.Version()}; only 3 is known")
+        self.buffers = source.length(self.root, "Buffers")
+        self.subgraphs = source.children(self.root, "Subgraphs")
+        if not self.subgraphs:
+            raise ModelError("the model has no subgraph")
+        self.codes = [self._code(code) for code in source.children(self.root, "OperatorCodes")]
+        self.operands = 0
+        """Operands of all operators read so far."""
+        self.tensor_names = lru_cache(maxsize=None)(self._tensor_names)
+
+    def _code(self, code: Any) -> tuple[str, int, bool]:
+        """An operator's name and version, and whether it is custom."""
+        # Files from before there were 127 operators have only the deprecated field, and some newer
+        # ones lack it. The package's BuiltinCode() ignores the newer field then: read it directly.
+        table = code._tab
+        slot = table.Offset(10)
+        number = table.Get(Int32Flags, table.Pos + slot) if slot else 0
+        number = max(number, code.DeprecatedBuiltinCode())
+        name = operator_name(number, self.source.text(code, "CustomCode"))
+        return name, code.Version(), number == CUSTOM
+
+    def buffer(self, index: int) -> Bytes:
+        """The bytes of a buffer, inside the flatbuffer or behind it."""
+        if not (index or self.buffers):
+            return np.empty(0, np.uint8)  # Buffer 0 is the empty one, and may be left out.
+        if index >= self.buffers:
+            raise ModelError(f"it wants buffer {index}; the model has {self.buffers}")
+        buffer = self.root.Buffers(index)
+        # Writers put 1 where the offset of a buffer outside is still to be filled in.
+        if buffer.Offset() > 1:
+            return self.source.span(buffer.Offset(), buffer.Size())
+        return self.source.view(buffer, "Data")
+
+    def _tensor_names(self, subgraph: int) -> list[str]:
+        """Names of a subgraph's tensors; where several share one, later ones get a number."""
+        tables = self.source.children(self.subgraphs[subgraph], "Tensors")
+        given = [self.source.text(table, "Name") for table in tables]
+        taken, names = set(given), []
+        seen: dict[str, int] = {}
+        for index, name in enumerate(given):
+            unique = name or f"tensor_{index}"
+            while (not name or name in seen) and unique in taken:
+                seen[name] = seen.get(name, 0) + 1
+                unique = f"{name or f'tensor_{index}'}_{seen[name]}"
+            seen.setdefault(name, 0)
+            taken.add(unique)
+            names.append(unique)
+        return names
+
+    def signatures(self) -> list[Signature]:
+        """Every signature of the model; ModelError if one names a tensor that is not there."""
+        return [
+            self._signature(table) for table in self.source.children(self.root, "SignatureDefs")
+        ]
+
+    def _signature(self, table: Any) -> Signature:
+        key = self.source.text(table, "SignatureKey")
+        with self.source.at(f"signature {key}"):
+            subgraph = table.SubgraphIndex()
+            if subgraph >= len(self.subgraphs):
+                raise ModelError(f"it wants subgraph {subgraph} of {len(self.subgraphs)}")
+            names = self.tensor_names(subgraph)
+            inputs, outputs = (
+                {
+                    self.source.text(entry, "Name"): names[entry.TensorIndex()]
+                    for entry in self.source.children(table, field)
+                }
+                for field in ("Inputs", "Outputs")
+            )
+        return Signature(key, inputs, outputs, subgraph)

@@ -1,0 +1,27 @@
+"""tflgpu.add_padded: a sum whose second operand has fewer channels and counts as zero past them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import Array, Op
+from .base import OpDef, define, same_as_first
+from .elementwise import ELEMENTWISE, KERNELS, Elementwise
+
+NAME = "tflgpu.add_padded"
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """The narrower operand is added to the first of the wider one's channels."""
+    wide, narrow = arrays
+    result = np.array(wide)
+    result[..., : narrow.shape[-1]] += narrow
+    return [result]
+
+
+ELEMENTWISE[NAME] = Elementwise("{a} + {b}", np.add)
+"""The views read zeros past the narrower operand's channels, so that kernels just add."""
+
+define(OpDef(NAME, same_as_first, KERNELS, reference))

@@ -1,0 +1,60 @@
+"""Elementwise operators of two operands, which broadcast as in numpy: a row each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir import Array
+from .base import FLOATS, INTEGERS
+from .elementwise import Elementwise, define_elementwise
+
+_ARITHMETIC = (*FLOATS, *INTEGERS)
+
+_MODULUS = "remainder_of(remainder_of({a}, {b}) + {b}, {b})"
+"""Of integers, with the sign of the divisor."""
+
+
+def _arithmetic(sign: str, function: np.ufunc) -> Elementwise:
+    text = f"{{a}} {sign} {{b}}"
+    return Elementwise(text, function, text, _ARITHMETIC)
+
+
+def _divide(a: Array, b: Array) -> Array:
+    """Integers are divided towards zero, and by zero to zero."""
+    if a.dtype.kind == "f":
+        return np.asarray(a / b)
+    quotients = np.abs(a) // np.where(b == 0, 1, np.abs(b))
+    return np.asarray(np.where(b == 0, 0, quotients * np.sign(a) * np.sign(b)))
+
+
+def _squared_difference(a: Array, b: Array) -> Array:
+    return np.asarray(np.square(np.subtract(a, b)))
+
+
+BINARY = {
+    "ADD": _arithmetic("+", np.add),
+    "ATAN2": Elementwise("angle_of({a}, {b})", np.arctan2),
+    "BITWISE_XOR": Elementwise("{a} ^ {b}", np.bitwise_xor, "{a} ^ {b}", (*INTEGERS, "bool")),
+    "DIV": Elementwise("{a} / {b}", _divide, "quotient_of({a}, {b})", _ARITHMETIC),
+    "FLOOR_DIV": Elementwise(
+        "floor({a} / {b})",
+        np.floor_divide,
+        f"quotient_of({{a}} - {_MODULUS}, {{b}})",
+        _ARITHMETIC,
+    ),
+    "FLOOR_MOD": Elementwise("floor_mod({a}, {b})", np.mod, _MODULUS, _ARITHMETIC),
+    "MAXIMUM": Elementwise("max({a}, {b})", np.maximum, "max({a}, {b})", _ARITHMETIC),
+    "MINIMUM": Elementwise("min({a}, {b})", np.minimum, "min({a}, {b})", _ARITHMETIC),
+    "MUL": _arithmetic("*", np.multiply),
+    "POW": Elementwise("power({a}, {b})", np.power),
+    "PRELU": Elementwise(
+        "max({a}, 0.0f) + {b} * min({a}, 0.0f)", lambda a, b: np.where(a > 0, a, b * a)
+    ),
+    "RIGHT_SHIFT": Elementwise("{a} >> {b}", np.right_shift, "{a} >> {b}", INTEGERS),
+    "SQUARED_DIFFERENCE": Elementwise(
+        "({a} - {b}) * ({a} - {b})", _squared_difference, "({a} - {b}) * ({a} - {b})", _ARITHMETIC
+    ),
+    "SUB": _arithmetic("-", np.subtract),
+}
+
+define_elementwise(BINARY)

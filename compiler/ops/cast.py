@@ -1,0 +1,108 @@
+"""CAST among all types, BITCAST between types of 32 bits, and copies kept between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import (
+    ANY,
+    LINEAR,
+    Kernel,
+    Launch,
+    OpDef,
+    define,
+    device_dtype,
+    linear_grid,
+    same_as_first,
+)
+
+_NARROW = {
+    "int8": "({v}) << 24 >> 24",
+    "int16": "({v}) << 16 >> 16",
+    "uint8": "({v}) & 255",
+    "uint16": "({v}) & 65535",
+}
+"""The lower bits of an integer, as the types smaller than the device's integers keep them."""
+
+
+def _expression(source: str, target: str) -> str:
+    """The text of a cast of {v}: fractions are cut off, what does not fit loses upper bits."""
+    floating = device_dtype(source) == "float32"
+    if device_dtype(target) == "float32":
+        return "{v}" if floating else "to_float({v})"
+    if target == "bool":
+        return "to_int({v} != 0.0f)" if floating else "to_int({v} != 0)"
+    whole = "to_int({v})" if floating else "{v}"
+    return _NARROW.get(target, "{v}").format(v=whole) if source != target else whole
+
+
+def _launch(op: Op, expression: str) -> list[Launch]:
+    grid = linear_grid(op.output.elements)
+    reads, writes = {"x": op.operand(0)}, {"y": op.output}
+    variables = {"expression": expression}
+    return [Launch("convert.jinja", grid, reads, writes, variables=variables)]
+
+
+def _cast(op: Op, profile: Profile) -> Sequence[Launch]:
+    return _launch(op, _expression(op.operand(0).dtype, op.output.dtype))
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    with np.errstate(invalid="ignore"):
+        return [arrays[0].astype(op.output.dtype)]
+
+
+def _infer_bits(op: Op) -> list[Shape]:
+    sizes = [np.dtype(tensor.dtype).itemsize for tensor in (op.operand(0), op.output)]
+    if sizes[0] != sizes[1]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: from {op.operand(0).dtype} to {op.output.dtype}; "
+            f"only types of equal size are known"
+        )
+    return [op.operand(0).shape]
+
+
+def _bits(op: Op, profile: Profile) -> Sequence[Launch]:
+    source, target = (device_dtype(t.dtype) for t in (op.operand(0), op.output))
+    word = (
+        "{v}" if source == target else f"bits_to_{'float' if target == 'float32' else 'int'}({{v}})"
+    )
+    return _launch(op, word)
+
+
+def _reference_bits(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.ascontiguousarray(arrays[0]).view(op.output.dtype)]
+
+
+def _keep(op: Op, profile: Profile) -> Sequence[Launch]:
+    return _launch(op, "{v}")
+
+
+define(
+    OpDef(
+        "tflgpu.keep",
+        same_as_first,
+        (Kernel("keep", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
+        None,
+        ANY,
+    ),
+    OpDef(
+        "CAST",
+        same_as_first,
+        (Kernel("cast", _cast, reads=LINEAR, writes=LINEAR),),
+        _reference,
+        ANY,
+    ),
+    OpDef(
+        "BITCAST",
+        _infer_bits,
+        (Kernel("bitcast", _bits, reads=LINEAR, writes=LINEAR),),
+        _reference_bits,
+        ("float32", "int32", "uint32"),
+    ),
+)

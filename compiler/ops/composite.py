@@ -1,0 +1,68 @@
+"""Operators that `compiler/expand/` spells out: here are only their shapes and their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import (
+    ANY,
+    FLOATS,
+    INTEGERS,
+    Infer,
+    OpDef,
+    Reference,
+    broadcast_shapes,
+    define,
+    same_as_first,
+)
+
+
+def _add_n(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.asarray(sum(arrays[1:], arrays[0]))]
+
+
+def _log_softmax(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    x = arrays[0] - arrays[0].max(-1, keepdims=True)
+    return [x - np.log(np.exp(x).sum(-1, keepdims=True))]
+
+
+def _l2_normalization(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    length = np.sqrt(np.square(arrays[0]).sum(-1, keepdims=True))
+    return [arrays[0] / np.maximum(length, 1e-6)]
+
+
+def _infer_lookup(op: Op) -> list[Shape]:
+    ids, table = op.operand(0).shape, op.operand(1).shape
+    if len(ids) != 1 or not table:
+        raise ModelError(f"operator {op.index} {op.name}: ids {list(ids)} into {list(table)}")
+    return [(*ids, *table[1:])]
+
+
+def _composite(
+    name: str,
+    infer: Infer,
+    note: str,
+    reference: Reference | None = None,
+    dtypes: tuple[str, ...] = FLOATS,
+) -> OpDef:
+    return OpDef(name, infer, (), reference, dtypes, note=f"becomes {note}")
+
+
+define(
+    _composite("ADD_N", broadcast_shapes, "ADDs", _add_n, (*FLOATS, *INTEGERS)),
+    _composite("EMBEDDING_LOOKUP", _infer_lookup, "GATHER", None, ANY),
+    _composite(
+        "L2_NORMALIZATION",
+        same_as_first,
+        "SUM, SQRT and DIV along the last axis",
+        _l2_normalization,
+    ),
+    _composite(
+        "LOCAL_RESPONSE_NORMALIZATION", same_as_first, "CONV_2D with a band of ones and POW"
+    ),
+    _composite("LOG_SOFTMAX", same_as_first, "SUM, LOG and SUB along the last axis", _log_softmax),
+)

@@ -1,0 +1,152 @@
+"""CONCATENATION: each input is copied to its place in the output, one launch an input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape, Tensor
+from .base import (
+    ANY,
+    LINEAR,
+    Kernel,
+    Launch,
+    OpDef,
+    bhwc,
+    define,
+    linear_grid,
+    normalize_axis,
+    sliced_grid,
+)
+from .elementwise import rank_fits
+from .part import row_major_part, sliced_part
+
+
+def concat_axis(op: Op) -> int:
+    return normalize_axis(op, int(op.attrs.get("axis", 0)), len(op.operand(0).shape))
+
+
+def infer(op: Op) -> list[Shape]:
+    shapes = [op.operand(i).shape for i in range(len(op.inputs))]
+    axis = concat_axis(op)
+    for shape in shapes:
+        others = (shape[:axis], shape[axis + 1 :])
+        if others != (shapes[0][:axis], shapes[0][axis + 1 :]):
+            listed = ", ".join(str(list(shape)) for shape in shapes)
+            raise ModelError(f"operator {op.index} {op.name}: {listed} differ beside axis {axis}")
+    total = sum(shape[axis] for shape in shapes)
+    return [(*shapes[0][:axis], total, *shapes[0][axis + 1 :])]
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.concatenate(arrays, concat_axis(op))]
+
+
+def placed(op: Op) -> list[tuple[Tensor, int]]:
+    """The inputs that hold anything, each with where it starts along the axis."""
+    axis, start, result = concat_axis(op), 0, []
+    for position in range(len(op.inputs)):
+        tensor = op.operand(position)
+        if tensor.elements:
+            result.append((tensor, start))
+        start += tensor.shape[axis]
+    return result
+
+
+def _axis4(op: Op) -> int:
+    return concat_axis(op) + 4 - len(op.output.shape)
+
+
+def _starts(axis: int, start: int, rank: int) -> list[int]:
+    """Coordinates of the first element of what starts there along the axis."""
+    return [start if position == axis else 0 for position in range(rank)]
+
+
+def _whole_slices(op: Op, profile: Profile) -> str | None:
+    if objection := rank_fits(op, profile):
+        return objection
+    if _axis4(op) == 3 and any(start % profile.slice_width for _, start in placed(op)):
+        return "an input does not start at a whole slice"
+    return None
+
+
+def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+    axis = _axis4(op)
+    launches = []
+    for tensor, start in placed(op):
+        shift = [0, 0, 0, 0]
+        shift[axis] = start // profile.slice_width if axis == 3 else start
+        launches.append(
+            Launch(
+                "concat.jinja",
+                sliced_grid(tensor.shape, profile),
+                {"x": tensor},
+                {"y": op.output},
+                variables={"shift": shift},
+                part=sliced_part(tensor, op.output, _starts(axis, start, 4), profile),
+            )
+        )
+    return launches
+
+
+def _single_lanes(op: Op, profile: Profile) -> str | None:
+    if profile.half:
+        return "single lanes of half slices cannot be written"
+    if objection := rank_fits(op, profile):
+        return objection
+    return None if _axis4(op) == 3 else "the axis is not the channels"
+
+
+def _lanes(op: Op, profile: Profile) -> Sequence[Launch]:
+    channels = bhwc(op.output.shape)[3]
+    return [
+        Launch(
+            "concat_lanes.jinja",
+            sliced_grid(tensor.shape, profile),
+            {"x": tensor},
+            {"y": op.output},
+            variables={
+                "start": start,
+                "last": start + bhwc(tensor.shape)[3] == channels,
+            },
+        )
+        for tensor, start in placed(op)
+    ]
+
+
+def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+    axis = concat_axis(op)
+    inner = prod(op.output.shape[axis + 1 :])
+    return [
+        Launch(
+            "concat_linear.jinja",
+            linear_grid(tensor.elements),
+            {"x": tensor},
+            {"y": op.output},
+            variables={
+                "taken": tensor.shape[axis] * inner,
+                "row": op.output.shape[axis] * inner,
+                "start": start * inner,
+            },
+            part=row_major_part(
+                tensor,
+                op.output,
+                tensor.shape,
+                _starts(axis, start, len(tensor.shape)),
+            ),
+        )
+        for tensor, start in placed(op)
+    ]
+
+
+KERNELS = (
+    Kernel("concat", _sliced, _whole_slices),
+    Kernel("concat_lanes", _lanes, _single_lanes, fuses=False),
+    Kernel("concat_linear", _linear, reads=LINEAR, writes=LINEAR),
+)
+
+define(OpDef("CONCATENATION", infer, KERNELS, reference, ANY))

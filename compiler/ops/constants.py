@@ -1,0 +1,92 @@
+"""Operators that only make sense at compile time: their results are constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, OpDef, broadcast, define, same_as_first
+
+
+def _infer_shape(op: Op) -> list[Shape]:
+    return [(len(op.operand(0).shape),)]
+
+
+def _dequantize(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    values, quantization = arrays[0], op.operand(0).quantization
+    if quantization is None or not np.issubdtype(values.dtype, np.integer):
+        return [values.astype(np.float32)]
+    scale = np.asarray(quantization.scale, np.float32)
+    zero = np.asarray(quantization.zero_point or 0, np.float32)
+    if scale.size > 1:
+        sizes = [1] * values.ndim
+        sizes[quantization.axis] = -1
+        scale, zero = scale.reshape(sizes), (zero.reshape(sizes) if zero.size > 1 else zero)
+    return [((values.astype(np.float32) - zero) * scale).astype(np.float32)]
+
+
+def _densify(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """The reader has decoded the sparse constant already."""
+    return [arrays[0].astype(op.output.dtype)]
+
+
+def _shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.asarray(op.operand(0).shape, op.output.dtype)]
+
+
+def _rank(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.asarray(len(op.operand(0).shape), op.output.dtype)]
+
+
+def _zeros(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.zeros(op.operand(0).shape, op.output.dtype)]
+
+
+def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    start, limit, step = (op.constant(i).reshape(-1)[0] for i in range(3))
+    if step == 0:
+        raise ModelError(f"operator {op.index} RANGE: a step of 0")
+    return [np.arange(start, limit, step).astype(op.output.dtype)]
+
+
+def _where(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.argwhere(op.constant(0)).astype(op.output.dtype)]
+
+
+def _joint_shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    shapes = [tuple(int(size) for size in op.constant(i)) for i in range(2)]
+    return [np.asarray(broadcast(op, *shapes), op.output.dtype)]
+
+
+def _infer_fill(op: Op) -> list[Shape]:
+    shape = tuple(int(size) for size in op.constant(0).reshape(-1))
+    if min(shape, default=0) < 0 or op.operand(1).elements != 1:
+        raise ModelError(f"operator {op.index} FILL: shape {list(shape)}, or not one value")
+    return [shape]
+
+
+def _fill(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.full(op.output.shape, arrays[1].reshape(()))]
+
+
+define(
+    OpDef(
+        "BROADCAST_ARGS",
+        lambda op: [_joint_shape(op, ())[0].shape],
+        (),
+        _joint_shape,
+        ANY,
+        note="of constants",
+    ),
+    OpDef("DENSIFY", same_as_first, (), _densify, note="of constants"),
+    OpDef("DEQUANTIZE", same_as_first, (), _dequantize, note="of constants"),
+    OpDef("FILL", _infer_fill, (), _fill, ANY, note="the shape must be a constant"),
+    OpDef("RANGE", lambda op: [_range(op, ())[0].shape], (), _range, ANY, note="of constants"),
+    OpDef("RANK", lambda op: [()], (), _rank, ANY, "of a known shape"),
+    OpDef("SHAPE", _infer_shape, (), _shape, ANY, "of a known shape"),
+    OpDef("WHERE", lambda op: [_where(op, ())[0].shape], (), _where, ANY, note="of constants"),
+    OpDef("ZEROS_LIKE", same_as_first, (), _zeros, ANY, "of a known shape"),
+)

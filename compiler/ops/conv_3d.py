@@ -1,0 +1,95 @@
+"""CONV_3D, and CONV_2D whose weights are computed: each work-item walks the window on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape, constant
+from .base import LINEAR, Kernel, Launch, OpDef, define, linear_grid
+from .conv import check_bias
+
+CHANNELS = 4
+"""Neighbouring output channels a work-item computes."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One axis of the window: source = output * stride + step * dilation - before."""
+
+    size: int
+    stride: int
+    dilation: int
+    before: int
+    output: int
+
+
+def walks(op: Op) -> list[Walk]:
+    """Depth, rows and columns of the window (ModelError if it makes no sense)."""
+    result = []
+    for axis, letter in enumerate("dhw"):
+        extent, size = op.operand(0).shape[1 + axis], op.operand(1).shape[axis]
+        stride = int(op.attrs.get(f"stride_{letter}", 1))
+        dilation = int(op.attrs.get(f"dilation_{letter}_factor", 1))
+        if min(stride, dilation, size) < 1:
+            raise ModelError(
+                f"operator {op.index} {op.name}: window {size}, stride {stride}, "
+                f"dilation {dilation}"
+            )
+        reach = (size - 1) * dilation + 1
+        padding = op.attrs.get("padding", "SAME")
+        if padding == "SAME":
+            output = -(-extent // stride)
+            before = max((output - 1) * stride + reach - extent, 0) // 2
+        else:
+            before, after = (0, 0) if padding == "VALID" else padding[axis]
+            output = (extent + before + after - reach) // stride + 1
+        if output < 1:
+            raise ModelError(f"operator {op.index} {op.name}: a window of {reach} on {extent}")
+        result.append(Walk(size, stride, dilation, before, output))
+    return result
+
+
+def _infer(op: Op) -> list[Shape]:
+    source, weights = op.operand(0).shape, op.operand(1).shape
+    if len(source) != 5 or len(weights) != 5 or source[4] != weights[3] or not prod(weights):
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {list(source)} and weights {list(weights)}"
+        )
+    check_bias(op, weights[4])
+    return [(source[0], *(walk.output for walk in walks(op)), weights[4])]
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    inputs, channels = op.operand(1).shape[3:]
+    bias = op.input(2)
+    if bias is None:
+        bias = constant("zeros", np.zeros(channels, np.float32))
+    blocks = -(-channels // CHANNELS)
+    items = (*op.output.shape[:-1], blocks)
+    return [
+        Launch(
+            "conv_3d.jinja",
+            linear_grid(prod(items)),
+            {"x": op.operand(0), "weights": op.operand(1), "bias": bias},
+            {"y": op.output},
+            variables={
+                "walks": walks(op),
+                "inputs": inputs,
+                "channels": channels,
+                "blocks": blocks,
+                "items": items,
+                "tile": CHANNELS,
+            },
+            heavy=True,
+            flops=2 * op.output.elements * prod(op.operand(1).shape[:4]),
+        )
+    ]
+
+
+define(OpDef("CONV_3D", _infer, (Kernel("conv_3d", _build, reads=LINEAR, writes=LINEAR),)))

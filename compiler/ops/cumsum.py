@@ -1,0 +1,61 @@
+"""CUMSUM: sums of all entries of an axis up to each, from either end, with itself or without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..ir import Array, Op
+from .base import (
+    FLOATS,
+    INTEGERS,
+    LINEAR,
+    Kernel,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    normalize_axis,
+    same_as_first,
+)
+
+
+def _axis(op: Op) -> int:
+    return normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(op.operand(0).shape))
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    shape, axis = op.output.shape, _axis(op)
+    return [
+        Launch(
+            "cumsum.jinja",
+            linear_grid(op.output.elements // max(shape[axis], 1)),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={
+                "size": shape[axis],
+                "inner": prod(shape[axis + 1 :]),
+                "lines": (*shape[:axis], *shape[axis + 1 :]),
+                "exclusive": bool(op.attrs.get("exclusive", False)),
+                "reverse": bool(op.attrs.get("reverse", False)),
+            },
+            flops=op.output.elements,
+        )
+    ]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    axis = _axis(op)
+    values = np.flip(arrays[0], axis) if op.attrs.get("reverse") else arrays[0]
+    sums = np.cumsum(values, axis, values.dtype)
+    if op.attrs.get("exclusive"):
+        sums = sums - values
+    return [np.flip(sums, axis) if op.attrs.get("reverse") else sums]
+
+
+_KERNELS = (Kernel("cumsum", _build, reads=LINEAR, writes=LINEAR),)
+
+define(OpDef("CUMSUM", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS)))

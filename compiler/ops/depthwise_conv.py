@@ -1,0 +1,81 @@
+"""DEPTHWISE_CONV_2D with one output channel per input channel.
+
+Other multipliers are rewritten to grouped convolutions before a kernel is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import Kernel, Launch, OpDef, define, slices
+from .conv import bias_slices, check_bias, constant_weights
+from .tile import choose_tile
+from .window import Window
+
+MOST_PIXELS = 8
+"""Neighbouring pixels a work-item computes at most."""
+
+
+def window(op: Op) -> Window:
+    """The window of a depthwise convolution, from the shape of its 1HWC weights."""
+    return Window.of(op, *op.operand(1).shape[1:3])
+
+
+def infer(op: Op) -> list[Shape]:
+    """Checks that weights, bias and channels fit together."""
+    image, weights = op.operand(0).shape, op.operand(1).shape
+    if len(image) != 4 or len(weights) != 4 or weights[0] != 1:
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {list(image)} and weights {list(weights)} "
+            f"must have rank 4, the weights with 1 in front"
+        )
+    if not image[3] or not weights[3] or weights[3] % image[3]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: {weights[3]} output channels are no multiple of "
+            f"{image[3]} input channels"
+        )
+    check_bias(op, weights[3])
+    rows, columns = window(op).output(op, *image[1:3])
+    return [(image[0], rows, columns, weights[3])]
+
+
+def _one_to_one(op: Op, profile: Profile) -> str | None:
+    if op.operand(1).shape[3] != op.operand(0).shape[3]:
+        return "several output channels for an input channel"
+    return constant_weights(op, profile)
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = op.output.shape
+    shape = window(op)
+    count = slices(channels, profile)
+    # Each tap of the window is a line of its own once unrolled; long rows of them compile slowly.
+    pixels = choose_tile(width, height * batch * count, 1, profile, most=MOST_PIXELS).pixels
+    weights = np.zeros((shape.height, shape.width, count * profile.slice_width), np.float32)
+    weights[:, :, :channels] = op.constant(1)[0]
+    lanes = weights.reshape(shape.height, shape.width, count, profile.slice_width)
+    return [
+        Launch(
+            "depthwise_conv.jinja",
+            (-(-width // pixels), height, batch * count),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {
+                "bias": bias_slices(op, channels, profile),
+                "weights": np.ascontiguousarray(lanes.transpose(2, 0, 1, 3)),
+            },
+            {"window": shape, "pixels": pixels},
+            heavy=True,
+            flops=2 * op.output.elements * shape.height * shape.width,
+        )
+    ]
+
+
+KERNELS = (Kernel("depthwise_conv", _build, _one_to_one),)
+
+define(OpDef("DEPTHWISE_CONV_2D", infer, KERNELS))

@@ -1,0 +1,77 @@
+"""FULLY_CONNECTED: rows of the input times the transposed weights, as a 1x1 convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
+from .conv import bias_slices, check_bias, constant_weights, pack_weights
+from .elementwise import flattens
+from .tile import choose_tile
+
+
+def infer(op: Op) -> list[Shape]:
+    """Rows are what is left when the input is cut into vectors of the weights' width."""
+    shape, weights = op.operand(0).shape, op.operand(1).shape
+    if len(weights) != 2 or not prod(weights) or prod(shape) % weights[1]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {list(shape)} does not go with weights "
+            f"{list(weights)}"
+        )
+    check_bias(op, weights[0])
+    if op.attrs.get("keep_num_dims", False):
+        if not shape or shape[-1] != weights[1]:
+            raise ModelError(
+                f"operator {op.index} {op.name}: keep_num_dims needs {weights[1]} input channels, "
+                f"not {list(shape)}"
+            )
+        return [(*shape[:-1], weights[0])]
+    return [(prod(shape) // weights[1], weights[0])]
+
+
+def _rows(op: Op, profile: Profile) -> str | None:
+    """The pass `reshape_fully_connected` sees to it that the input has the weights' width."""
+    if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
+        return "the weights are shuffled"
+    if len(op.output.shape) > 4 or len(op.operand(0).shape) > 4:
+        return "rank is above 4"
+    if not op.operand(0).shape or op.operand(0).shape[-1] != op.operand(1).shape[1]:
+        return "the input is not cut into rows"
+    return constant_weights(op, profile)
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    flat = flattens(op)
+    batch, height, width, channels = bhwc(op.output.shape)
+    columns, rows = (height * width, 1) if flat else (width, height)
+    tile = choose_tile(columns, rows * batch, slices(channels, profile), profile)
+    blocks = -(-slices(channels, profile) // tile.blocks)
+    weights = op.constant(1)
+    return [
+        Launch(
+            "conv_1x1.jinja",
+            (-(-columns // tile.pixels), rows, batch * blocks),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {
+                "bias": bias_slices(op, channels, profile, tile.blocks),
+                "weights": pack_weights(weights[:, None, None, :], tile.blocks, profile),
+            },
+            {"tile": tile, "blocks": blocks, "inputs": weights.shape[1]},
+            flatten=flat,
+            heavy=True,
+            flops=2 * op.output.elements * weights.shape[1],
+        )
+    ]
+
+
+KERNELS = (
+    Kernel("fully_connected", _build, _rows),
+    Kernel("fully_connected_from_linear", _build, _rows, reads=LINEAR),
+)
+
+define(OpDef("FULLY_CONNECTED", infer, KERNELS))

@@ -1,0 +1,181 @@
+"""GATHER, GATHER_ND, SCATTER_ND and ONE_HOT: places that are only known while the model runs.
+
+Where LiteRT refuses an index outside its axis, the nearest one inside is taken: a kernel cannot
+refuse, and must not read elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape, Tensor
+from .base import (
+    ANY,
+    LINEAR,
+    Build,
+    Kernel,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    normalize_axis,
+)
+
+
+def _axes(op: Op) -> tuple[int, int]:
+    """The axis gathered along and the number of batch axes, which come before it."""
+    shape, indices = op.operand(0).shape, op.operand(1).shape
+    axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
+    batches = int(op.attrs.get("batch_dims", 0))
+    batches += len(indices) if batches < 0 else 0
+    if not 0 <= batches <= min(axis, len(indices)) or shape[:batches] != indices[:batches]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: {batches} batch axes of {list(shape)} and "
+            f"{list(indices)}"
+        )
+    return axis, batches
+
+
+def _infer_gather(op: Op) -> list[Shape]:
+    axis, batches = _axes(op)
+    shape, indices = op.operand(0).shape, op.operand(1).shape
+    return [(*shape[:axis], *indices[batches:], *shape[axis + 1 :])]
+
+
+def _gather(op: Op, profile: Profile) -> Sequence[Launch]:
+    axis, batches = _axes(op)
+    shape, indices = op.operand(0).shape, op.operand(1).shape
+    variables = {
+        "outer": prod(shape[batches:axis]),
+        "size": shape[axis],
+        "inner": prod(shape[axis + 1 :]),
+        "count": prod(indices[batches:]),
+    }
+    return _launch(op, "gather.jinja", {"x": 0, "indices": 1}, variables)
+
+
+def _reference_gather(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    axis, batches = _axes(op)
+    table, indices = arrays[0], np.clip(arrays[1], 0, arrays[0].shape[axis] - 1)
+    if not batches:
+        return [np.take(table, indices, axis)]
+    outer = table.shape[:batches]
+    rows = [np.take(table[place], indices[place], axis - batches) for place in np.ndindex(outer)]
+    return [np.stack(rows).reshape(op.output.shape)]
+
+
+def _depth(op: Op, shape: Shape, indices: Tensor) -> int:
+    """How many leading axes of a shape the indices name."""
+    depth = indices.shape[-1] if indices.shape else len(shape) + 1
+    if depth > len(shape):
+        raise ModelError(
+            f"operator {op.index} {op.name}: indices {list(indices.shape)} into {list(shape)}"
+        )
+    return depth
+
+
+def _infer_gather_nd(op: Op) -> list[Shape]:
+    shape, indices = op.operand(0).shape, op.operand(1)
+    return [(*indices.shape[:-1], *shape[_depth(op, shape, indices) :])]
+
+
+def _gather_nd(op: Op, profile: Profile) -> Sequence[Launch]:
+    shape = op.operand(0).shape
+    depth = _depth(op, shape, op.operand(1))
+    variables = {"sizes": shape[:depth], "inner": prod(shape[depth:])}
+    return _launch(op, "gather_nd.jinja", {"x": 0, "indices": 1}, variables)
+
+
+def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    table, indices = arrays
+    places = tuple(np.moveaxis(indices, -1, 0))
+    return [table[places].reshape(op.output.shape)]
+
+
+def _infer_scatter_nd(op: Op) -> list[Shape]:
+    """Checks that there is an update for each index."""
+    shape = tuple(int(size) for size in op.constant(2).reshape(-1))
+    indices, updates = op.operand(0), op.operand(1)
+    wanted = (*indices.shape[:-1], *shape[_depth(op, shape, indices) :])
+    if updates.shape != wanted:
+        raise ModelError(
+            f"operator {op.index} {op.name}: updates {list(updates.shape)}, not {list(wanted)}"
+        )
+    return [shape]
+
+
+def _scatter_nd(op: Op, profile: Profile) -> Sequence[Launch]:
+    depth = _depth(op, op.output.shape, op.operand(0))
+    variables = {
+        "sizes": op.output.shape[:depth],
+        "inner": prod(op.output.shape[depth:]),
+        "count": prod(op.operand(0).shape[:-1]),
+    }
+    return _launch(op, "scatter_nd.jinja", {"indices": 0, "x": 1}, variables)
+
+
+def _reference_scatter_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    indices, updates = arrays[:2]
+    result = np.zeros(op.output.shape, updates.dtype)
+    np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return [result]
+
+
+def _one_hot_axis(op: Op) -> int:
+    return normalize_axis(op, int(op.attrs.get("axis", -1)), len(op.operand(0).shape) + 1)
+
+
+def _infer_one_hot(op: Op) -> list[Shape]:
+    shape, axis = op.operand(0).shape, _one_hot_axis(op)
+    depth = int(op.constant(1).reshape(-1)[0])
+    if depth < 0 or op.operand(2).elements != 1 or op.operand(3).elements != 1:
+        raise ModelError(f"operator {op.index} {op.name}: depth {depth}, or not one value each")
+    return [(*shape[:axis], depth, *shape[axis:])]
+
+
+def _one_hot(op: Op, profile: Profile) -> Sequence[Launch]:
+    axis = _one_hot_axis(op)
+    variables = {"depth": op.output.shape[axis], "inner": prod(op.output.shape[axis + 1 :])}
+    return _launch(op, "one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
+
+
+def _reference_one_hot(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    axis, depth = _one_hot_axis(op), int(arrays[1].reshape(-1)[0])
+    hot = np.expand_dims(arrays[0], axis) == np.arange(depth).reshape(
+        [-1 if i == axis else 1 for i in range(arrays[0].ndim + 1)]
+    )
+    return [np.where(hot, arrays[2].reshape(()), arrays[3].reshape(()))]
+
+
+def _launch(
+    op: Op, template: str, roles: dict[str, int], variables: Mapping[str, object]
+) -> list[Launch]:
+    reads = {role: op.operand(position) for role, position in roles.items()}
+    grid = linear_grid(op.output.elements)
+    return [Launch(template, grid, reads, {"y": op.output}, variables=variables)]
+
+
+def _kernel(name: str, build: Build) -> tuple[Kernel, ...]:
+    return (Kernel(name, build, reads=LINEAR, writes=LINEAR),)
+
+
+define(
+    OpDef("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
+    OpDef(
+        "GATHER_ND", _infer_gather_nd, _kernel("gather_nd", _gather_nd), _reference_gather_nd, ANY
+    ),
+    OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
+    OpDef(
+        "SCATTER_ND",
+        _infer_scatter_nd,
+        _kernel("scatter_nd", _scatter_nd),
+        _reference_scatter_nd,
+        ANY,
+        note="the output's shape must be a constant",
+    ),
+)

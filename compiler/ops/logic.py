@@ -1,0 +1,72 @@
+"""Comparisons, logical operators and selections: truth values are the integers 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, FLOATS, INTEGERS, OpDef, broadcast, define
+from .elementwise import ELEMENTWISE, KERNELS, Elementwise, define_elementwise
+
+_COMPARED = (*FLOATS, *INTEGERS, "bool")
+
+
+def _comparison(sign: str, function: np.ufunc) -> Elementwise:
+    text = f"to_int({{a}} {sign} {{b}})"
+    return Elementwise(text, function, text, _COMPARED)
+
+
+def _logical(sign: str, function: np.ufunc) -> Elementwise:
+    text = f"{{a}} {sign} {{b}}"
+    return Elementwise(text, function, text, ("bool",))
+
+
+LOGIC = {
+    "EQUAL": _comparison("==", np.equal),
+    "GREATER": _comparison(">", np.greater),
+    "GREATER_EQUAL": _comparison(">=", np.greater_equal),
+    "LESS": _comparison("<", np.less),
+    "LESS_EQUAL": _comparison("<=", np.less_equal),
+    "LOGICAL_AND": _logical("&", np.logical_and),
+    "LOGICAL_OR": _logical("|", np.logical_or),
+    "NOT_EQUAL": _comparison("!=", np.not_equal),
+}
+
+define_elementwise(LOGIC)
+
+_CHOICE = "({a} != 0) ? {b} : {c}"
+SELECTION = Elementwise(_CHOICE, np.where, _CHOICE, ANY)
+
+
+def _infer_select(op: Op) -> list[Shape]:
+    """A condition of rank 1 chooses whole rows of operands of a higher rank."""
+    condition, first, second = (op.operand(i).shape for i in range(3))
+    if first != second:
+        raise ModelError(f"operator {op.index} {op.name}: {list(first)} and {list(second)} differ")
+    if len(condition) == 1 and len(first) > 1 and condition[0] in (1, first[0]):
+        return [first]
+    if condition not in ((), first):
+        raise ModelError(
+            f"operator {op.index} {op.name}: the condition is {list(condition)} for {list(first)}"
+        )
+    return [first]
+
+
+def _infer_select_v2(op: Op) -> list[Shape]:
+    return [broadcast(op, *(op.operand(i).shape for i in range(3)))]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """A condition of one axis names rows where the operands have more, and SELECT is meant."""
+    condition, first, second = arrays
+    if op.name == "SELECT" and condition.ndim == 1:
+        condition = condition.reshape(-1, *(1,) * (first.ndim - 1))
+    return SELECTION.reference(op, (condition, first, second))
+
+
+for _name, _infer in (("SELECT", _infer_select), ("SELECT_V2", _infer_select_v2)):
+    ELEMENTWISE[_name] = SELECTION
+    define(OpDef(_name, _infer, KERNELS, _reference, ANY))

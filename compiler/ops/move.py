@@ -1,0 +1,218 @@
+"""Operators that only move elements: slices, pads, transposes, splits, repetitions.
+
+All are one thing, a `Move`: each element of the output is the input's element at coordinates
+that are affine in the output's; where these lie outside the input they are folded back into it,
+or the element is a fill value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..ir import Array, Op, Shape, Tensor
+from .base import (
+    ANY,
+    LINEAR,
+    SLICED,
+    Infer,
+    Kernel,
+    Launch,
+    OpDef,
+    Part,
+    bhwc,
+    linear_grid,
+    sliced_grid,
+)
+from .part import row_major_part, sliced_part
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Coordinate of one input axis: start + step * (coordinate of the output axis `of`)."""
+
+    of: int
+    start: int = 0
+    step: int = 1
+    fold: str = ""
+    """What happens outside the input: it repeats ("wrap") or is mirrored, with the outermost
+    entry doubled ("symmetric") or not ("reflect")."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Where each element of an output of that shape comes from; one `Axis` for each input axis."""
+
+    shape: Shape
+    axes: tuple[Axis, ...]
+    fill: float | None = None
+    """Value outside the input; None where no coordinate lies outside."""
+
+    def aligned_to(self, rank: int) -> Move:
+        """The same move with axes of size 1 put in front on both sides."""
+        output_shift = rank - len(self.shape)
+        axes = [replace(axis, of=axis.of + output_shift) for axis in self.axes]
+        front = [Axis(0, 0, 0)] * (rank - len(self.axes))
+        return Move((1,) * output_shift + self.shape, (*front, *axes), self.fill)
+
+    def block(self, shape: Shape) -> tuple[int, ...] | None:
+        """Where the output starts in an input of that shape, if it is a block cut out of it."""
+        if len(self.axes) != len(self.shape):
+            return None
+        for position, (axis, size, extent) in enumerate(
+            zip(self.axes, self.shape, shape, strict=True)
+        ):
+            along = size == 1 or (axis.of, axis.step) == (position, 1)
+            if not along or axis.start < 0 or axis.start + size > extent:
+                return None
+        return tuple(axis.start for axis in self.axes)
+
+    def apply(self, x: Array) -> Array:
+        """The move in numpy."""
+        grids = np.indices(self.shape, sparse=True)
+        index = [
+            fold(axis, axis.start + axis.step * grids[axis.of], size)
+            for axis, size in zip(self.axes, x.shape, strict=True)
+        ]
+        outside = [(i < 0) | (i >= n) for i, n in zip(index, x.shape, strict=True)]
+        clipped = [np.clip(i, 0, max(n - 1, 0)) for i, n in zip(index, x.shape, strict=True)]
+        moved = np.broadcast_to(x[tuple(clipped)] if clipped else x, self.shape)
+        if self.fill is None or not outside:
+            return np.ascontiguousarray(moved)
+        anywhere = np.zeros(self.shape, bool)
+        for axis in outside:
+            anywhere |= axis
+        return np.where(anywhere, np.asarray(self.fill, x.dtype), moved)
+
+
+Moves = Callable[[Op], Sequence[Move]]
+"""The move that yields each output of an operator from its input."""
+
+
+def fold(axis: Axis, index: Array, size: int) -> Array:
+    """Coordinates outside an input axis of that size brought into it, in numpy."""
+    if axis.fold == "wrap":
+        return np.asarray(index % size)
+    if axis.fold:
+        double = 1 if axis.fold == "symmetric" else 0
+        index = np.maximum(index, -double - index)
+        index = np.minimum(index, 2 * size - 2 + double - index)
+    return index
+
+
+def folded(axis: Axis, text: str, size: int) -> str:
+    """The same as text, of a coordinate that is a text."""
+    if axis.fold == "wrap":
+        return f"({text}) % {size}"
+    if axis.fold:
+        double = 1 if axis.fold == "symmetric" else 0
+        text = f"max({text}, {-double} - ({text}))"
+        return f"min({text}, {2 * size - 2 + double} - {text})"
+    return text
+
+
+def bounds(axis: Axis, text: str, size: int, extent: int) -> list[str]:
+    """Conditions for a coordinate to lie inside an input axis of that size, if it can leave it."""
+    ends = (axis.start, axis.start + axis.step * (extent - 1))
+    below = [f"{text} >= 0"] if min(ends) < 0 else []
+    above = [f"{text} < {size}"] if max(ends) >= size else []
+    return below + above
+
+
+def _sliced_part(tensor: Tensor, whole: Tensor, move: Move, profile: Profile) -> Part | None:
+    starts = move.block(bhwc(whole.shape))
+    return None if starts is None else sliced_part(tensor, whole, starts, profile)
+
+
+def _row_major_part(tensor: Tensor, whole: Tensor, move: Move) -> Part | None:
+    starts = move.block(whole.shape)
+    return None if starts is None else row_major_part(tensor, whole, move.shape, starts)
+
+
+def _keeps_slices(move: Move, lanes: int) -> bool:
+    """Whether whole slices of the output are whole slices of the input."""
+    channel = move.axes[3]
+    if channel.fold or any(axis.of == 3 and axis.step for axis in move.axes[:3]):
+        return False
+    return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
+
+
+def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
+    """The kernels of an operator whose outputs are moves of the tensor `source` names."""
+
+    def fits(op: Op, profile: Profile) -> str | None:
+        ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
+        if max(ranks) > 4:
+            return f"rank {max(ranks)} is above 4"
+        results = zip(moves(op), op.outputs, strict=True)
+        if any(move.shape != tensor.shape for move, tensor in results):
+            return "axes are added or dropped"
+        if any(move.fill is not None and not _pads_pixels(move, source(op)) for move in moves(op)):
+            return "channels are padded"
+        return None
+
+    def sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+        return [
+            Launch(
+                "move.jinja",
+                sliced_grid(tensor.shape, profile),
+                {"x": source(op)},
+                {"y": tensor},
+                variables={
+                    "move": move.aligned_to(4),
+                    "whole": _keeps_slices(move.aligned_to(4), profile.slice_width),
+                    "folded": folded,
+                    "bounds": bounds,
+                },
+                part=_sliced_part(tensor, source(op), move.aligned_to(4), profile),
+            )
+            for move, tensor in zip(moves(op), op.outputs, strict=True)
+        ]
+
+    def linear(op: Op, profile: Profile) -> Sequence[Launch]:
+        return [
+            Launch(
+                "move_linear.jinja",
+                linear_grid(prod(tensor.shape)),
+                {"x": source(op)},
+                {"y": tensor},
+                variables={"move": move, "folded": folded, "bounds": bounds, "prod": prod},
+                part=_row_major_part(tensor, source(op), move),
+            )
+            for move, tensor in zip(moves(op), op.outputs, strict=True)
+        ]
+
+    return (
+        Kernel("move", sliced, fits, SLICED, SLICED),
+        Kernel("move_linear", linear, reads=LINEAR, writes=LINEAR),
+    )
+
+
+def _pads_pixels(move: Move, source: Tensor) -> bool:
+    """Whether the channels are only slices of the source's, so that just pixels are filled."""
+    aligned = move.aligned_to(4)
+    channel, channels = aligned.axes[3], (1, *source.shape)[-1]
+    ends = (channel.start, channel.start + channel.step * (aligned.shape[channel.of] - 1))
+    return min(ends) >= 0 and max(ends) < channels and channel.of == 3
+
+
+def move_operator(
+    name: str, infer: Infer, moves: Moves, source: Callable[[Op], Tensor] | None = None
+) -> OpDef:
+    """The definition of an operator that moves its input `source`, the first by default."""
+
+    def first(op: Op) -> Tensor:
+        return op.operand(0)
+
+    chosen = source or first
+
+    def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+        position = [tensor is chosen(op) for tensor in op.inputs].index(True)
+        results = zip(moves(op), op.outputs, strict=True)
+        return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]
+
+    return OpDef(name, infer, kernels(chosen, moves), reference, ANY)

@@ -1,0 +1,53 @@
+"""PACK and UNPACK: tensors of one shape stacked along a new axis, and taken apart again.
+
+A PACK is rewritten to RESHAPE and CONCATENATION before a kernel is chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, OpDef, define, normalize_axis
+from .move import Axis, Move, move_operator
+
+
+def infer(op: Op) -> list[Shape]:
+    shapes = {op.operand(i).shape for i in range(len(op.inputs))}
+    if len(shapes) != 1:
+        raise ModelError(f"operator {op.index} PACK: inputs of shapes {sorted(shapes)}")
+    shape = shapes.pop()
+    axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape) + 1)
+    return [(*shape[:axis], len(op.inputs), *shape[axis:])]
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.stack(arrays, int(op.attrs.get("axis", 0)))]
+
+
+def _unpack(op: Op) -> list[Move]:
+    shape = op.operand(0).shape
+    axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
+    if shape[axis] != len(op.outputs):
+        raise ModelError(
+            f"operator {op.index} UNPACK: {len(op.outputs)} parts of {list(shape)} along {axis}"
+        )
+    left = (*shape[:axis], *shape[axis + 1 :])
+    kept = [Axis(i if i < axis else i - 1) for i in range(len(shape))]
+    return [
+        Move(left or (1,), (*kept[:axis], Axis(0, part, 0), *kept[axis + 1 :]))
+        for part in range(shape[axis])
+    ]
+
+
+def _infer_unpack(op: Op) -> list[Shape]:
+    return [move.shape if len(op.operand(0).shape) > 1 else () for move in _unpack(op)]
+
+
+define(
+    OpDef("PACK", infer, (), reference, ANY, note="becomes RESHAPE and CONCATENATION"),
+    move_operator("UNPACK", _infer_unpack, _unpack),
+)

@@ -1,0 +1,60 @@
+"""PAD with zeros, PADV2 with any value, MIRROR_PAD with what is at the edge."""
+
+from __future__ import annotations
+
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import define
+from .move import Axis, Move, move_operator
+
+
+def paddings(op: Op) -> list[tuple[int, int]]:
+    """Entries added before and after each axis (ModelError if they do not fit the input)."""
+    shape = op.operand(0).shape
+    table = op.constant(1)
+    if table.size != 2 * len(shape) or (table < 0).any():
+        raise ModelError(
+            f"operator {op.index} {op.name}: paddings {table.tolist()} for {list(shape)}"
+        )
+    return [(int(before), int(after)) for before, after in table.reshape(-1, 2)]
+
+
+def fill(op: Op) -> float:
+    """The value of the added entries; zero is the zero point of a quantized tensor."""
+    if op.input(2) is not None:
+        return float(op.constant(2).reshape(-1)[0])
+    quantization = op.operand(0).quantization
+    return float(quantization.zero_point[0]) if quantization else 0.0
+
+
+def _moves(op: Op) -> list[Move]:
+    axes = tuple(Axis(i, -before) for i, (before, _) in enumerate(paddings(op)))
+    return [Move(_padded(op), axes, fill(op))]
+
+
+def _mirrored(op: Op) -> list[Move]:
+    """Entries are mirrored at the edge, which is doubled itself if the mode is SYMMETRIC."""
+    shape, pads = op.operand(0).shape, paddings(op)
+    fold = "symmetric" if op.attrs.get("mode", "REFLECT") == "SYMMETRIC" else "reflect"
+    for size, pair in zip(shape, pads, strict=True):
+        if max(pair) > size - (fold == "reflect"):
+            raise ModelError(
+                f"operator {op.index} {op.name}: {pair} entries cannot be mirrored at {size}"
+            )
+    axes = [
+        Axis(i, -before, 1, fold if before or after else "")
+        for i, (before, after) in enumerate(pads)
+    ]
+    return [Move(_padded(op), tuple(axes))]
+
+
+def _padded(op: Op) -> Shape:
+    sizes = zip(op.operand(0).shape, paddings(op), strict=True)
+    return tuple(size + before + after for size, (before, after) in sizes)
+
+
+define(
+    move_operator("MIRROR_PAD", lambda op: [_padded(op)], _mirrored),
+    move_operator("PAD", lambda op: [_padded(op)], _moves),
+    move_operator("PADV2", lambda op: [_padded(op)], _moves),
+)

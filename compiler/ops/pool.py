@@ -1,0 +1,46 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D. Averages count only the cells inside the image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import Kernel, Launch, OpDef, define, sliced_grid
+from .window import Window
+
+
+def window(op: Op) -> Window:
+    return Window.of(op, op.attrs.get("filter_height", 0), op.attrs.get("filter_width", 0))
+
+
+def infer(op: Op) -> list[Shape]:
+    image = op.operand(0).shape
+    if len(image) != 4:
+        raise ModelError(f"operator {op.index} {op.name}: input {list(image)} must have rank 4")
+    rows, columns = window(op).output(op, *image[1:3])
+    return [(image[0], rows, columns, image[3])]
+
+
+def _kernel(template: str) -> Kernel:
+    def build(op: Op, profile: Profile) -> Sequence[Launch]:
+        shape = window(op)
+        return [
+            Launch(
+                template,
+                sliced_grid(op.output.shape, profile),
+                {"x": op.operand(0)},
+                {"y": op.output},
+                variables={"window": shape},
+                flops=op.output.elements * shape.height * shape.width,
+            )
+        ]
+
+    return Kernel(template.removesuffix(".jinja"), build)
+
+
+define(
+    OpDef("AVERAGE_POOL_2D", infer, (_kernel("average_pool.jinja"),)),
+    OpDef("MAX_POOL_2D", infer, (_kernel("max_pool.jinja"),)),
+)

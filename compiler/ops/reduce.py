@@ -1,0 +1,119 @@
+"""Reductions over any axes: a row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..ir import Array, Op, Shape
+from .base import (
+    FLOATS,
+    INTEGERS,
+    LINEAR,
+    Kernel,
+    Launch,
+    OpDef,
+    bhwc,
+    define,
+    device_dtype,
+    linear_grid,
+    normalize_axis,
+    slices,
+)
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How values join, what joining starts from, and what becomes of the result."""
+
+    start: float
+    join: str
+    """Text of `total` joined with `v`."""
+    finish: str
+    """Text of the result from `total` and {count}."""
+    function: Callable[..., Array]
+    """The same in numpy."""
+
+
+REDUCTIONS = {
+    "REDUCE_ALL": Reduction(1, "min(total, v)", "total", np.all),
+    "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any),
+    "MEAN": Reduction(0.0, "total + v", "total / {count}", np.mean),
+    "REDUCE_MAX": Reduction(-np.inf, "max(total, v)", "total", np.max),
+    "REDUCE_MIN": Reduction(np.inf, "min(total, v)", "total", np.min),
+    "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod),
+    "SUM": Reduction(0.0, "total + v", "total", np.sum),
+}
+
+
+def axes(op: Op) -> tuple[int, ...]:
+    """The axes reduced over, in order."""
+    rank = len(op.operand(0).shape)
+    return tuple(sorted({normalize_axis(op, int(a), rank) for a in op.constant(1).reshape(-1)}))
+
+
+def _kept(op: Op) -> Shape:
+    """The output's shape with the reduced axes kept as ones."""
+    shape, reduced = op.operand(0).shape, axes(op)
+    return tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
+
+
+def infer(op: Op) -> list[Shape]:
+    if op.attrs.get("keep_dims", False):
+        return [_kept(op)]
+    reduced = axes(op)
+    return [tuple(s for axis, s in enumerate(op.operand(0).shape) if axis not in reduced)]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    result = REDUCTIONS[op.name].function(arrays[0], axis=axes(op))
+    return [np.asarray(result).astype(arrays[0].dtype).reshape(op.output.shape)]
+
+
+def _pixels_only(op: Op, profile: Profile) -> str | None:
+    """Slices suit reductions that keep the channels, and dropped axes that change no place."""
+    shape = op.operand(0).shape
+    if len(shape) > 4:
+        return f"rank {len(shape)} is above 4"
+    if len(shape) - 1 in axes(op):
+        return "the channels are reduced"
+    if bhwc(_kept(op)) != bhwc(op.output.shape):
+        return "dropped axes move what is left"
+    return None
+
+
+def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
+    source = op.operand(0).shape
+    reduced = {axis + len(shape) - len(source) for axis in axes(op)}
+    count = prod(source[axis] for axis in axes(op))
+    row = REDUCTIONS[op.name]
+    integers = device_dtype(op.output.dtype) == "int32"
+    finish = row.finish.format(count=str(count) if integers else f"{float(count)}f")
+    variables = {"reduced": reduced, "shape": shape, "row": row, "finish": finish, "prod": prod}
+    reads, writes = {"x": op.operand(0)}, {"y": op.output}
+    return Launch(template, grid, reads, writes, variables=variables, flops=op.operand(0).elements)
+
+
+def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = bhwc(op.output.shape)
+    grid = (width, height, batch * slices(channels, profile))
+    return [_launch(op, "reduce.jinja", grid, bhwc(op.operand(0).shape))]
+
+
+def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+    grid = linear_grid(op.output.elements)
+    return [_launch(op, "reduce_linear.jinja", grid, op.operand(0).shape)]
+
+
+KERNELS = (
+    Kernel("reduce", _sliced, _pixels_only),
+    Kernel("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
+)
+
+for _name in REDUCTIONS:
+    _types = ("bool",) if _name in ("REDUCE_ALL", "REDUCE_ANY") else (*FLOATS, *INTEGERS)
+    define(OpDef(_name, infer, KERNELS, _reference, _types))

@@ -1,0 +1,41 @@
+"""TILE, BROADCAST_TO and REVERSE_V2: a tensor again and again, or backwards."""
+
+from __future__ import annotations
+
+from ..errors import ModelError
+from ..ir import Op
+from .base import broadcast, define, normalize_axis
+from .move import Axis, Move, move_operator
+
+
+def _tile(op: Op) -> list[Move]:
+    shape = op.operand(0).shape
+    times = [int(count) for count in op.constant(1).reshape(-1)]
+    if len(times) != len(shape) or min(times, default=0) < 0:
+        raise ModelError(f"operator {op.index} TILE: {times} times {list(shape)}")
+    axes = [Axis(i, fold="wrap" if count > 1 else "") for i, count in enumerate(times)]
+    return [Move(tuple(size * n for size, n in zip(shape, times, strict=True)), tuple(axes))]
+
+
+def _broadcast(op: Op) -> list[Move]:
+    shape = op.operand(0).shape
+    wanted = tuple(int(size) for size in op.constant(1).reshape(-1))
+    if broadcast(op, shape, wanted) != wanted:
+        raise ModelError(f"operator {op.index} BROADCAST_TO: {list(shape)} to {list(wanted)}")
+    added = len(wanted) - len(shape)
+    axes = [Axis(i + added, 0, 0 if size == 1 else 1) for i, size in enumerate(shape)]
+    return [Move(wanted, tuple(axes))]
+
+
+def _reverse(op: Op) -> list[Move]:
+    shape = op.operand(0).shape
+    turned = {normalize_axis(op, int(axis), len(shape)) for axis in op.constant(1).reshape(-1)}
+    axes = [Axis(i, size - 1, -1) if i in turned else Axis(i) for i, size in enumerate(shape)]
+    return [Move(shape, tuple(axes))]
+
+
+define(
+    move_operator("BROADCAST_TO", lambda op: [_broadcast(op)[0].shape], _broadcast),
+    move_operator("REVERSE_V2", lambda op: [_reverse(op)[0].shape], _reverse),
+    move_operator("TILE", lambda op: [_tile(op)[0].shape], _tile),
+)

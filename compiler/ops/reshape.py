@@ -1,0 +1,80 @@
+"""RESHAPE, and the operators that are one: in dense storage only another view of the bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, LINEAR, Kernel, Launch, OpDef, bhwc, define, normalize_axis
+
+
+def infer(op: Op) -> list[Shape]:
+    """The shape from the second input, else from the attribute; -1 takes what is left."""
+    shape = op.operand(0).shape
+    if op.input(1) is not None:
+        wanted = [int(size) for size in op.constant(1).reshape(-1)]
+    else:
+        wanted = [int(size) for size in op.attrs.get("new_shape") or ()]
+    if wanted == [0] and prod(shape) == 1:
+        wanted = []  # how old converters wrote a scalar
+    known = prod(size for size in wanted if size != -1)
+    if wanted.count(-1) == 1 and known and prod(shape) % known == 0:
+        wanted[wanted.index(-1)] = prod(shape) // known
+    if any(size < 0 for size in wanted) or prod(wanted) != prod(shape):
+        raise ModelError(f"operator {op.index} {op.name}: {list(shape)} does not become {wanted}")
+    return [tuple(wanted)]
+
+
+def infer_squeeze(op: Op) -> list[Shape]:
+    """Without the named axes of size 1; without all such axes if none is named."""
+    shape = op.operand(0).shape
+    named = op.attrs.get("squeeze_dims") or ()
+    axes = {normalize_axis(op, int(axis), len(shape)) for axis in named}
+    axes = axes or {axis for axis, size in enumerate(shape) if size == 1}
+    if any(shape[axis] != 1 for axis in axes):
+        raise ModelError(f"operator {op.index} {op.name}: {list(shape)} is not 1 at {sorted(axes)}")
+    return [tuple(size for axis, size in enumerate(shape) if axis not in axes)]
+
+
+def infer_expand_dims(op: Op) -> list[Shape]:
+    shape = op.operand(0).shape
+    axis = normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(shape) + 1)
+    return [(*shape[:axis], 1, *shape[axis:])]
+
+
+def same_slices(op: Op, profile: Profile) -> str | None:
+    """Whether channel slices lie alike before and after."""
+    shapes = op.operand(0).shape, op.output.shape
+    if max(map(len, shapes)) > 4:
+        return "rank is above 4"
+    (batch, _, _, channels), (batches, _, _, outputs) = map(bhwc, shapes)
+    if channels != outputs:
+        return "the channels change"
+    if batch != batches and channels > profile.slice_width:
+        return "slices would move between batches"
+    return None
+
+
+def _view(op: Op, profile: Profile) -> Sequence[Launch]:
+    return []
+
+
+KERNELS = (
+    Kernel("view", _view, same_slices, fuses=False),
+    Kernel("view_linear", _view, reads=LINEAR, writes=LINEAR, fuses=False),
+)
+"""Kernels that launch nothing: the output is the input's memory."""
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [arrays[0].reshape(op.output.shape)]
+
+
+define(
+    OpDef("RESHAPE", infer, KERNELS, reference, ANY),
+    OpDef("SQUEEZE", infer_squeeze, KERNELS, reference, ANY),
+    OpDef("EXPAND_DIMS", infer_expand_dims, KERNELS, reference, ANY),
+)

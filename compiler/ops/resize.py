@@ -1,0 +1,68 @@
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR, with both ways of placing the pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import Kernel, Launch, OpDef, define, sliced_grid
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Source coordinate of an output one: (coordinate + shift) * factor - offset."""
+
+    factor: float
+    shift: float
+    offset: float
+
+
+def infer(op: Op) -> list[Shape]:
+    image = op.operand(0).shape
+    size = op.constant(1).reshape(-1)
+    if len(image) != 4 or len(size) != 2 or (size < 1).any():
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {list(image)} to size {size.tolist()}"
+        )
+    return [(image[0], int(size[0]), int(size[1]), image[3])]
+
+
+def _scale(op: Op, axis: int, offset: float) -> Scale:
+    source, target = op.operand(0).shape[axis], op.output.shape[axis]
+    if op.attrs.get("align_corners", False) and target > 1:
+        factor = float(np.float32(source - 1) / np.float32(target - 1))
+    else:
+        factor = float(np.float32(source) / np.float32(target))
+    half = op.attrs.get("half_pixel_centers", False)
+    return Scale(factor, 0.5 if half else 0.0, offset if half else 0.0)
+
+
+def _kernel(template: str, offset: float) -> Kernel:
+    def build(op: Op, profile: Profile) -> Sequence[Launch]:
+        return [
+            Launch(
+                template,
+                sliced_grid(op.output.shape, profile),
+                {"x": op.operand(0)},
+                {"y": op.output},
+                variables={
+                    "rows": _scale(op, 1, offset),
+                    "columns": _scale(op, 2, offset),
+                    "corners": bool(op.attrs.get("align_corners", False)),
+                },
+                flops=8 * op.output.elements,
+            )
+        ]
+
+    return Kernel(template.removesuffix(".jinja"), build)
+
+
+define(
+    OpDef("RESIZE_BILINEAR", infer, (_kernel("resize_bilinear.jinja", 0.5),)),
+    OpDef("RESIZE_NEAREST_NEIGHBOR", infer, (_kernel("resize_nearest.jinja", 0.0),)),
+)

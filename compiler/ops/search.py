@@ -1,0 +1,86 @@
+"""ARG_MAX, ARG_MIN and TOPK_V2: where the largest values are. Of equal values the first wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, linear_grid, normalize_axis
+
+
+def _axis(op: Op) -> int:
+    return normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(op.operand(0).shape))
+
+
+def _infer_arg(op: Op) -> list[Shape]:
+    shape, axis = op.operand(0).shape, _axis(op)
+    if not shape[axis]:
+        raise ModelError(f"operator {op.index} {op.name}: axis {axis} of {list(shape)} is empty")
+    return [(*shape[:axis], *shape[axis + 1 :])]
+
+
+def _arg(op: Op, profile: Profile) -> Sequence[Launch]:
+    shape, axis = op.operand(0).shape, _axis(op)
+    return [
+        Launch(
+            "arg_reduce.jinja",
+            linear_grid(op.output.elements),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={
+                "size": shape[axis],
+                "inner": prod(shape[axis + 1 :]),
+                "better": ">" if op.name == "ARG_MAX" else "<",
+            },
+            flops=op.operand(0).elements,
+        )
+    ]
+
+
+def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    find = np.argmax if op.name == "ARG_MAX" else np.argmin
+    return [find(arrays[0], _axis(op)).astype(op.output.dtype)]
+
+
+def _infer_top(op: Op) -> list[Shape]:
+    shape, count = op.operand(0).shape, int(op.constant(1).reshape(-1)[0])
+    if not shape or not 0 <= count <= shape[-1]:
+        raise ModelError(f"operator {op.index} {op.name}: {count} of {list(shape)}")
+    return [(*shape[:-1], count)] * 2
+
+
+def _top(op: Op, profile: Profile) -> Sequence[Launch]:
+    shape = op.operand(0).shape
+    values, places = op.outputs
+    return [
+        Launch(
+            "top.jinja",
+            linear_grid(op.operand(0).elements),
+            {"x": op.operand(0)},
+            {"y": values, "places": places},
+            variables={"size": shape[-1], "count": values.shape[-1]},
+            flops=op.operand(0).elements * shape[-1],
+        )
+    ]
+
+
+def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    values, count = arrays[0], int(arrays[1].reshape(-1)[0])
+    falling = -values if values.dtype.kind == "f" else -values.astype(np.int64)
+    places = np.argsort(falling, -1, kind="stable")[..., :count]
+    return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
+
+
+_ARG = (Kernel("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
+_TOP = (Kernel("top", _top, reads=LINEAR, writes=LINEAR, fuses=False),)
+
+define(
+    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY),
+    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY),
+    OpDef("TOPK_V2", _infer_top, _TOP, _reference_top, ANY, note="their number must be a constant"),
+)

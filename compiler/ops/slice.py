@@ -1,0 +1,154 @@
+"""SLICE, STRIDED_SLICE, SPLIT and SPLIT_V: parts of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import define, normalize_axis
+from .move import Axis, Move, move_operator
+
+
+@dataclass(frozen=True)
+class _Range:
+    """What is taken of one axis: `count` entries from `start` on, `step` apart."""
+
+    start: int
+    step: int
+    count: int
+
+
+def _slice(op: Op) -> list[_Range]:
+    shape = op.operand(0).shape
+    begins = [int(v) for v in op.constant(1).reshape(-1)]
+    sizes = [int(v) for v in op.constant(2).reshape(-1)]
+    if len(begins) != len(shape) or len(sizes) != len(shape):
+        raise ModelError(f"operator {op.index} SLICE: begin and size do not fit {list(shape)}")
+    taken = []
+    for begin, size, extent in zip(begins, sizes, shape, strict=True):
+        count = extent - begin if size == -1 else size
+        if begin < 0 or count < 0 or begin + count > extent:
+            raise ModelError(
+                f"operator {op.index} SLICE: {begins} and {sizes} lie outside {list(shape)}"
+            )
+        taken.append(_Range(begin, 1, count))
+    return taken
+
+
+def _moved(ranges: Sequence[_Range]) -> Move:
+    axes = tuple(Axis(i, part.start, part.step) for i, part in enumerate(ranges))
+    return Move(tuple(part.count for part in ranges), axes)
+
+
+@dataclass(frozen=True)
+class _Strided:
+    """A STRIDED_SLICE resolved: what is taken of each axis, and the shape it is given."""
+
+    ranges: tuple[_Range, ...]
+    shape: Shape
+
+
+def _strided(op: Op) -> _Strided:
+    """Begin, end and stride entries against the masks, which are sets of bits, one per entry."""
+    shape = op.operand(0).shape
+    entries = [tuple(int(v) for v in op.constant(i).reshape(-1)) for i in (1, 2, 3)]
+    if len({len(entry) for entry in entries}) != 1:
+        raise ModelError(f"operator {op.index} STRIDED_SLICE: begin, end, strides differ in length")
+    masks = {
+        name: int(op.attrs.get(f"{name}_mask", 0))
+        for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    }
+    count = len(entries[0])
+    added = sum(1 for i in range(count) if masks["new_axis"] >> i & 1)
+    ranges: list[_Range] = []
+    result: list[int] = []
+    for i in range(count):
+        bit = {name: mask >> i & 1 for name, mask in masks.items()}
+        if bit["ellipsis"]:
+            later_added = sum(1 for j in range(i + 1, count) if masks["new_axis"] >> j & 1)
+            covered = len(shape) - len(ranges) - (count - i - 1 - later_added)
+            for extent in shape[len(ranges) : len(ranges) + covered]:
+                ranges.append(_Range(0, 1, extent))
+                result.append(extent)
+        elif bit["new_axis"]:
+            result.append(1)
+        else:
+            if len(ranges) >= len(shape):
+                raise ModelError(
+                    f"operator {op.index} STRIDED_SLICE: {count - added} entries for {list(shape)}"
+                )
+            part = _resolve(op, shape[len(ranges)], [entry[i] for entry in entries], bit)
+            ranges.append(part)
+            if not bit["shrink_axis"]:
+                result.append(part.count)
+    for extent in shape[len(ranges) :]:
+        ranges.append(_Range(0, 1, extent))
+        result.append(extent)
+    return _Strided(tuple(ranges), tuple(result))
+
+
+def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> _Range:
+    """One axis: negative entries count from the end, and what lies outside is cut off."""
+    begin, end, step = entry
+    if step == 0:
+        raise ModelError(f"operator {op.index} STRIDED_SLICE: a stride of 0")
+    if bit["shrink_axis"]:
+        start = begin + extent if begin < 0 else begin
+        if not 0 <= start < extent:
+            raise ModelError(
+                f"operator {op.index} STRIDED_SLICE: index {begin} of an axis of {extent}"
+            )
+        return _Range(start, 1, 1)
+    if op.attrs.get("offset", False):
+        end = begin + end
+    start, stop, stride = slice(
+        None if bit["begin"] else begin, None if bit["end"] else end, step
+    ).indices(extent)
+    return _Range(start, stride, len(range(start, stop, stride)))
+
+
+def _split_sizes(op: Op) -> tuple[int, list[int]]:
+    """Axis and sizes of the parts of a SPLIT (axis first) or SPLIT_V (sizes and axis last)."""
+    if op.name == "SPLIT":
+        shape = op.operand(1).shape
+        axis = normalize_axis(op, int(op.constant(0).reshape(-1)[0]), len(shape))
+        parts = len(op.outputs)
+        if shape[axis] % parts:
+            raise ModelError(f"operator {op.index} SPLIT: {parts} parts of {list(shape)}")
+        return axis, [shape[axis] // parts] * parts
+    shape = op.operand(0).shape
+    axis = normalize_axis(op, int(op.constant(2).reshape(-1)[0]), len(shape))
+    sizes = [int(v) for v in op.constant(1).reshape(-1)]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
+    if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.outputs):
+        raise ModelError(f"operator {op.index} SPLIT_V: parts {sizes} of {list(shape)}")
+    return axis, sizes
+
+
+def _split(op: Op) -> list[Move]:
+    axis, sizes = _split_sizes(op)
+    shape = op.operand(1 if op.name == "SPLIT" else 0).shape
+    moves, start = [], 0
+    for size in sizes:
+        ranges = [_Range(0, 1, extent) for extent in shape]
+        ranges[axis] = _Range(start, 1, size)
+        moves.append(_moved(ranges))
+        start += size
+    return moves
+
+
+define(
+    move_operator("SLICE", lambda op: [_moved(_slice(op)).shape], lambda op: [_moved(_slice(op))]),
+    move_operator(
+        "STRIDED_SLICE",
+        lambda op: [_strided(op).shape],
+        lambda op: [_moved(_strided(op).ranges)],
+    ),
+    move_operator(
+        "SPLIT", lambda op: [m.shape for m in _split(op)], _split, lambda op: op.operand(1)
+    ),
+    move_operator("SPLIT_V", lambda op: [m.shape for m in _split(op)], _split),
+)

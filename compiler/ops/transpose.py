@@ -1,0 +1,27 @@
+"""TRANSPOSE: axes in another order."""
+
+from __future__ import annotations
+
+from ..errors import ModelError
+from ..ir import Op
+from .base import define
+from .move import Axis, Move, move_operator
+
+
+def permutation(op: Op) -> list[int]:
+    """For each output axis the input axis it is (ModelError if it is no permutation)."""
+    rank = len(op.operand(0).shape)
+    order = [int(axis) % max(rank, 1) for axis in op.constant(1).reshape(-1)]
+    if sorted(order) != list(range(rank)):
+        raise ModelError(f"operator {op.index} TRANSPOSE: {order} is no order of {rank} axes")
+    return order
+
+
+def _moves(op: Op) -> list[Move]:
+    order = permutation(op)
+    shape = op.operand(0).shape
+    axes = tuple(Axis(order.index(axis)) for axis in range(len(shape)))
+    return [Move(tuple(shape[axis] for axis in order), axes)]
+
+
+define(move_operator("TRANSPOSE", lambda op: [_moves(op)[0].shape], _moves))

@@ -1,0 +1,117 @@
+"""TRANSPOSE_CONV, and MediaPipe's Convolution2DTransposeBias, which differs in its operands.
+
+Each output pixel gathers the input pixels whose window covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape, Tensor
+from .base import Kernel, Launch, OpDef, define, slices
+from .conv import pack_weights
+from .window import Window
+
+
+def image(op: Op) -> Tensor:
+    """The input picture."""
+    return op.operand(2 if op.name == "TRANSPOSE_CONV" else 0)
+
+
+def bias_position(op: Op) -> int:
+    """Which input is the bias."""
+    return 3 if op.name == "TRANSPOSE_CONV" else 2
+
+
+def _output_size(op: Op) -> tuple[int, int]:
+    """Rows and columns of the output: an operand, or what the custom operator computes."""
+    height, width = op.operand(1).shape[1:3]
+    rows, columns = image(op).shape[1:3]
+    if op.name == "TRANSPOSE_CONV":
+        size = [int(v) for v in op.constant(0).reshape(-1)]
+        if len(size) != 4:
+            raise ModelError(f"operator {op.index} {op.name}: output shape {size}")
+        return size[1], size[2]
+    stride_y, stride_x = op.attrs.get("stride_h", 1), op.attrs.get("stride_w", 1)
+    if op.attrs.get("padding", "SAME") == "SAME":
+        return rows * stride_y, columns * stride_x
+    return (rows - 1) * stride_y + height, (columns - 1) * stride_x + width
+
+
+def infer(op: Op) -> list[Shape]:
+    shape, weights = image(op).shape, op.operand(1).shape
+    if len(shape) != 4 or len(weights) != 4 or shape[3] != weights[3] or not prod(weights):
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {list(shape)} does not go with weights "
+            f"{list(weights)}"
+        )
+    bias = op.input(bias_position(op))
+    if bias is not None and bias.elements != weights[0]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: {bias.elements} biases for {weights[0]} channels"
+        )
+    rows, columns = _output_size(op)
+    if rows < 1 or columns < 1 or op.attrs.get("stride_h", 1) < 1 or op.attrs["stride_w"] < 1:
+        raise ModelError(f"operator {op.index} {op.name}: output {rows}x{columns} or a stride of 0")
+    return [(shape[0], rows, columns, weights[0])]
+
+
+def window(op: Op) -> Window:
+    """The window as the forward convolution from output to input would have it."""
+    attrs = op.attrs
+    height, width = op.operand(1).shape[1:3]
+    rows, columns = op.output.shape[1:3]
+    stride_y, stride_x = attrs["stride_h"], attrs["stride_w"]
+
+    def before(size: int, kernel: int, stride: int, inputs: int) -> int:
+        if attrs.get("padding", "SAME") == "VALID":
+            return 0
+        return max((inputs - 1) * stride + kernel - size, 0) // 2
+
+    top = before(rows, height, stride_y, image(op).shape[1])
+    left = before(columns, width, stride_x, image(op).shape[2])
+    return Window(height, width, stride_y, stride_x, 1, 1, top, 0, left, 0)
+
+
+def _constant(op: Op, profile: Profile) -> str | None:
+    computed = [
+        i for i in (1, bias_position(op)) if (tensor := op.input(i)) and not tensor.constant
+    ]
+    return f"input {computed[0]} is computed while the model runs" if computed else None
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = op.output.shape
+    count = slices(channels, profile)
+    weights = op.constant(1)
+    bias = np.zeros(count * profile.slice_width, np.float32)
+    if op.input(bias_position(op)) is not None:
+        bias[:channels] = op.constant(bias_position(op)).reshape(-1)
+    return [
+        Launch(
+            "transpose_conv.jinja",
+            (width, height, batch * count),
+            {"x": image(op)},
+            {"y": op.output},
+            {
+                "bias": bias.reshape(count, profile.slice_width),
+                "weights": pack_weights(weights, 1, profile),
+            },
+            {"window": window(op), "inputs": weights.shape[3]},
+            heavy=True,
+            flops=2 * image(op).elements * prod(weights.shape[:3]),
+        )
+    ]
+
+
+KERNELS = (Kernel("transpose_conv", _build, _constant),)
+
+define(
+    OpDef("TRANSPOSE_CONV", infer, KERNELS),
+    OpDef("Convolution2DTransposeBias", infer, KERNELS),
+)

@@ -1,0 +1,65 @@
+"""Elementwise operators of one operand: a row each."""
+
+from __future__ import annotations
+
+from math import erf, pi, sqrt
+
+import numpy as np
+
+from ..ir import Array
+from .base import ANY, FLOATS, INTEGERS
+from .elementwise import Elementwise, define_elementwise
+
+_ARITHMETIC = (*FLOATS, *INTEGERS)
+
+_GELU = "0.5f * {a} * (1.0f + error_function({a} * 0.70710678f))"
+_GELU_TANH = "0.5f * {a} * (1.0f + tanh(0.79788456f * ({a} + 0.044715f * {a} * {a} * {a})))"
+
+
+def _logistic(a: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-a)))
+
+
+def _gelu(a: Array, approximate: bool = False) -> Array:
+    if approximate:
+        return np.asarray(0.5 * a * (1 + np.tanh(sqrt(2 / pi) * (a + 0.044715 * a**3))))
+    return np.asarray(0.5 * a * (1 + np.vectorize(erf)(a / sqrt(2))))
+
+
+UNARY = {
+    "ABS": Elementwise("max({a}, -{a})", np.abs, "max({a}, -{a})", _ARITHMETIC),
+    "CEIL": Elementwise("ceil({a})", np.ceil),
+    "COS": Elementwise("cos({a})", np.cos),
+    "ELU": Elementwise(
+        "max({a}, 0.0f) + (exp(min({a}, 0.0f)) - 1.0f)",
+        lambda a: np.maximum(a, 0) + np.expm1(np.minimum(a, 0)),
+    ),
+    "EXP": Elementwise("exp({a})", np.exp),
+    "FLOOR": Elementwise("floor({a})", np.floor),
+    "GELU": Elementwise(_GELU, _gelu, switch=("approximate", _GELU_TANH)),
+    "HARD_SWISH": Elementwise(
+        "{a} * clamp({a} / 6.0f + 0.5f, 0.0f, 1.0f)", lambda a: a * np.clip(a / 6 + 0.5, 0, 1)
+    ),
+    "LEAKY_RELU": Elementwise(
+        "max({a}, 0.0f) + {alpha} * min({a}, 0.0f)",
+        lambda a, alpha: np.where(a > 0, a, alpha * a),
+    ),
+    "LOG": Elementwise("log({a})", np.log),
+    "LOGICAL_NOT": Elementwise("1 - {a}", np.logical_not, "1 - {a}", ("bool",)),
+    "LOGISTIC": Elementwise("1.0f / (1.0f + exp(-{a}))", _logistic),
+    "NEG": Elementwise("-{a}", np.negative, "-{a}", _ARITHMETIC),
+    "RELU": Elementwise("max({a}, 0.0f)", lambda a: np.maximum(a, 0)),
+    "RELU6": Elementwise("clamp({a}, 0.0f, 6.0f)", lambda a: np.clip(a, 0, 6)),
+    "RELU_0_TO_1": Elementwise("clamp({a}, 0.0f, 1.0f)", lambda a: np.clip(a, 0, 1)),
+    "RELU_N1_TO_1": Elementwise("clamp({a}, -1.0f, 1.0f)", lambda a: np.clip(a, -1, 1)),
+    "ROUND": Elementwise("round_even({a})", np.rint),
+    "RSQRT": Elementwise("1.0f / sqrt({a})", lambda a: 1 / np.sqrt(a)),
+    "SIGN": Elementwise("sign({a})", np.sign, "clamp({a}, -1, 1)", _ARITHMETIC),
+    "SIN": Elementwise("sin({a})", np.sin),
+    "SQRT": Elementwise("sqrt({a})", np.sqrt),
+    "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC),
+    "TANH": Elementwise("tanh({a})", np.tanh),
+    "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
+}
+
+define_elementwise(UNARY)

@@ -1,0 +1,88 @@
+"""MediaPipe's MaxPoolingWithArgmax2D and MaxUnpooling2D, which puts values back where they were.
+
+The place of a maximum in its window, row * width + column, travels as a float 0.1 above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import LINEAR, Kernel, Launch, OpDef, define, linear_grid
+from .window import Window
+
+
+def _window(op: Op) -> Window:
+    return Window.of(op, op.attrs.get("filter_height", 0), op.attrs.get("filter_width", 0))
+
+
+def _image(op: Op) -> Shape:
+    image = op.operand(0).shape
+    if len(image) != 4:
+        raise ModelError(f"operator {op.index} {op.name}: input {list(image)} must have rank 4")
+    return image
+
+
+def _infer_pool(op: Op) -> list[Shape]:
+    image = _image(op)
+    rows, columns = _window(op).output(op, *image[1:3])
+    return [(image[0], rows, columns, image[3])] * 2
+
+
+def _pool(op: Op, profile: Profile) -> Sequence[Launch]:
+    values, places = op.outputs
+    return [
+        Launch(
+            "max_pool_places.jinja",
+            linear_grid(values.elements),
+            {"x": op.operand(0)},
+            {"y": values, "places": places},
+            variables={"window": _window(op)},
+            flops=values.elements * _window(op).height * _window(op).width,
+        )
+    ]
+
+
+def _infer_unpool(op: Op) -> list[Shape]:
+    image, window = _image(op), _window(op)
+    if op.operand(1).shape != image:
+        raise ModelError(
+            f"operator {op.index} {op.name}: places {list(op.operand(1).shape)} for {list(image)}"
+        )
+    return [(image[0], image[1] * window.height, image[2] * window.width, image[3])]
+
+
+def _before(op: Op, axis: int, size: int, stride: int) -> int:
+    """Padding in front that the pool had which is undone here."""
+    if op.attrs.get("padding", "SAME") != "SAME":
+        return 0
+    pooled, whole = op.operand(0).shape[axis], op.output.shape[axis]
+    return max((pooled - 1) * stride + size - whole, 0) // 2
+
+
+def _unpool(op: Op, profile: Profile) -> Sequence[Launch]:
+    window = _window(op)
+    variables = {
+        "window": window,
+        "top": _before(op, 1, window.height, window.stride_y),
+        "left": _before(op, 2, window.width, window.stride_x),
+    }
+    reads = {"x": op.operand(0), "places": op.operand(1)}
+    grid = linear_grid(op.output.elements)
+    return [Launch("max_unpool.jinja", grid, reads, {"y": op.output}, variables=variables)]
+
+
+define(
+    OpDef(
+        "MaxPoolingWithArgmax2D",
+        _infer_pool,
+        (Kernel("max_pool_places", _pool, reads=LINEAR, writes=LINEAR, fuses=False),),
+    ),
+    OpDef(
+        "MaxUnpooling2D",
+        _infer_unpool,
+        (Kernel("max_unpool", _unpool, reads=LINEAR, writes=LINEAR),),
+    ),
+)

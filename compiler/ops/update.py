@@ -1,0 +1,57 @@
+"""DYNAMIC_UPDATE_SLICE: a tensor with a part of it replaced, at a place computed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, linear_grid
+
+
+def _infer(op: Op) -> list[Shape]:
+    whole, part, starts = (op.operand(i).shape for i in range(3))
+    fits = len(whole) == len(part) and all(p <= w for p, w in zip(part, whole, strict=True))
+    if not fits or starts != (len(whole),):
+        raise ModelError(
+            f"operator {op.index} {op.name}: {list(part)} into {list(whole)} at {list(starts)}"
+        )
+    return [whole]
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    return [
+        Launch(
+            "update.jinja",
+            linear_grid(op.output.elements),
+            {"x": op.operand(0), "part": op.operand(1), "starts": op.operand(2)},
+            {"y": op.output},
+            variables={"prod": prod},
+        )
+    ]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """A start from which the part would reach past the end is moved back."""
+    whole, part, starts = arrays
+    result = whole.copy()
+    sizes = zip(starts, whole.shape, part.shape, strict=True)
+    firsts = [int(np.clip(start, 0, size - taken)) for start, size, taken in sizes]
+    spans = zip(firsts, part.shape, strict=True)
+    result[tuple(slice(first, first + taken) for first, taken in spans)] = part
+    return [result]
+
+
+define(
+    OpDef(
+        "DYNAMIC_UPDATE_SLICE",
+        _infer,
+        (Kernel("update", _build, reads=LINEAR, writes=LINEAR),),
+        _reference,
+        ANY,
+    )
+)

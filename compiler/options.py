@@ -1,0 +1,73 @@
+"""What a user can choose about a compilation: everything that changes the output is a field."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+
+from .errors import OptionError
+
+TARGETS = ("opencl", "glsl", "vulkan", "metal")
+PRECISIONS = ("f32", "f16")
+FALLBACKS = ("litert", "none")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `tflgpu.compile`; keyword arguments there set these fields."""
+
+    target: str = "opencl"
+    """Language of the kernels; plans for vulkan and metal are for other runtimes than ours."""
+    precision: str = "f32"
+    """f32, or f16: activations stored in half precision, computed in single; weights stay f32."""
+    device: str = "auto"
+    """"auto", part of the name of an attached device, or the name of a device profile."""
+    fallback: str = "litert"
+    """Where operators are to run that the device cannot run: on LiteRT, or "none". Parts on LiteRT
+    are not built yet, so either way such operators are an UnsupportedError that lists them all."""
+    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = field(default=())
+    """Shapes to use for the named inputs instead of the model's."""
+    disable_passes: tuple[str, ...] = ()
+    """Names of rewrites to leave out, for finding the one at fault."""
+    keep_intermediates: bool = False
+    """Give every intermediate tensor its own memory, so that all can be read after a run."""
+
+    def __post_init__(self) -> None:
+        """Raises OptionError that names the field and the values it may have."""
+        for name, choices in (
+            ("target", TARGETS),
+            ("precision", PRECISIONS),
+            ("fallback", FALLBACKS),
+        ):
+            value = getattr(self, name)
+            if value not in choices:
+                raise OptionError(f"{name}={value!r}: choose one of {', '.join(choices)}")
+        if not isinstance(self.device, str):
+            raise OptionError(f"device={self.device!r}: give a name, or leave it out for auto")
+        if not _all_texts(self.disable_passes):
+            raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
+        if not isinstance(self.input_shapes, tuple) or not all(
+            map(_names_shape, self.input_shapes)
+        ):
+            raise OptionError(
+                f"input_shapes={self.input_shapes!r}: give pairs of an input's name and its sizes, "
+                f'such as (("image", (1, 224, 224, 3)),)'
+            )
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        return tuple(item.name for item in fields(cls))
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def _all_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+
+
+def _names_shape(item: object) -> bool:
+    """Whether it is a pair of a name and a tuple of sizes."""
+    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+        return False
+    return isinstance(item[1], tuple) and all(isinstance(size, int) for size in item[1])

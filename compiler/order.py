@@ -1,0 +1,173 @@
+"""The order in which operators run: one in which few bytes are alive at the same time.
+
+The file's order is kept unless another has a lower peak. Small graphs are searched exactly: states
+are sets of operators that have run, and the search always goes on from the state with the lowest
+peak so far, which is Dijkstra's algorithm with a maximum in place of a sum. Where that takes too
+many states, the operator that adds the fewest bytes goes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from ..runtime.plan import Region
+from .ir import Graph, Tensor
+from .sharing import Sharing, Step
+
+STATES = 20_000
+"""Sets of operators the exact search looks at before it gives up."""
+
+CHOICES = 32
+"""Operators that could run next, of which the greedy order takes the best."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What running an operator does to memory; operators go by their place in the file's order."""
+
+    needs: frozenset[int]
+    """Operators that must run before."""
+    touches: tuple[int, ...]
+    """Groups of tensors in the arena that must be there while it runs."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """All operators, with the size and the users of each group of tensors."""
+
+    tasks: Sequence[_Task]
+    sizes: Sequence[int]
+    users: Sequence[Sequence[int]]
+    readers: Sequence[Sequence[int]]
+    """For each operator those that need it."""
+
+    @property
+    def bound(self) -> int:
+        """No order has a lower peak than what the hungriest operator touches."""
+        return max((sum(self.sizes[g] for g in task.touches) for task in self.tasks), default=0)
+
+
+def execution_order(graph: Graph, plan: Sequence[Step], sharing: Sharing) -> list[Step]:
+    """The steps of a plan in the order in which they shall run."""
+    if graph.kept:
+        return list(plan)  # what writes a state must stay behind what reads it
+    problem = _problem(graph, plan, sharing)
+    best = list(range(len(plan)))
+    lowest = _peak(problem, best)
+    if lowest > problem.bound:
+        for order in (_greedy(problem), _exact(problem, lowest)):
+            if order is not None and (peak := _peak(problem, order)) < lowest:
+                best, lowest = order, peak
+    return [plan[position] for position in best]
+
+
+def _problem(graph: Graph, plan: Sequence[Step], sharing: Sharing) -> _Problem:
+    positions = {step.op: position for position, step in enumerate(plan)}
+    groups: dict[Tensor, int] = {}
+    tasks, readers = [], [[] for _ in plan]  # type: tuple[list[_Task], list[list[int]]]
+    for position, step in enumerate(plan):
+        op = step.op
+        producers = (graph.producer(tensor) for tensor in op.reads)
+        needs = frozenset(positions[producer] for producer in producers if producer)
+        roots = {sharing.root(t): None for t in (*op.reads, *op.outputs) if not t.constant}
+        arena = [root for root in roots if sharing.region(root)[0] == Region.ARENA]
+        touches = tuple(groups.setdefault(root, len(groups)) for root in arena)
+        tasks.append(_Task(needs, touches if step.launches else ()))
+        for need in needs:
+            readers[need].append(position)
+    users: list[list[int]] = [[] for _ in groups]
+    for position, task in enumerate(tasks):
+        for group in task.touches:
+            users[group].append(position)
+    return _Problem(tasks, [sharing.size(root) for root in groups], users, readers)
+
+
+def _peak(problem: _Problem, order: Sequence[int]) -> int:
+    """The most bytes alive while operators run in that order."""
+    live = peak = 0
+    left = [len(users) for users in problem.users]
+    begun = [False] * len(left)
+    for position in order:
+        for group in problem.tasks[position].touches:
+            live += 0 if begun[group] else problem.sizes[group]
+            begun[group] = True
+        peak = max(peak, live)
+        for group in problem.tasks[position].touches:
+            left[group] -= 1
+            live -= 0 if left[group] else problem.sizes[group]
+    return peak
+
+
+def _greedy(problem: _Problem) -> list[int]:
+    """Of the operators that can run, the one next that leaves the fewest bytes alive."""
+    waiting = [len(task.needs) for task in problem.tasks]
+    left = [len(users) for users in problem.users]
+    begun = [False] * len(left)
+    ready = [position for position, count in enumerate(waiting) if not count]
+    order: list[int] = []
+
+    def growth(position: int) -> tuple[int, int]:
+        added = 0
+        for group in problem.tasks[position].touches:
+            added += 0 if begun[group] else problem.sizes[group]
+            added -= problem.sizes[group] if left[group] == 1 else 0
+        return added, position
+
+    while ready:
+        chosen = min(ready[:CHOICES], key=growth)
+        ready.remove(chosen)
+        order.append(chosen)
+        for group in problem.tasks[chosen].touches:
+            begun[group] = True
+            left[group] -= 1
+        for reader in problem.readers[chosen]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                ready.append(reader)
+    return order
+
+
+def _exact(problem: _Problem, limit: int) -> list[int] | None:
+    """The order with the lowest peak, if it is below the limit; None if the search gives up."""
+    count = len(problem.tasks)
+    masks: Mapping[int, int] = {i: _mask(task.needs) for i, task in enumerate(problem.tasks)}
+    users = [_mask(positions) for positions in problem.users]
+    came: dict[int, tuple[int, int]] = {0: (0, -1)}
+    open_states = [(0, 0, 0, 0, tuple(i for i in masks if not masks[i]))]
+    finished: set[int] = set()
+    while open_states and len(finished) < STATES:
+        peak, negative_depth, live, done, ready = heappop(open_states)
+        if done in finished:
+            continue
+        finished.add(done)
+        if -negative_depth == count:
+            return _walk_back(came, done)
+        for position in ready:
+            during, after, now = live, live, done | 1 << position
+            for group in problem.tasks[position].touches:
+                begun, size = users[group] & done, problem.sizes[group]
+                during += 0 if begun else size
+                after += (0 if begun else size) - (size if users[group] | now == now else 0)
+            reached = max(peak, during)
+            if now in finished or reached >= limit or came.get(now, (limit, 0))[0] <= reached:
+                continue
+            came[now] = (reached, position)
+            new = [r for r in problem.readers[position] if masks[r] | now == now]
+            rest = tuple(sorted([r for r in ready if r != position] + new))
+            heappush(open_states, (reached, negative_depth - 1, after, now, rest))
+    return None
+
+
+def _mask(positions: Sequence[int] | frozenset[int]) -> int:
+    return sum(1 << position for position in positions)
+
+
+def _walk_back(came: Mapping[int, tuple[int, int]], done: int) -> list[int]:
+    order = []
+    while done:
+        position = came[done][1]
+        order.append(position)
+        done ^= 1 << position
+    return order[::-1]

@@ -1,0 +1,85 @@
+"""The rewrites, and the order they run in. Order is meaning: each line relies on those above."""
+
+from .compose_pointwise import compose_pointwise
+from .concat_to_pad import concat_to_pad
+from .depthwise_to_grouped import depthwise_to_grouped
+from .dilate_conv import dilate_conv
+from .drop_dead import drop_dead
+from .drop_identity import drop_identity
+from .expand_operators import expand_operators
+from .fold_gate_into_conv import fold_gate_into_conv
+from .fold_pad_into_add import fold_pad_into_add
+from .fold_pad_into_conv import fold_pad_into_conv
+from .fold_scale_before_conv import fold_scale_before_conv
+from .fold_scale_into_conv import fold_scale_into_conv
+from .fuse_elementwise import fuse_elementwise
+from .inline_subgraphs import inline_subgraphs
+from .merge_dilation import merge_dilation
+from .merge_duplicates import merge_duplicates
+from .merge_reshapes import merge_reshapes
+from .merge_transposes import merge_transposes
+from .merge_variance import merge_variance
+from .move_negation import move_negation
+from .pack_to_concat import pack_to_concat
+from .pool_to_mean import pool_to_mean
+from .propagate import propagate
+from .reshape_fully_connected import reshape_fully_connected
+from .resolve_control_flow import resolve_control_flow
+from .resolve_variables import resolve_variables
+from .rewrite import Event, Pass
+from .separate_outputs import separate_outputs
+from .split_activation import split_activation
+from .transpose_to_reshape import transpose_to_reshape
+
+PIPELINE: tuple[Pass, ...] = (
+    # From here on every shape is known and what follows from constants is a constant.
+    inline_subgraphs,
+    resolve_variables,
+    propagate,
+    resolve_control_flow,
+    drop_dead,
+    merge_dilation,
+    # From here on an operator does one thing, and kernels exist for what is left.
+    split_activation,
+    expand_operators,
+    pack_to_concat,
+    reshape_fully_connected,
+    depthwise_to_grouped,
+    merge_transposes,
+    transpose_to_reshape,
+    merge_reshapes,
+    drop_identity,
+    merge_duplicates,
+    # From here on only the arithmetic that differs from run to run is left.
+    dilate_conv,
+    concat_to_pad,
+    fold_pad_into_conv,
+    fold_pad_into_add,
+    fold_scale_into_conv,
+    fold_scale_before_conv,
+    compose_pointwise,
+    pool_to_mean,
+    merge_variance,
+    move_negation,
+    # From here on each operator is a kernel.
+    separate_outputs,
+    fuse_elementwise,
+    fold_gate_into_conv,
+)
+
+REQUIRED = frozenset(
+    [
+        "inline_subgraphs",
+        "resolve_variables",
+        "propagate",
+        "split_activation",
+        "expand_operators",
+        "pack_to_concat",
+        "reshape_fully_connected",
+        "depthwise_to_grouped",
+        "separate_outputs",
+    ]
+)
+"""Rewrites that kernels rely on; the others can be left out."""
+
+__all__ = ["PIPELINE", "REQUIRED", "Event", "Pass"]

@@ -1,0 +1,39 @@
+"""Every output of the model gets memory of its own.
+
+An output that is the model's input, a constant, or a mere view of one of these or of another
+output, is copied: `y = tflgpu.copy(x)`.
+"""
+
+from __future__ import annotations
+
+from ..devices import Profile
+from ..ir import Graph, Op, Tensor
+from .rewrite import Event, check, describe
+
+VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
+RULE = "separate_outputs"
+
+
+def separate_outputs(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it to the outputs in order; the first of several views of one value needs no copy."""
+    events = []
+    taken = set(graph.inputs)
+    for position, tensor in enumerate(graph.outputs):
+        source = _origin(graph, tensor)
+        if source.constant or source in taken:
+            name = graph.output_names[position]
+            copy = Tensor(f"{name}/output", tensor.shape, tensor.dtype)
+            index = max((op.index for op in graph.ops), default=0)
+            op = graph.add(Op("tflgpu.copy", (tensor,), (copy,), index=index))
+            graph.outputs[position] = copy
+            events.append(Event(RULE, (describe(op),), None))
+        taken.add(source)
+    check(graph, RULE, everything=True)
+    return events
+
+
+def _origin(graph: Graph, tensor: Tensor) -> Tensor:
+    """What a tensor is a view of, itself if it is none."""
+    while (producer := graph.producer(tensor)) and producer.name in VIEWS and not producer.post:
+        tensor = producer.operand(0)
+    return tensor

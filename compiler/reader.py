@@ -1,0 +1,299 @@
+"""Reading a .tflite file into the graph.
+
+Nothing in the file is trusted: every index is checked, every length is bounded, and whatever is
+wrong becomes a ModelError that names the operator or tensor at fault.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .blockwise import read_blocks
+from .constants import Bytes, byte_size, decode
+from .custom_options import custom_attrs
+from .errors import ModelError
+from .flatbuffer import Source, printable
+from .ir import Array, Blocks, Graph, Op, Quantization, Shape, Tensor
+from .model_file import ModelFile, mapped
+from .sparsity import densify
+from .tflite_schema import DTYPES, ENUMERATIONS, Field, option_table, refers_to_subgraph
+
+OPERANDS = 500_000
+"""Most operands of all operators together."""
+
+_LEFT_OUT = -1
+"""The index of an optional input that is not given."""
+
+
+def read(
+    source: bytes | os.PathLike[str] | str,
+    input_shapes: Mapping[str, Shape] | None = None,
+    signature: str | None = None,
+) -> Graph:
+    """The graph of a model: of its first subgraph, or of the one that belongs to a signature.
+
+    `input_shapes` gives inputs, by tensor name, other shapes than the file says; everything that
+    is computed keeps the shape of the file. Constants are views of the file. Raises ModelError if
+    the file cannot be read or is not a sound model.
+    """
+    name = "model" if isinstance(source, bytes) else os.fspath(source)
+    data = Source(memoryview(source if isinstance(source, bytes) else mapped(name)))
+    with data.at(name):
+        model = ModelFile(data)
+        signatures = model.signatures()
+        index = 0
+        if signature is not None:
+            index = {entry.key: entry.subgraph for entry in signatures}.get(signature, -1)
+            if index < 0:
+                keys = ", ".join(entry.key for entry in signatures) or "no signatures"
+                raise ModelError(f"it has no signature {signature}; it has {keys}")
+        subgraph = _Subgraph(model, index)
+        graph = subgraph.graph(input_shapes or {})
+        graph.signatures = signatures
+        graph.subgraphs = _referred(model, subgraph)
+        graph.verify()
+    return graph
+
+
+def _referred(model: ModelFile, subgraph: _Subgraph) -> dict[int, Graph]:
+    """The subgraphs that operators refer to, directly or through one another."""
+    graphs: dict[int, Graph] = {}
+    waiting = list(subgraph.subgraphs)
+    while waiting:
+        index = waiting.pop(0)
+        if index not in graphs:
+            with model.source.at(f"subgraph {index}"):
+                subgraph = _Subgraph(model, index)
+                graphs[index] = subgraph.graph({})
+                graphs[index].verify()
+            waiting.extend(subgraph.subgraphs)
+    return dict(sorted(graphs.items()))
+
+
+class _Subgraph:
+    """One subgraph while it is read."""
+
+    def __init__(self, model: ModelFile, index: int) -> None:
+        self.model = model
+        self.source = model.source
+        self.table = model.subgraphs[index]
+        self.names = model.tensor_names(index)
+        self.inputs = self._indices(self.table, "Inputs")
+        self.outputs = self._indices(self.table, "Outputs")
+        self.tensors: list[Tensor] = []
+        self.subgraphs: dict[int, None] = {}
+        """Indices of the subgraphs its operators refer to, in order."""
+
+    def _indices(self, table: Any, field: str, lowest: int = 0) -> tuple[int, ...]:
+        """A list of tensor indices; -1 stands for an operand left out, where that is allowed."""
+        indices: tuple[int, ...] = self.source.numbers(table, field)
+        for index in indices:
+            if not lowest <= index < len(self.names):
+                raise ModelError(
+                    f"its {field.lower()} name tensor {index}, of {len(self.names)} there are"
+                )
+        return indices
+
+    def graph(self, input_shapes: Mapping[str, Shape]) -> Graph:
+        """The whole subgraph."""
+        graph = Graph(self.source.text(self.table, "Name") or "model")
+        shapes = self._chosen_shapes(input_shapes)
+        tables = self.source.children(self.table, "Tensors")
+        for index, table in enumerate(tables):
+            with self.source.at(f"tensor {index} {self.names[index]}"):
+                self.tensors.append(self._tensor(index, table, shapes.get(index)))
+        for index, table in enumerate(tables):
+            with self.source.at(f"tensor {index} {self.names[index]}"):
+                self.tensors[index].blocks = self._blocks(table)
+        ops = [
+            self._operator(index, table)
+            for index, table in enumerate(self.source.children(self.table, "Operators"))
+        ]
+        self._fill_empty(ops)
+        self._check_order(ops)
+        for op in ops:
+            graph.add(op)
+        graph.inputs = [self.tensors[index] for index in self.inputs]
+        graph.outputs = [self.tensors[index] for index in self.outputs]
+        graph.input_names = [tensor.name for tensor in graph.inputs]
+        graph.output_names = [tensor.name for tensor in graph.outputs]
+        return graph
+
+    # -- tensors ----------------------------------------------------------------------------
+
+    def _chosen_shapes(self, input_shapes: Mapping[str, Shape]) -> dict[int, Shape]:
+        """The shapes the caller chose, by tensor index."""
+        by_name = {self.names[index]: index for index in self.inputs}
+        unknown = [name for name in input_shapes if name not in by_name]
+        if unknown:
+            raise ModelError(f"it has no input {unknown[0]}; its inputs are {', '.join(by_name)}")
+        for name, shape in input_shapes.items():
+            if any(size < 1 for size in shape):
+                raise ModelError(f"input {name} cannot have the shape {list(shape)}")
+        return {by_name[name]: tuple(shape) for name, shape in input_shapes.items()}
+
+    def _tensor(self, index: int, table: Any, chosen: Shape | None) -> Tensor:
+        name = self.names[index]
+        if table.Type() not in DTYPES:
+            raise ModelError(f"its element type {table.Type()} is not known")
+        dtype = DTYPES[table.Type()]
+        shape: Shape = self.source.numbers(table, "Shape")
+        if chosen is not None:
+            # A file that says no shape at all leaves the rank to the caller.
+            if len(chosen) != len(shape) and (shape or table.HasRank()):
+                raise ModelError(
+                    f"the shape {list(chosen)} was given; the input has {len(shape)} dimensions: "
+                    f"{list(shape)}"
+                )
+            shape = chosen
+        if index in self.inputs and any(size < 0 for size in shape):
+            sizes = ",".join(str(size) if size >= 0 else "N" for size in shape)
+            raise ModelError(f"its shape {list(shape)} is open; give --input-shape {name}={sizes}")
+        byte_size(dtype, shape)
+        tensor = Tensor(name, shape, dtype, variable=bool(table.IsVariable()))
+        tensor.signature = self.source.numbers(table, "ShapeSignature") or None
+        tensor.quantization = self._quantization(table, len(shape))
+        raw = self.model.buffer(table.Buffer())
+        if len(raw):
+            if tensor.variable:
+                raise ModelError("it keeps its content between runs, yet it is a constant")
+            tensor.data = self._content(table, raw, dtype, shape)
+        return tensor
+
+    def _content(self, table: Any, raw: Bytes, dtype: str, shape: Shape) -> Array:
+        sparsity = table.Sparsity()
+        if sparsity is not None:
+            return densify(self.source, raw, dtype, shape, sparsity)
+        return decode(self.source, raw, dtype, shape)
+
+    def _quantization(self, table: Any, rank: int) -> Quantization | None:
+        parameters = table.Quantization()
+        scale = () if parameters is None else self.source.numbers(parameters, "Scale")
+        if not scale:
+            return None
+        zero_point = self.source.numbers(parameters, "ZeroPoint") or (0,)
+        if len(zero_point) == 1:
+            zero_point *= len(scale)
+        if len(zero_point) != len(scale):
+            raise ModelError(f"it has {len(scale)} scales and {len(zero_point)} zero points")
+        axis = parameters.QuantizedDimension()
+        if len(scale) > 1 and not 0 <= axis < rank:
+            raise ModelError(f"it is quantized along axis {axis} of {rank}")
+        return Quantization(scale, zero_point, axis)
+
+    def _blocks(self, table: Any) -> Blocks | None:
+        parameters = table.Quantization()
+        found = None if parameters is None else read_blocks(parameters)
+        if found is None:
+            return None
+        scales, zero_points, size = found
+        count = len(self.tensors)
+        if not (0 <= scales < count and _LEFT_OUT <= zero_points < count and size > 0):
+            raise ModelError(
+                f"its blocks of {size} have scales in tensor {scales} and zero points in "
+                f"{zero_points}, of {count} tensors there are"
+            )
+        return Blocks(
+            size,
+            self.tensors[scales],
+            None if zero_points == _LEFT_OUT else self.tensors[zero_points],
+        )
+
+    def _fill_empty(self, ops: Sequence[Op]) -> None:
+        """Tensors without elements that nothing writes are constants, though no buffer says so."""
+        written = {tensor for op in ops for tensor in op.outputs}
+        for index, tensor in enumerate(self.tensors):
+            free = tensor.data is None and not tensor.variable and tensor not in written
+            if free and tensor.elements == 0 and index not in self.inputs:
+                tensor.data = decode(
+                    self.source, self.model.buffer(0)[:0], tensor.dtype, tensor.shape
+                )
+
+    # -- operators --------------------------------------------------------------------------
+
+    def _operator(self, index: int, table: Any) -> Op:
+        code = table.OpcodeIndex()
+        if code >= len(self.model.codes):
+            raise ModelError(
+                f"operator {index}: it is of kind {code}; the model has {len(self.model.codes)}"
+            )
+        name, version, custom = self.model.codes[code]
+        with self.source.at(f"operator {index} {name}"):
+            inputs = self._indices(table, "Inputs", lowest=_LEFT_OUT)
+            outputs = self._indices(table, "Outputs")
+            self.model.operands += len(inputs) + len(outputs)
+            if self.model.operands > OPERANDS:
+                raise ModelError(f"the operators of the model have more than {OPERANDS} operands")
+            return Op(
+                name,
+                tuple(None if i == _LEFT_OUT else self.tensors[i] for i in inputs),
+                tuple(self.tensors[i] for i in outputs),
+                self._custom_attrs(name, table) if custom else self._attrs(table),
+                index,
+                version,
+                intermediates=tuple(self.tensors[i] for i in self._indices(table, "Intermediates")),
+            )
+
+    def _custom_attrs(self, name: str, table: Any) -> dict[str, Any]:
+        offset, size = table.LargeCustomOptionsOffset(), table.LargeCustomOptionsSize()
+        raw = (
+            self.source.span(offset, size)
+            if offset > 1
+            else self.source.view(table, "CustomOptions")
+        )
+        self.source.copy(len(raw))
+        return custom_attrs(name, raw.tobytes())
+
+    def _attrs(self, table: Any) -> dict[str, Any]:
+        """The options of a built-in operator; {} if it has no option table, or one too new."""
+        attrs: dict[str, Any] = {}
+        for second, suffix in ((False, ""), (True, "2")):
+            kind = option_table(getattr(table, f"BuiltinOptions{suffix}Type")(), second)
+            union = getattr(table, f"BuiltinOptions{suffix}")()
+            if kind is None or union is None:
+                continue
+            options = kind.new()
+            options.Init(union.Bytes, union.Pos)
+            for field in kind.fields:
+                attrs[field.key] = self._option(options, field)
+        return attrs
+
+    def _option(self, options: Any, field: Field) -> Any:
+        if field.vector:
+            return self.source.numbers(options, field.accessor)
+        value = getattr(options, field.accessor)()
+        if value is None or isinstance(value, bytes):
+            return self.source.text(options, field.accessor)
+        if field.key in ENUMERATIONS:
+            if value not in ENUMERATIONS[field.key]:
+                raise ModelError(f"its option {field.key} has the unknown value {value}")
+            return ENUMERATIONS[field.key][value]
+        if refers_to_subgraph(field.key):
+            if not 0 <= value < len(self.model.subgraphs):
+                raise ModelError(f"it wants subgraph {value} of {len(self.model.subgraphs)}")
+            self.subgraphs[value] = None
+        return value
+
+    def _check_order(self, ops: Sequence[Op]) -> None:
+        """ModelError unless each tensor is written once, before anything reads it."""
+        sources = {self.tensors[index]: "an input" for index in self.inputs}
+        for tensor in self.tensors:
+            if tensor.constant or tensor.variable:
+                sources[tensor] = "a constant" if tensor.constant else "a variable"
+        for op in ops:
+            place = f"operator {op.index} {op.name}"
+            for tensor in op.reads:
+                if tensor not in sources:
+                    raise ModelError(
+                        f"{place} reads tensor {printable(tensor.name)}, which nothing before it "
+                        "writes"
+                    )
+            for tensor in op.outputs:
+                if tensor in sources:
+                    raise ModelError(
+                        f"{place} writes tensor {printable(tensor.name)}, which is "
+                        f"{sources[tensor]}"
+                    )
+                sources[tensor] = f"also written by {place}"

@@ -1,0 +1,195 @@
+"""From a launch to kernel source: a template filled in, and the words it uses put in front.
+
+The source names its entry point `@NAME@`, so that equal kernels are equal texts; `lower.py`
+gives each distinct one its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import jinja2
+import numpy as np
+
+from .binding import NOWHERE, Binding, is_literal
+from .devices import Profile
+from .errors import RenderError
+from .ir import Array, Op, Shape, Tensor
+from .ops.base import LINEAR_ROW, Kernel, Launch, device_dtype
+from .post import literal, statements, steps
+from .views import LinearView, Position, RowsView, SlicedView, View, affine, horner
+from .words import environment, prelude
+
+ENTRY = "@NAME@"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """The source of one launch, and what it binds to."""
+
+    template: str
+    source: str
+    grid: tuple[int, int, int]
+    """Work-items, rounded up to whole groups."""
+    group: tuple[int, int, int]
+    parameters: tuple[str, ...]
+    """What each parameter is, one line of text each, for the header of the file."""
+    arguments: tuple[tuple[Tensor | None, bool], ...]
+    """For each parameter the tensor (None: the constants) and whether it is written."""
+    constants: Array | None
+    flops: int
+
+
+def render(
+    op: Op,
+    launch: Launch,
+    kernel: Kernel,
+    profile: Profile,
+    dialect: str,
+    starts: Mapping[Tensor, int] = NOWHERE,
+) -> Rendered:
+    """The kernel of one launch (RenderError if the template fails: a bug in tflgpu).
+
+    Each tensor in `starts` lies that many bytes behind the start of its argument.
+    """
+    binding = Binding(launch, kernel, profile, starts)
+    binding.bind(op)
+    group = launch.group or choose_group(launch, profile)
+    grid = tuple(-(-size // part) * part for size, part in zip(launch.grid, group, strict=True))
+    context = _context(op, binding, launch, grid, dialect) | dict(launch.variables)
+    context["group"] = group
+    context["name"] = ENTRY
+    context["parameters"] = [(view, writes) for _, writes, view in binding.arguments]
+    try:
+        frame = environment().get_template(f"dialects/{dialect}.jinja")
+        context["frame"] = frame.make_module(context)
+        body = environment().get_template(launch.template).render(context)
+    except jinja2.TemplateError as error:
+        line = getattr(error, "lineno", None)
+        place = f"{launch.template}:{line}" if line else launch.template
+        raise RenderError(f"{place}: {error}; context: {', '.join(sorted(context))}") from error
+    body = re.sub(r"\n\s*\n(?=[ }])", "\n", body).strip("\n") + "\n"
+    constants = np.concatenate(binding.arrays) if binding.arrays else None
+    return Rendered(
+        launch.template,
+        prelude(dialect, profile.slice_width, body) + body,
+        grid,  # type: ignore[arg-type]
+        group,
+        tuple(_describe(view, tensor, writes) for tensor, writes, view in binding.arguments),
+        tuple((tensor, writes) for tensor, writes, _ in binding.arguments),
+        constants,
+        launch.flops,
+    )
+
+
+def _describe(view: View, tensor: Tensor | None, writes: bool) -> str:
+    if tensor is None:
+        return f"{view.array}: packed constants"
+    sliced = isinstance(view, SlicedView) and not isinstance(view, RowsView)
+    how = f"in slices of {view.lanes} channels" if sliced else "row-major"
+    verb = "writes" if writes else "reads"
+    return f"{view.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
+
+
+def _context(
+    op: Op, binding: Binding, launch: Launch, grid: tuple[int, ...], dialect: str
+) -> dict[str, Any]:
+    """What templates may name: views by role, position macros, stores, numbers."""
+    output = binding.views[next(iter(launch.writes))]
+    several = isinstance(output, SlicedView) or len(output.shape) <= 4
+    batches = output.batches if several else 1
+    batch = "gb" if batches > 1 else "0"
+    ragged = [axis for axis in range(3) if grid[axis] != launch.grid[axis]]
+
+    def guard() -> str:
+        """Return from work-items past the end of the grid, where groups do not divide it."""
+        names = ("gx", "gy", "gs")
+        outside = " || ".join(f"{names[axis]} >= {launch.grid[axis]}" for axis in ragged)
+        return f"if ({outside}) return;" if ragged else ""
+
+    def enter(outer: int) -> str:
+        """Work-item to column gx, row gy, outer index gs and, if there are several, batch gb."""
+        lines = ["int gx = global_id(0);", "int gy = global_id(1);", "int gs = global_id(2);"]
+        lines += [guard()] if ragged else []
+        if batches > 1:
+            lines += [f"int gb = gs / {outer};", f"gs = gs % {outer};"]
+        return "\n".join(lines)
+
+    def enter_linear(shape: Shape) -> str:
+        """Work-item to the flat index of an element."""
+        count = prod(shape)
+        if count <= LINEAR_ROW:
+            lines = ["int index = global_id(0);"]
+        else:
+            lines = [f"int index = global_id(1) * {LINEAR_ROW} + global_id(0);"]
+        ragged_row = 0 in ragged if count <= LINEAR_ROW else count % LINEAR_ROW
+        if ragged_row:
+            lines.append(f"if (index >= {count}) return;")
+        return "\n".join(lines)
+
+    chain = steps(op) if binding.kernel.fuses else []
+
+    def read_operand(position: Position) -> Callable[[Tensor], str]:
+        def read(tensor: Tensor) -> str:
+            if is_literal(tensor):
+                assert tensor.data is not None
+                value = literal(tensor.data.reshape(()).item(), device_dtype(tensor.dtype))
+                value = f"({value})" if value.startswith("-") else value
+                return f"splatS({value})" if binding.sliced else value
+            view = binding.operands[tensor]
+            if isinstance(view, SlicedView):
+                return view.broadcast(position, output.channels)
+            return view.broadcast(position, launch.writes["y"].shape)
+
+        return read
+
+    def number(value: float) -> str:
+        """A constant of the type of the output's elements."""
+        return literal(value, "int32" if output.element == "int" else "float32")
+
+    def store(value: str | None, batch: str, row: str, column: str, slice: str) -> str:
+        """Statements that run the post-operators on a slice and write it."""
+        assert isinstance(output, SlicedView)
+        position = Position(batch, row, column, slice)
+        lines = statements(chain, value, "floatS", read_operand(position))
+        return "\n".join([*lines, output.write(position, "v")])
+
+    def store_at(value: str | None, index: str) -> str:
+        """Statements that run the post-operators on an element and write it."""
+        assert isinstance(output, LinearView)
+        lines = statements(chain, value, output.element, read_operand(Position(index=index)))
+        return "\n".join([*lines, f"{output.read(index)} = v;"])
+
+    return {
+        **binding.views,
+        "affine": affine,
+        "batch": batch,
+        "component": lambda lane: f"s{lane:x}" if dialect == "opencl" else "xyzw"[lane],
+        "enter": enter,
+        "enter_linear": enter_linear,
+        "guard": guard,
+        "horner": horner,
+        "literal": literal,
+        "number": number,
+        "S": binding.lanes,
+        "store": store,
+        "store_at": store_at,
+    }
+
+
+def choose_group(launch: Launch, profile: Profile) -> tuple[int, int, int]:
+    """A work-group that fills the profile's size from the first axis on, mostly without waste."""
+    budget = profile.heavy_group if launch.heavy else profile.light_group
+    group = []
+    for size in launch.grid:
+        part = min(size, budget)
+        if size % part:
+            divisors = [d for d in range(part, part // 2, -1) if size % d == 0]
+            part = divisors[0] if divisors else part
+        group.append(part)
+        budget = max(budget // part, 1)
+    return (group[0], group[1], group[2])

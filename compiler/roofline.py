@@ -1,0 +1,164 @@
+"""The roofline of a device: how fast it computes and moves memory at best, measured.
+
+Two small kernels are compiled like a model's own: multiply-adds that never leave the registers,
+and copies of several sizes, since tensors that fit into a cache move faster than others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from .. import runtime
+from ..runtime.plan import Dispatch, Plan
+from . import driver
+from .devices import Profile, profile
+from .ir import Array, Graph, Op, Tensor
+from .lower import lower
+from .ops.base import SLICED, Kernel, Launch
+from .options import Options
+
+COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
+"""Bytes each copy reads, and writes again."""
+COLUMNS = 1024
+"""Work-items in a row of a copy, so that no axis of its grid is too long for any device."""
+TURNS = 1024
+"""Multiply-adds of each chain."""
+ITEMS_OVER = 16
+"""How many times as many work-items as keep the device busy."""
+REPEATS = 4
+"""Launches of each kernel in a row, so that the later ones find in the caches what fits there."""
+PASSES = 8
+"""Over all kernels. The fastest launch counts: a roof is what the device can do undisturbed."""
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """What a device can do at best."""
+
+    flops: float
+    """Operations a second, a multiply-add counting two."""
+    copies: tuple[tuple[int, float], ...]
+    """For each copy the bytes it moved, reads and writes together, and its bytes a second."""
+
+    def bandwidth(self, moved: int) -> float:
+        """Bytes a second of the fastest copy that moved at least that much."""
+        speeds = [speed for size, speed in self.copies if size >= moved]
+        return max(speeds) if speeds else max(self.copies)[1]
+
+    def seconds(self, flops: int, moved: int) -> float:
+        """The least time in which the device can do that many operations and move those bytes."""
+        return max(flops / self.flops, moved / self.bandwidth(moved))
+
+
+def _multiply_adds(op: Op, profile: Profile) -> Sequence[Launch]:
+    _, height, width, lanes = op.output.shape
+    chains = profile.accumulators
+    launch = Launch(
+        "roofline_arithmetic.jinja",
+        (width, height, 1),
+        {"x": op.operand(0)},
+        {"y": op.output},
+        variables={"chains": chains, "turns": TURNS},
+        heavy=True,
+        flops=width * height * lanes * chains * TURNS * 2,
+    )
+    return [launch] * REPEATS
+
+
+def _copy(op: Op, profile: Profile) -> Sequence[Launch]:
+    _, height, width, _ = op.output.shape
+    grid = (width, height, 1)
+    launch = Launch("roofline_copy.jinja", grid, {"x": op.operand(0)}, {"y": op.output})
+    return [launch] * REPEATS
+
+
+ARITHMETIC = Kernel("multiply-adds", _multiply_adds)
+COPY = Kernel("copy", _copy)
+
+
+def _step(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) -> Op:
+    """An operator with an input and an output of its own."""
+    source, target = (
+        Tensor(f"{name} {role}", tuple(shape))
+        for role, shape in zip(("from", "to"), shapes, strict=True)
+    )
+    graph.inputs.append(source)
+    graph.input_names.append(source.name)
+    graph.outputs.append(target)
+    graph.output_names.append(target.name)
+    return graph.add(Op(name, (source,), (target,), index=len(graph)))
+
+
+def compile_roofline(profile_name: str, target: str) -> driver.Program:
+    """The kernels as a compiled model whose first dispatches compute and whose others copy."""
+    chosen = profile(profile_name)
+    lanes = chosen.slice_width
+    graph = Graph("roofline")
+    items = chosen.work_items * ITEMS_OVER
+    rows = max(items // COLUMNS, 1)
+    shapes = ((1, 1, 2, lanes), (1, rows, items // rows, lanes))
+    choice = {_step(graph, "multiply-adds", shapes): ARITHMETIC}
+    for size in COPIES:
+        shape = (1, size // (4 * lanes * COLUMNS) or 1, min(size // (4 * lanes), COLUMNS), lanes)
+        choice[_step(graph, f"copy of {size} bytes", (shape, shape))] = COPY
+    storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
+    lowered = lower(graph, choice, storages, chosen, target)
+    options = Options(target=target, device=profile_name)
+    plan = Plan(
+        compiler=driver.compiler_version(),
+        target=target,
+        precision=options.precision,
+        profile=profile_name,
+        model=graph.name,
+        fingerprint=hashlib.sha256(graph.name.encode()).hexdigest(),
+        options=options.as_json(),
+        passes="[]",
+        inputs=lowered.inputs,
+        outputs=lowered.outputs,
+        arena_size=lowered.arena_size,
+        weights_size=len(lowered.weights),
+        weights_sha256=hashlib.sha256(lowered.weights).digest(),
+        kernels=lowered.kernels,
+        dispatches=lowered.dispatches,
+        tensors=lowered.tensors,
+        memory=lowered.memory,
+    )
+    return driver.Program(plan, lowered.sources, lowered.weights, operators=len(graph), events=())
+
+
+def measure(device: str, profile_name: str, target: str) -> Roofline:
+    """The roofline of an attached device, given as `runtime.load` takes it (DeviceError)."""
+    program = compile_roofline(profile_name, target)
+    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
+        path = driver.store(program, Path(cache))
+        with runtime.load(path, device=device, store_binaries=False) as session:
+            inputs = _inputs(session)
+            passes = [[time for _, time in session.profile(inputs)] for _ in range(PASSES)]
+    # A clock too coarse for the shortest copies gives zeros.
+    best = np.maximum(np.reshape(passes, (PASSES, -1, REPEATS)).min(axis=(0, 2)), 1e-9)
+    arithmetic, *copies = program.plan.dispatches[::REPEATS]
+    sizes = [bytes_moved(copy) for copy in copies]
+    return Roofline(
+        arithmetic.flops / float(best[0]),
+        tuple((size, size / float(time)) for size, time in zip(sizes, best[1:], strict=True)),
+    )
+
+
+def bytes_moved(dispatch: Dispatch) -> int:
+    """Bytes a dispatch reads and writes if it touches each byte of its arguments once."""
+    return sum(argument.size for argument in dispatch.arguments)
+
+
+def _inputs(session: runtime.Session) -> list[Array]:
+    """Factors below 1, so that the sums stay finite, and numbers to copy."""
+    return [
+        np.linspace(0.25, 0.75, prod(info.shape), dtype=np.float32).reshape(info.shape)
+        for info in session.inputs
+    ]

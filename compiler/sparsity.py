@@ -1,0 +1,97 @@
+"""Sparse constants made dense.
+
+TFLite stores a sparse tensor as a tree: one level per dimension, in `traversal_order`, each either
+dense (every index present) or compressed (segments and indices, as in CSR). A dimension may be cut
+into blocks; the blocks' inner dimensions then follow as levels of their own, numbered from the rank
+on, and `block_map` says which dimension each of them divides. The values are the leaves, in order.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import tflite
+from numpy.typing import NDArray
+
+from .constants import Bytes, byte_size, decode
+from .errors import ModelError
+from .flatbuffer import Source
+from .ir import Array, Shape
+from .tflite_schema import DENSE, SPARSE
+
+Positions = NDArray[np.int64]
+"""Eight bytes each; a level counts as many times that as there are copies of it at once."""
+
+_INDEX_TABLES = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}
+
+
+def densify(source: Source, raw: Bytes, dtype: str, shape: Shape, sparsity: Any) -> Array:
+    """The dense content of a sparse constant; ModelError if its tree does not fit its shape."""
+    source.copy(byte_size(dtype, shape) or 0)
+    levels = source.children(sparsity, "DimMetadata")
+    order = source.numbers(sparsity, "TraversalOrder")
+    divides = source.numbers(sparsity, "BlockMap")
+    rank = len(shape)
+    if len(levels) != len(order) or sorted(order) != list(range(rank + len(divides))):
+        raise ModelError("its sparse levels do not match its rank")
+    blocks = _block_sizes(levels, order, divides, shape)
+    strides = [prod(shape[axis + 1 :]) for axis in range(rank)]
+    positions: Positions = np.zeros(1, np.int64)
+    for level, dimension in zip(levels, order, strict=True):
+        if dimension < rank:
+            size = shape[dimension] // blocks[dimension]
+            step = strides[dimension] * blocks[dimension]
+        else:
+            axis = divides[dimension - rank]
+            size, step = blocks[axis], strides[axis]
+        positions = _descend(source, level, positions, size, step)
+    values = decode(source, raw, dtype, (len(positions),))
+    dense = np.zeros(prod(shape), values.dtype)
+    dense[positions] = values
+    return dense.reshape(shape)
+
+
+def _block_sizes(
+    levels: list[Any], order: tuple[int, ...], divides: tuple[int, ...], shape: Shape
+) -> list[int]:
+    """The size of the blocks each dimension is cut into, 1 if it is not cut."""
+    blocks = [1] * len(shape)
+    for position, axis in enumerate(divides):
+        if not 0 <= axis < len(shape) or blocks[axis] != 1:
+            raise ModelError(f"its block map divides dimension {axis}")
+        blocks[axis] = int(levels[order.index(len(shape) + position)].DenseSize())
+        if blocks[axis] < 1 or shape[axis] % blocks[axis]:
+            raise ModelError(f"blocks of {blocks[axis]} do not divide its shape {list(shape)}")
+    return blocks
+
+
+def _descend(source: Source, level: Any, parents: Positions, size: int, step: int) -> Positions:
+    """Positions in the dense tensor of a level's nodes, from those of the level above."""
+    if level.Format() == DENSE:
+        if level.DenseSize() != size:
+            raise ModelError(f"a dense level of {level.DenseSize()} stands for {size} indices")
+        source.copy(2 * 8 * len(parents) * size)
+        return (parents[:, None] + np.arange(size) * step).reshape(-1)
+    if level.Format() != SPARSE:
+        raise ModelError(f"a level has the unknown format {level.Format()}")
+    segments = _indices(source, level.ArraySegmentsType(), level.ArraySegments())
+    indices = _indices(source, level.ArrayIndicesType(), level.ArrayIndices())
+    counts = np.diff(segments)
+    if len(counts) != len(parents) or segments[0] != 0 or (counts < 0).any():
+        raise ModelError("the segments of a sparse level do not match the level above")
+    if segments[-1] != len(indices) or (indices < 0).any() or (indices >= size).any():
+        raise ModelError(f"the indices of a sparse level do not lie within {size}")
+    return np.repeat(parents, counts) + indices * step
+
+
+def _indices(source: Source, kind: int, union: Any) -> Positions:
+    if union is None or kind not in _INDEX_TABLES:
+        raise ModelError("a sparse level has no segments or no indices")
+    table = _INDEX_TABLES[kind]()
+    table.Init(union.Bytes, union.Pos)
+    length = table.ValuesLength()
+    source.copy(4 * 8 * length)
+    values = table.ValuesAsNumpy() if length else np.empty(0)
+    return np.asarray(values, np.int64)

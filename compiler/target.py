@@ -1,0 +1,62 @@
+"""Which device profile a compilation is for: the one named, or the attached device's."""
+
+from __future__ import annotations
+
+from ..runtime import opencl
+from ..runtime.device import DeviceInfo
+from ..runtime.errors import DeviceError
+from .devices import Profile, profile, profiles
+from .errors import OptionError
+
+GLSL_LANES = 4
+GLSL = "gpu"
+"""The profile of GLSL kernels where none is named: OpenGL says too little of a device to choose."""
+
+
+def choose_profile(device: str, target: str) -> Profile:
+    """The profile for `device`: "auto", part of an attached device's name, or a profile's name.
+
+    DeviceError, which lists devices and profiles, if nothing has that name; OptionError for a
+    profile whose slices are not what the target's vectors hold.
+    """
+    if device in profiles():
+        return _named(device, target)
+    if target != "opencl" and device == "auto":
+        return profile(GLSL)
+    try:
+        return profile_for(_attached(device, target))
+    except DeviceError as error:
+        names = ", ".join(profiles())
+        raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
+
+
+def _named(name: str, target: str) -> Profile:
+    chosen = profile(name)
+    if target != "opencl" and chosen.slice_width != GLSL_LANES:
+        fitting = [item.name for item in profiles().values() if item.slice_width == GLSL_LANES]
+        raise OptionError(
+            f"device={name!r} has slices of {chosen.slice_width} lanes, vectors of {target} have "
+            f"{GLSL_LANES}; choose one of {', '.join(fitting)}"
+        )
+    return chosen
+
+
+def _attached(device: str, target: str) -> DeviceInfo:
+    if target in ("vulkan", "metal"):
+        raise DeviceError(f"kernels for {target} do not run here, so no device of that name does")
+    if target == "glsl":
+        # Only now, because moderngl is an extra.
+        from ..runtime import opengl
+
+        return opengl.select_device(device)
+    return opencl.select_device(device)
+
+
+def profile_for(info: DeviceInfo) -> Profile:
+    """The profile an attached device gets."""
+    if info.target == "glsl":
+        return profile(GLSL)
+    if info.type == "cpu":
+        by_lanes = {16: "cpu_avx512", 8: "cpu_avx2"}
+        return profile(by_lanes.get(info.vector_width, "cpu"))
+    return profile("nvidia" if "nvidia" in f"{info.vendor} {info.platform}".lower() else "gpu")

@@ -1,0 +1,303 @@
+"""How a kernel reaches a tensor: the one place that knows how each storage is indexed.
+
+A view turns coordinates, which are texts of integer expressions, into texts of memory accesses.
+Both kernel languages index buffers the same way, so a view names no language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from .ir import Shape
+from .ops.base import bhwc
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a work-item stands in the output: batch, row, column and slice, or a flat index."""
+
+    batch: str = "0"
+    row: str = "0"
+    column: str = "0"
+    slice: str = "0"
+    index: str = "0"
+
+
+def horner(*terms: tuple[str, int]) -> str:
+    """The index of coordinates in nested axes, outermost first: pairs of (coordinate, size).
+
+    >>> horner(("b", 1), ("y", 5), ("x + 1", 7))
+    'y * 7 + x + 1'
+    """
+    text = "0"
+    for coordinate, size in terms:
+        if size == 1:
+            continue
+        if text == "0":
+            text = coordinate
+            continue
+        factor = f"({text})" if " + " in text or " - " in text or " / " in text else text
+        text = f"{factor} * {size}" + ("" if coordinate == "0" else f" + {coordinate}")
+    return text
+
+
+def affine(coordinate: str, step: int = 1, start: int = 0) -> str:
+    """The text of start + step * coordinate, without what changes nothing.
+
+    >>> affine("gx", 2, -1), affine("gx + p"), affine("ky", -1, 4)
+    ('gx * 2 - 1', 'gx + p', '-ky + 4')
+    """
+    if step == 0:
+        return str(start)
+    factor = coordinate if coordinate.isidentifier() else f"({coordinate})"
+    text = coordinate if step == 1 else f"-{factor}" if step == -1 else f"{factor} * {step}"
+    if not start:
+        return text
+    return f"{text} + {start}" if start > 0 else f"{text} - {-start}"
+
+
+@dataclass(frozen=True)
+class SlicedView:
+    """A tensor in channel slices, [batch][slice][height][width], each element a slice of lanes."""
+
+    array: str
+    """Name of the kernel's parameter."""
+    batches: int
+    height: int
+    width: int
+    channels: int
+    lanes: int
+    base: int = 0
+    """Where the tensor starts in the array, in slices of lanes."""
+    gate: SlicedView | None = None
+    """A factor for each channel, with which `channel` multiplies."""
+
+    element = "floatS"
+
+    @classmethod
+    def of(cls, array: str, shape: Shape, lanes: int) -> SlicedView:
+        return cls(array, *bhwc(shape), lanes)
+
+    @property
+    def slices(self) -> int:
+        return -(-self.channels // self.lanes)
+
+    @property
+    def plane(self) -> int:
+        """Elements from one slice of channels to the next."""
+        return self.height * self.width
+
+    @property
+    def tail(self) -> int:
+        """Lanes in use in the last slice; 0 if all are."""
+        return self.channels % self.lanes
+
+    def flattened(self) -> SlicedView:
+        """The same tensor with height and width taken as one axis."""
+        return replace(self, height=1, width=self.height * self.width)
+
+    def at(self, batch: str, row: str, column: str, slice: str) -> str:
+        """Index of an element in the array."""
+        index = horner(
+            (batch, self.batches), (slice, self.slices), (row, self.height), (column, self.width)
+        )
+        if not self.base:
+            return index
+        return str(self.base) if index == "0" else f"{self.base} + {index}"
+
+    def read(self, batch: str, row: str, column: str, slice: str) -> str:
+        return self.slice_at(self.at(batch, row, column, slice))
+
+    def slice_at(self, index: str) -> str:
+        """The slice at an index of the array."""
+        return f"{self.array}[{index}]"
+
+    def lane_at(self, index: str, lane: str) -> str:
+        """One lane of the slice at an index of the array."""
+        return f"lane_of({self.array}, {index}, {lane})"
+
+    def assign(self, index: str, value: str) -> str:
+        """The statement that stores a slice at an index of the array."""
+        return f"{self.array}[{index}] = {value};"
+
+    def lane(self, batch: str, row: str, column: str, channel: str) -> str:
+        """One channel of one pixel."""
+        slice, lane = f"({channel}) / {self.lanes}", f"({channel}) % {self.lanes}"
+        if channel == "0":
+            slice, lane = "0", "0"
+        return self.lane_at(self.at(batch, row, column, slice), lane)
+
+    def pixel(self, batch: str, row: str, column: str) -> str:
+        """Index of the first slice of a pixel, from which `channel` reads."""
+        return self.at(batch, row, column, "0")
+
+    def channel(self, pixel: str, slice: str, lane: str) -> str:
+        """One lane of a slice of the pixel at that index."""
+        offset = horner((slice, self.slices), ("0", self.plane))
+        value = self.lane_at(pixel if offset == "0" else f"{pixel} + {offset}", lane)
+        if self.gate is None:
+            return value
+        return f"{value} * {self.gate.lane_at(self.gate.at('0', '0', '0', slice), lane)}"
+
+    def broadcast(self, position: Position, channels: int) -> str:
+        """The element that goes with a position of a larger tensor with that many channels.
+
+        Past the last slice of a tensor of fewer channels are zeros.
+        """
+        if self.channels == 1 and channels > 1:
+            return f"splatS({self.lane(position.batch, position.row, position.column, '0')})"
+        element = self.read(position.batch, position.row, position.column, position.slice)
+        if self.channels > 1 and self.slices * self.lanes < channels:
+            return f"(({position.slice}) < {self.slices} ? {element} : splatS(0.0f))"
+        return element
+
+    def write(self, position: Position, value: str) -> str:
+        """The statement that stores a slice, with zeros past the last channel."""
+        index = self.at(position.batch, position.row, position.column, position.slice)
+        return self.assign(index, self.keep_tail(position, value))
+
+    def keep_tail(self, position: Position, value: str) -> str:
+        """The value with the lanes past the last channel set to zero."""
+        if not self.tail:
+            return value
+        if self.slices == 1:
+            return f"keep_lanes({value}, {self.tail})"
+        last = f"{position.slice} == {self.slices - 1}"
+        return f"({last}) ? keep_lanes({value}, {self.tail}) : {value}"
+
+
+@dataclass(frozen=True)
+class HalfView(SlicedView):
+    """A tensor in channel slices of half floats; kernels still compute in float.
+
+    OpenCL's vload_half and GLSL's packHalf2x16 are core: no device lacks them.
+    """
+
+    element = "stored_half"
+
+    def slice_at(self, index: str) -> str:
+        return f"load_half({self.array}, {index})"
+
+    def lane_at(self, index: str, lane: str) -> str:
+        return f"half_lane({self.array}, {index}, {lane})"
+
+    def assign(self, index: str, value: str) -> str:
+        return f"store_half({self.array}, {index}, {value});"
+
+
+@dataclass(frozen=True)
+class RowsView(SlicedView):
+    """A row-major tensor that a kernel writes by slices of channels."""
+
+    element = "float"
+
+    def write(self, position: Position, value: str) -> str:
+        """Statements that store the channels of a slice that exist."""
+        pixel = horner(
+            (position.batch, self.batches),
+            (position.row, self.height),
+            (position.column, self.width),
+            ("0", self.channels),
+        )
+        start = horner((position.slice, self.slices), ("0", self.lanes))
+        terms = [term for term in (str(self.base or "0"), pixel, start) if term != "0"]
+        place = " + ".join(terms) or "0"
+        whole = f"store_lanes({self.array}, {place}, {value});"
+        if not self.tail:
+            return whole
+        some = " ".join(
+            f"{self.array}[{place} + {lane}] = nth_lane({value}, {lane:x});"
+            for lane in range(self.tail)
+        )
+        if self.slices == 1:
+            return some
+        return f"if ({position.slice} < {self.slices - 1}) {{ {whole} }} else {{ {some} }}"
+
+
+@dataclass(frozen=True)
+class LinearView:
+    """A tensor in row-major order without gaps."""
+
+    array: str
+    shape: Shape
+    lanes: int
+    """Lanes a slice would have, for kernels that walk channels slice by slice."""
+    base: int = 0
+    """Where the tensor starts in the array, in elements."""
+    element: str = "float"
+    """Type of the elements in the kernel: float or int."""
+
+    @classmethod
+    def of(cls, array: str, shape: Shape, lanes: int) -> LinearView:
+        return cls(array, tuple(shape), lanes)
+
+    @property
+    def batches(self) -> int:
+        return bhwc(self.shape)[0]
+
+    @property
+    def height(self) -> int:
+        return bhwc(self.shape)[1]
+
+    @property
+    def width(self) -> int:
+        return bhwc(self.shape)[2]
+
+    @property
+    def channels(self) -> int:
+        return bhwc(self.shape)[3]
+
+    def flattened(self) -> LinearView:
+        """The same tensor with height and width taken as one axis."""
+        batch, height, width, channels = bhwc(self.shape)
+        return replace(self, shape=(batch, 1, height * width, channels))
+
+    def based(self, index: str) -> str:
+        if not self.base:
+            return index
+        return str(self.base) if index == "0" else f"{self.base} + {index}"
+
+    def offset(self, batch: str, row: str, column: str, channel: str) -> str:
+        """Index of one channel of one pixel."""
+        sizes = bhwc(self.shape)
+        return self.based(horner(*zip((batch, row, column, channel), sizes, strict=True)))
+
+    def lane(self, batch: str, row: str, column: str, channel: str) -> str:
+        """One channel of one pixel."""
+        return f"{self.array}[{self.offset(batch, row, column, channel)}]"
+
+    def pixel(self, batch: str, row: str, column: str) -> str:
+        """Index of the first channel of a pixel, from which `channel` reads."""
+        return self.offset(batch, row, column, "0")
+
+    def channel(self, pixel: str, slice: str, lane: str) -> str:
+        """One lane of what would be a slice of the pixel at that index."""
+        offset = "" if slice == "0" else f" + {slice} * {self.lanes}"
+        return f"{self.array}[{pixel}{offset} + {lane}]"
+
+    def read(self, index: str) -> str:
+        return f"{self.array}[{self.based(index)}]"
+
+    def broadcast(self, position: Position, shape: Shape) -> str:
+        """The element that goes with a flat position of a larger tensor of that shape.
+
+        Past the last channel of a tensor of fewer channels are zeros.
+        """
+        own = (1,) * (len(shape) - len(self.shape)) + self.shape
+        if own == tuple(shape):
+            return self.read(position.index)
+        terms = []
+        for axis, size in enumerate(own):
+            stride = prod(shape[axis + 1 :])
+            coordinate = position.index if stride == 1 else f"({position.index}) / {stride}"
+            if axis and prod(shape[:axis]) > 1:
+                coordinate = f"({coordinate}) % {shape[axis]}"
+            terms.append((coordinate, size))
+        element = self.read(horner(*terms))
+        if own and 1 < own[-1] < shape[-1]:
+            return f"(({terms[-1][0]}) < {own[-1]} ? {element} : 0.0f)"
+        return element
+
+
+View = SlicedView | LinearView
