@@ -1,0 +1,23 @@
+"""One situation an operator is tested in; the tables of them are cases.py and cases_more.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from expressions import Value
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One situation: the operator it is about, what is special, and what is computed."""
+
+    operator: str
+    situation: str
+    value: Value | Sequence[Value]
+    oracle: Value | None = None
+    """What LiteRT runs in its place, where it does not run the value itself."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator} {self.situation}"

@@ -1,0 +1,68 @@
+"""Fixtures of all tests.
+
+Tests assert values, draw their inputs from a fixed seed and never use zeros. A test that needs a
+device asks for `opencl_device` and so runs once on every OpenCL device present, or for
+`opengl_device`. Where nothing is present it is skipped, or fails if TFLGPU_REQUIRE_DEVICES=1 says
+that there must be one.
+"""
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tflgpu.runtime import DeviceError
+
+REQUIRED = os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1"
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip the running test, or fail it where everything must be present."""
+    if REQUIRED:
+        pytest.fail(f"{reason}, and TFLGPU_REQUIRE_DEVICES=1 forbids skipping")
+    pytest.skip(reason)
+
+
+def opencl_devices() -> list[str]:
+    """The text of each OpenCL device present, which `device=` accepts as a whole."""
+    try:
+        from tflgpu.runtime.opencl import devices
+
+        return [str(device) for device in devices()]
+    except DeviceError:
+        return []
+
+
+def short_name(device: str) -> str:
+    """Such as PoCL-3.1+debian, for the names of tests: what follows the version of OpenCL."""
+    words = device.split("OpenCL ")[-1].split()[1:3]
+    return "-".join(words).rstrip("):,") or "none"
+
+
+@pytest.fixture(params=opencl_devices() or [""], ids=short_name)
+def opencl_device(request: pytest.FixtureRequest) -> str:
+    """The name of an OpenCL device, to be handed over as `device=`."""
+    if not request.param:
+        unavailable("no OpenCL device is present")
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def opengl_device() -> str:
+    """The name of the best OpenGL device, to be handed over as `device=`."""
+    try:
+        from tflgpu.runtime.opengl import select_device
+
+        return str(select_device())
+    except DeviceError as error:
+        unavailable(f"there is no OpenGL device: {error}")
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of real models that TFLGPU_MODELS names, with networks.tsv and ops.tsv in it."""
+    folder = Path(os.environ.get("TFLGPU_MODELS", ""))
+    if not (folder / "networks.tsv").is_file():
+        unavailable("TFLGPU_MODELS names no folder with networks.tsv")
+    return folder

@@ -1,0 +1,411 @@
+"""Compiled kernels kept beside the plan: used when they fit, replaced silently when they do not."""
+
+import hashlib
+import os
+import stat
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import opencl_devices, unavailable
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plans import ADD, LENGTH, chain, chain_result, copy, copy_source, kernel
+
+from tflgpu.runtime import BuildError, CacheWarning, PlanError, binaries, load
+from tflgpu.runtime.binaries import (
+    BINARIES,
+    HEADER,
+    binary_key,
+    device_key,
+    read_binary,
+    split,
+    unpack,
+    write_binary,
+)
+from tflgpu.runtime.cache import lock, read_plan
+from tflgpu.runtime.opencl import OpenCLDevice, open_device
+from tflgpu.runtime.opencl_binary import join_binaries, split_binaries
+from tflgpu.runtime.plan import TensorInfo
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return chain().write(tmp_path / "cache")
+
+
+def check(folder: Path, device: str) -> None:
+    """Load and run; the result must be right."""
+    a, b = np.random.default_rng(11).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
+    with load(folder, device=device) as session:
+        session.poison()
+        np.testing.assert_allclose(session.run([a, b])["y"], chain_result(a, b), 1e-5, 1e-5)
+
+
+def stored(folder: Path) -> list[Path]:
+    return sorted((folder / BINARIES).glob("*"))
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows whenever kernels are compiled from their sources."""
+    seen: list[str] = []
+    original = OpenCLDevice.build
+
+    def build(self: OpenCLDevice, plan: Any, sources: Any) -> Any:
+        seen.append(self.info.version)
+        return original(self, plan, sources)
+
+    monkeypatch.setattr(OpenCLDevice, "build", build)
+    return seen
+
+
+def test_the_second_load_compiles_nothing(
+    folder: Path, opencl_device: str, builds: list[str]
+) -> None:
+    check(folder, opencl_device)
+    (file,) = stored(folder)
+    assert len(builds) == 1
+    before = file.stat()
+    for _ in range(2):
+        check(folder, opencl_device)
+    assert len(builds) == 1
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@posix
+def test_private(folder: Path, opencl_device: str) -> None:
+    before = os.umask(0)
+    try:
+        check(folder, opencl_device)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((folder / BINARIES).stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in stored(folder)] == [0o600]
+
+
+def test_nothing_is_stored_unasked(folder: Path, opencl_device: str) -> None:
+    load(folder, device=opencl_device, store_binaries=False).close()
+    assert stored(folder) == []
+
+
+def test_identical_sources_are_compiled_once(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files with the same kernel, whose names keep all from being one program."""
+    parts = chain()
+    kernels = (*parts.plan.kernels, kernel("add", "kernels/003_add.cl", ADD))
+    sources = {**parts.sources, "kernels/003_add.cl": ADD}
+    folder = replace(parts.replacing(kernels=kernels), sources=sources).write(tmp_path / "cache")
+    compiled: list[str] = []
+    original = OpenCLDevice._compile
+
+    def compile_content(self: OpenCLDevice, content: str | bytes) -> Any:
+        if isinstance(content, str):
+            compiled.append(content)
+        return original(self, content)
+
+    monkeypatch.setattr(OpenCLDevice, "_compile", compile_content)
+    check(folder, opencl_device)
+    assert len(compiled) == 3
+    check(folder, opencl_device)
+    assert len(compiled) == 3
+
+
+# -- keys -------------------------------------------------------------------------------------
+
+CHANGES: dict[str, Callable[[Any, pytest.MonkeyPatch], None]] = {
+    "driver": lambda device, patch: patch.setattr(
+        device, "info", replace(device.info, driver="9.9")
+    ),
+    "platform": lambda device, patch: patch.setattr(
+        device, "info", replace(device.info, version="OpenCL 3.0 other")
+    ),
+    "device": lambda device, patch: patch.setattr(
+        device, "info", replace(device.info, name="another")
+    ),
+    "options": lambda device, patch: patch.setattr(device, "build_options", "-cl-opt-disable"),
+    "processor": lambda device, patch: patch.setattr(binaries, "_processor", lambda: "8086"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_misses(
+    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    check(folder, opencl_device)
+    device, plan = open_device(opencl_device), read_plan(folder)
+    assert read_binary(folder, device, plan) is not None
+    CHANGES[change](device, monkeypatch)
+    assert read_binary(folder, device, plan) is None
+    device.release()
+
+
+def test_a_source_misses(folder: Path, opencl_device: str) -> None:
+    check(folder, opencl_device)
+    device, plan = open_device(opencl_device), read_plan(folder)
+    first = plan.kernels[0]
+    for other in (
+        replace(first, sha256=bytes(32)),
+        replace(first, name="other"),
+        replace(first, file="kernels/other.cl"),
+    ):
+        changed = replace(plan, kernels=(other, *plan.kernels[1:]))
+        assert read_binary(folder, device, changed) is None
+    # What does not reach the device's compiler changes nothing.
+    assert read_binary(folder, device, replace(plan, model="renamed", passes="[1]")) is not None
+    device.release()
+
+
+def test_devices_have_files_of_their_own(opencl_device: str) -> None:
+    device = open_device(opencl_device)
+    keys = {device_key(device.info), device_key(replace(device.info, driver="9.9"))}
+    assert {len(key) for key in keys} == {32}
+    assert len(keys) == 2
+    device.release()
+
+
+# -- files of no use --------------------------------------------------------------------------
+
+
+def test_a_binary_of_another_driver(tmp_path: Path, opencl_device: str, builds: list[str]) -> None:
+    """Even in a file whose header is right, it is found out and replaced."""
+    folder = chain().write(tmp_path / "cache")
+    device, plan = open_device(opencl_device), read_plan(folder)
+    for payload in (b"", b"\x7fELF" + bytes(999), join_binaries([b"poclbin" + bytes(99)], [0] * 3)):
+        write_binary(folder, device, plan, payload)
+        check(folder, opencl_device)
+    assert len(builds) == 3
+    check(folder, opencl_device)
+    assert len(builds) == 3
+    device.release()
+
+
+def test_binaries_swapped_between_drivers(folder: Path, builds: list[str]) -> None:
+    names = opencl_devices()
+    if len(names) < 2:
+        unavailable("only one OpenCL driver is present")
+    opened = [open_device(name) for name in names[:2]]
+    plan = read_plan(folder)
+    for name in names[:2]:
+        check(folder, name)
+    contents = [read_binary(folder, device, plan) for device in opened]
+    for device, content in zip(opened, reversed(contents), strict=True):
+        assert content is not None
+        write_binary(folder, device, plan, content)
+    for name in names[:2]:
+        check(folder, name)
+    assert len(builds) == 4
+    assert [read_binary(folder, device, plan) for device in opened] == contents
+    for device in opened:
+        device.release()
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "truncated", "flipped", "folder", "link"])
+def test_damage_is_repaired(
+    folder: Path, opencl_device: str, builds: list[str], tmp_path: Path, damage: str
+) -> None:
+    check(folder, opencl_device)
+    (file,) = stored(folder)
+    content = file.read_bytes()
+    file.unlink()
+    if damage == "folder":
+        file.mkdir()
+    elif damage == "link":
+        (tmp_path / "outside").write_bytes(content)
+        file.symlink_to(tmp_path / "outside")
+    elif damage != "gone":
+        flipped = content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]
+        file.write_bytes({"empty": b"", "truncated": content[:-1], "flipped": flipped}[damage])
+    if damage == "folder":
+        with pytest.warns(CacheWarning, match="Is a directory"):
+            check(folder, opencl_device)
+        return
+    check(folder, opencl_device)
+    assert len(builds) == 2
+    assert file.is_file()
+    assert not file.is_symlink()
+    check(folder, opencl_device)
+    assert len(builds) == 2
+
+
+@settings(deadline=None, max_examples=400, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_any_damage_is_noticed(data: st.DataObject) -> None:
+    key, payload = '{"device": "x"}', bytes(range(97))
+    whole = _file(key, payload)
+    assert unpack(whole, key) == payload
+    assert split(whole) == (key.encode(), payload)
+    content = bytearray(whole[: data.draw(st.integers(0, len(whole)), "bytes left")])
+    for _ in range(data.draw(st.integers(0 if len(content) < len(whole) else 1, 3))):
+        if content:
+            content[data.draw(st.integers(0, len(content) - 1), "byte")] ^= data.draw(
+                st.integers(1, 255), "bits"
+            )
+    if content != whole:
+        assert split(bytes(content)) is None
+
+
+def _file(key: str, payload: bytes) -> bytes:
+    body = key.encode() + payload
+    digest = hashlib.sha256(body).digest()
+    return HEADER.pack(binaries.MAGIC, binaries.FORMAT_VERSION, digest, len(key)) + body
+
+
+@given(st.binary(max_size=80))
+def test_no_bytes_upset_the_table(data: bytes) -> None:
+    parts = split_binaries(data)
+    if parts is not None:
+        assert join_binaries(*parts) == data
+
+
+# -- caches that cannot be written ------------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("target", [BINARIES, f"{BINARIES}/x"])
+def test_what_others_can_write_is_not_used(
+    folder: Path, opencl_device: str, builds: list[str], target: str
+) -> None:
+    check(folder, opencl_device)
+    (file,) = stored(folder)
+    if target == BINARIES:
+        file.parent.chmod(0o777)
+        with pytest.warns(CacheWarning, match="can be written to by other users"):
+            check(folder, opencl_device)
+        return
+    file.chmod(0o666)
+    check(folder, opencl_device)
+    assert len(builds) == 2
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "makedirs"])
+def test_a_cache_that_cannot_be_written_is_a_warning(
+    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    if step == "makedirs":
+        monkeypatch.setattr(Path, "mkdir", fail)
+    else:
+        monkeypatch.setattr(os, step, fail)
+    with pytest.warns(CacheWarning, match="No space left on device"):
+        check(folder, opencl_device)
+    monkeypatch.undo()
+    assert stored(folder) == []
+    check(folder, opencl_device)
+    assert len(stored(folder)) == 1
+
+
+def test_a_warning_made_an_error_leaves_nothing_open(
+    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = []
+    original = OpenCLDevice.release
+
+    def release(self: OpenCLDevice) -> None:
+        released.append(self)
+        original(self)
+
+    monkeypatch.setattr(OpenCLDevice, "release", release)
+    (folder / BINARIES).write_text("a file in the place of the folder")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(CacheWarning, match="is a file; a cache is a folder"):
+            load(folder, device=opencl_device)
+    assert len(released) == 1
+
+
+def test_a_lock_that_is_held(
+    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binaries, "LOCK_SECONDS", 0.1)
+    with lock(folder), pytest.warns(CacheWarning, match="another process holds its lock"):
+        check(folder, opencl_device)
+
+
+def test_leftovers_go(folder: Path, opencl_device: str) -> None:
+    device = open_device(opencl_device)
+    (folder / BINARIES).mkdir(0o700)
+    leftover = folder / BINARIES / f".{device_key(device.info)}.abc.tmp"
+    leftover.write_bytes(b"half")
+    device.release()
+    check(folder, opencl_device)
+    assert not leftover.exists()
+    assert len(stored(folder)) == 1
+
+
+def test_keys_are_text_for_people(opencl_device: str) -> None:
+    device = open_device(opencl_device)
+    key = binary_key(device, chain().plan)
+    assert device.info.name in key
+    assert device.info.version in key
+    device.release()
+
+
+def test_build_errors_name_file_and_line(tmp_path: Path, opencl_device: str) -> None:
+    broken = copy_source("float").replace("y[get_global_id(0)] =", "\n  y[0] = nothing;\n  y[0] =")
+    parts = copy(TensorInfo("x", (5,), "float32"))
+    file = parts.plan.kernels[0].file
+    parts = replace(
+        parts.replacing(kernels=(kernel("main_kernel", file, broken),)), sources={file: broken}
+    )
+    line = broken.split("\n").index("  y[0] = nothing;") + 1
+    with pytest.raises(BuildError) as caught:
+        load(parts.write(tmp_path / "cache"), device=opencl_device)
+    assert caught.value.kernel == file
+    assert f"{file}:{line}:" in caught.value.log
+    assert f"{line} |   y[0] = nothing;" in caught.value.source
+
+
+# -- going ahead ------------------------------------------------------------------------------
+
+
+def test_going_ahead_on_a_wrong_guess(
+    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two variants the newest is begun with; the other runs as well if that cannot."""
+    check(folder, opencl_device)
+    parts = chain()
+    newer = parts.write(folder.parents[1], "newer")
+    check(newer, opencl_device)
+    for path, age in ((folder, 1000), (newer, 2000)):
+        os.utime(path / "plan.tflgpu", (age, age))
+    original = OpenCLDevice.objection
+    refused: list[str] = []
+
+    def objection(self: OpenCLDevice, plan: Any) -> str | None:
+        if not refused:
+            refused.append("once")
+            return "not this one"
+        return original(self, plan)
+
+    monkeypatch.setattr(OpenCLDevice, "objection", objection)
+    check(folder.parents[1], opencl_device)
+    assert refused
+
+
+def test_a_device_opened_ahead_is_released_when_the_plan_is_damaged(
+    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(folder, opencl_device)
+    (folder / "plan.tflgpu").write_bytes(b"nothing")
+    released = []
+    original = OpenCLDevice.release
+
+    def release(self: OpenCLDevice) -> None:
+        released.append(self)
+        original(self)
+
+    monkeypatch.setattr(OpenCLDevice, "release", release)
+    with pytest.raises(PlanError, match="is not a plan of tflgpu"):
+        load(folder, device=opencl_device)
+    assert len(released) == 1

@@ -1,0 +1,272 @@
+"""Sessions on OpenGL, with hand-written plans and with compiled models."""
+
+import ctypes
+import gc
+import re
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import LENGTH, Array, Parts, chain, chain_result, shader, single
+
+import tflgpu
+from tflgpu.runtime import DeviceError, Session, egl, load
+from tflgpu.runtime.plan import TensorInfo
+from tflgpu.runtime.verify import DEVICE_TYPES
+
+DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
+
+
+@pytest.fixture
+def opened(tmp_path: Path, opengl_device: str) -> Callable[[Parts], Any]:
+    """Loads parts on the device: `with opened(parts) as session`."""
+
+    @contextmanager
+    def open_parts(parts: Parts) -> Iterator[Session]:
+        with load(parts.write(tmp_path / "cache"), device=opengl_device) as session:
+            session.poison()
+            yield session
+
+    return open_parts
+
+
+def pair(seed: int = 3) -> tuple[Array, Array]:
+    """Inputs of `chain`."""
+    first, second = np.random.default_rng(seed).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
+    return first, second
+
+
+# -- running ----------------------------------------------------------------------------------
+
+
+def test_chain(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain(target="glsl")) as session:
+        assert session.device.target == "glsl"
+        for inputs in ({"b": b, "a": a}, [a, b], (a, b)):
+            session.poison()
+            result = session.run(inputs)
+            assert list(result) == ["y"] and result["y"].dtype == np.float32
+            np.testing.assert_allclose(result["y"], chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_results_belong_to_the_caller(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain(target="glsl")) as session:
+        first = session.run(pair(3))["y"]
+        kept = first.copy()
+        second = session.run(pair(4))["y"]
+        np.testing.assert_array_equal(first, kept)
+        assert not np.array_equal(first, second)
+
+
+def test_read_and_poison(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain(target="glsl")) as session:
+        session.run([a, b])
+        np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
+        np.testing.assert_array_equal(session.read("a"), a)
+        session.poison()
+        assert np.isnan(session.read("sum")).all() and np.isnan(session.read("y")).all()
+        session.poison(0)
+        assert (session.read("scaled") == 0).all()
+
+
+def test_profile(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain(target="glsl")) as session:
+        times = session.profile({"a": a, "b": b})
+        assert [index for index, _ in times] == [0, 1, 2]
+        assert all(0 < seconds < 10 for _, seconds in times)
+        np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+GROUPS = """#version 310 es
+precision highp float;
+layout(local_size_x = 5, local_size_y = 3, local_size_z = 2) in;
+layout(std430, binding = 0) readonly buffer x_buffer { float x[]; };
+layout(std430, binding = 1) buffer y_buffer { float y[]; };
+void main() {
+    uvec3 at = gl_GlobalInvocationID;
+    uint i = (at.z * 9u + at.y) * 35u + at.x;
+    y[i] = 100.0 * x[i] + float(gl_LocalInvocationIndex);
+}
+"""
+
+
+def test_groups_in_three_dimensions(opened: Callable[[Parts], Any]) -> None:
+    """The grid counts work-items; OpenGL is told groups."""
+    shape = (4, 9, 35)
+    parts = single(GROUPS, [TensorInfo("x", shape, "float32")], TensorInfo("y", shape, "float32"))
+    launch = replace(parts.plan.dispatches[0], grid=shape[::-1])
+    parts = parts.replacing(
+        kernels=(replace(parts.plan.kernels[0], group=(5, 3, 2)),), dispatches=(launch,)
+    )
+    x = np.random.default_rng(7).integers(1, 100, shape).astype(np.float32)
+    z, y, column = np.indices(shape)
+    with opened(parts) as session:
+        expected = 100 * x + (z % 2 * 3 + y % 3) * 5 + column % 5
+        np.testing.assert_array_equal(session.run(x)["y"], expected)
+
+
+@pytest.mark.parametrize("dtype", DEVICE_TYPES)
+def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
+    x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
+    info = TensorInfo("x", x.shape, dtype)
+    source = shader("x y", "y[i] = x[i];")
+    if DEVICE_TYPES[dtype] == "int32":
+        source = re.sub(r"float (x|y)\[\]", r"int \1[]", source)
+    with opened(single(source, [info], replace(info, name="y"), x.size)) as session:
+        y = session.run(x)["y"]
+    assert y.dtype == x.dtype
+    np.testing.assert_array_equal(y, x)
+
+
+def test_empty(opened: Callable[[Parts], Any]) -> None:
+    """A tensor without elements has no bytes to copy; other inputs are none the worse."""
+    infos = [TensorInfo("none", (3, 0), "float32"), TensorInfo("x", (5,), "float32")]
+    source = shader("none x y", "y[i] = 2.0 * x[i];")
+    x = np.arange(1, 6, dtype=np.float32)
+    with opened(single(source, infos, TensorInfo("y", (5,), "float32"), 5)) as session:
+        np.testing.assert_array_equal(session.run([np.empty((3, 0), np.float32), x])["y"], 2 * x)
+
+
+def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain(target="glsl")) as session:
+        assert [launch.barrier for launch in session._launches] == [False, True, True]
+
+
+# -- threads, several sessions, other contexts ------------------------------------------------
+
+
+def test_threads(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain(target="glsl")) as session, ThreadPoolExecutor(4) as pool:
+        inputs = [pair(seed) for seed in range(40)]
+        results = list(pool.map(lambda arrays: session.run(arrays)["y"], inputs))
+    for (a, b), result in zip(inputs, results, strict=True):
+        np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_sessions_side_by_side(tmp_path: Path, opengl_device: str) -> None:
+    """Two sessions on four threads, closed on a thread that never used them."""
+    folder = chain(target="glsl").write(tmp_path)
+    with load(folder, device=opengl_device) as one, load(folder, device=opengl_device) as two:
+        inputs = [pair(seed) for seed in range(20)]
+        with ThreadPoolExecutor(4) as pool:
+            first = [pool.submit(one.run, arrays) for arrays in inputs]
+            second = [pool.submit(two.run, arrays[::-1]) for arrays in inputs]
+            for (a, b), x, y in zip(inputs, first, second, strict=True):
+                expected = chain_result(a, b)
+                np.testing.assert_allclose(x.result()["y"], expected, rtol=1e-5, atol=1e-5)
+                np.testing.assert_allclose(y.result()["y"], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_opencl_beside_opengl(tmp_path: Path, opencl_device: str, opengl_device: str) -> None:
+    with (
+        load(chain().write(tmp_path / "cl"), device=opencl_device) as cl,
+        load(chain(target="glsl").write(tmp_path / "gl"), device=opengl_device) as gl,
+    ):
+        for seed in range(5):
+            a, b = pair(seed)
+            expected = chain_result(a, b)
+            for session in (cl, gl):
+                np.testing.assert_allclose(session.run([a, b])["y"], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_applications_context_stays_current(tmp_path: Path, opengl_device: str) -> None:
+    library = ctypes.CDLL("libEGL.so.1")
+    library.eglGetCurrentContext.restype = ctypes.c_void_p
+    own, *others = egl.contexts()
+    for other in others:
+        other.release()
+    assert library.eglGetCurrentContext() is None
+    with own:
+        current = library.eglGetCurrentContext()
+        assert current
+        with load(chain(target="glsl").write(tmp_path), device=opengl_device) as session:
+            assert library.eglGetCurrentContext() == current
+            session.run(pair())
+            assert library.eglGetCurrentContext() == current
+        assert library.eglGetCurrentContext() == current
+    assert library.eglGetCurrentContext() is None
+    own.release()
+
+
+# -- closing ----------------------------------------------------------------------------------
+
+
+def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain(target="glsl")) as session:
+        session.run(pair())
+    session.close()
+    for use in (lambda: session.run(pair()), lambda: session.read("sum"), session.poison):
+        with pytest.raises(DeviceError, match="the session is closed; load the model again"):
+            use()
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_everything_is_released(tmp_path: Path, opengl_device: str) -> None:
+    """Fifty sessions of 8 MiB and more, one after the other, take the memory of one."""
+    folder = chain(target="glsl").replacing(arena_size=8 << 20).write(tmp_path)
+
+    def cycle() -> None:
+        with load(folder, device=opengl_device) as session:
+            session.poison()
+            session.run(pair())
+
+    for _ in range(5):
+        cycle()
+    before = resident()
+    for _ in range(50):
+        cycle()
+    assert resident() - before < 16 << 20
+
+
+def test_dropping_a_session_releases_it(tmp_path: Path, opengl_device: str) -> None:
+    session = load(chain(target="glsl").write(tmp_path), device=opengl_device)
+    session.run(pair())
+    context = session._device._current  # type: ignore[union-attr]
+    assert context.works()
+    del session
+    gc.collect()
+    assert not context.works()
+
+
+# -- compiled models --------------------------------------------------------------------------
+
+
+def agrees_with_litert(model: Path, cache: Path, device: str) -> None:
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter").Interpreter(str(model))
+    folder = tflgpu.compile(model, cache, target="glsl", fallback="none")
+    with tflgpu.load(folder, device=device) as session:
+        session.poison()
+        random = np.random.default_rng(11)
+        arrays = [random.uniform(0, 1, info.shape).astype(info.dtype) for info in session.inputs]
+        results = list(session.run(arrays).values())
+    interpreter.allocate_tensors()
+    for details, array in zip(interpreter.get_input_details(), arrays, strict=True):
+        interpreter.set_tensor(details["index"], array)
+    interpreter.invoke()
+    for details, result in zip(interpreter.get_output_details(), results, strict=True):
+        expected = interpreter.get_tensor(details["index"])
+        tolerance = 1e-4 * max(1, np.abs(expected).max())
+        np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
+
+
+def test_digits(tmp_path: Path, opengl_device: str) -> None:
+    agrees_with_litert(DIGITS, tmp_path, opengl_device)
+
+
+def test_mobilenet(tmp_path: Path, opengl_device: str, models: Path) -> None:
+    name = "mobilenet_v1_0.25_224_1_default_1.tflite"
+    agrees_with_litert(models / "networks" / "mobilenet_v1" / name, tmp_path, opengl_device)

@@ -1,0 +1,225 @@
+"""OpenGL devices: finding them, what they refuse, and what is said then."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import LENGTH, SIZE, Parts, chain, chain_result, kernel, shader
+
+from tflgpu.compiler import OptionError
+from tflgpu.compiler.target import choose_profile, profile_for
+from tflgpu.runtime import BuildError, DeviceError, PlanError, devices, load
+from tflgpu.runtime.opengl_limits import Limits, bindings, excess, shared_memory
+
+# -- plans the device cannot run --------------------------------------------------------------
+
+
+def with_group(group: tuple[int, int, int], grid: tuple[int, int, int]) -> Parts:
+    """The chain with its first kernel launched in other groups."""
+    parts = chain(target="glsl")
+    first, *kernels = parts.plan.kernels
+    launch, *launches = parts.plan.dispatches
+    return parts.replacing(
+        kernels=(replace(first, group=group), *kernels),
+        dispatches=(replace(launch, grid=grid), *launches),
+    )
+
+
+def test_limits_of_the_device(tmp_path: Path, opengl_device: str) -> None:
+    """Nothing reaches the driver that is more than it says it takes."""
+    with load(chain(target="glsl").write(tmp_path), device=opengl_device) as session:
+        limits = session._device._limits  # type: ignore[union-attr]
+    assert limits.group >= 128 and limits.buffers >= 4 and limits.shared_memory >= 16384
+    assert min(limits.group_counts) >= 65535 and limits.block_size >= 1 << 24
+    too_many = limits.group_counts[1] + 1
+    if too_many < 1 << 31:
+        parts = with_group((1, 1, 1), (1, too_many, 1))
+        message = (
+            rf"dispatch 0 \(ADD -> sum\) has {too_many} work-groups along y, this device takes "
+            rf"{limits.group_counts[1]}; compile the model for a smaller"
+        )
+        with pytest.raises(DeviceError, match=message):
+            load(parts.write(tmp_path, "counts"), device=opengl_device)
+    group = (limits.group_sizes[0] + 1, 1, 1)
+    parts = with_group(group, group)
+    with pytest.raises(DeviceError, match=rf"takes ({limits.group}|{limits.group_sizes[0]});"):
+        load(parts.write(tmp_path, "group"), device=opengl_device)
+
+
+EXCESSES: dict[str, tuple[dict[str, Any], str]] = {
+    "invocations": (
+        {"group": 29},
+        "kernels/000_add.comp has work-groups of 30 work-items, this device takes 29",
+    ),
+    "group size": (
+        {"group_sizes": (64, 2, 64)},
+        "kernels/000_add.comp has work-groups of 3 work-items along y, this device takes 2",
+    ),
+    "shared memory": (
+        {"shared_memory": 255},
+        "kernels/000_add.comp shares 256 bytes in a work-group, this device has 255",
+    ),
+    "group count": (
+        {"group_counts": (9, 9, 4)},
+        "dispatch 0 (ADD -> sum) has 5 work-groups along z, this device takes 4",
+    ),
+    "buffers": (
+        {"buffers": 2},
+        "dispatch 0 (ADD -> sum) has 3 storage buffers, this device takes 2",
+    ),
+    "block size": (
+        {"block_size": SIZE - 1},
+        f"dispatch 0 (ADD -> sum) has a storage buffer of {SIZE} bytes, this device takes "
+        f"{SIZE - 1}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXCESSES)
+def test_limits(case: str) -> None:
+    roomy = Limits(16, 1 << 20, 8, 1 << 15, 128, (64, 64, 64), (1 << 16,) * 3)
+    parts = with_group((5, 3, 2), (5, 3, 10))
+    sources = {
+        **parts.sources,
+        "kernels/000_add.comp": shader("a b y", "y[i] = a[i];", "shared vec4 tile[2][8];"),
+    }
+    assert excess(parts.plan, sources, roomy) is None
+    fields, message = EXCESSES[case]
+    assert excess(parts.plan, sources, replace(roomy, **fields)) == message
+
+
+def test_figures_of_a_source() -> None:
+    source = shader("a b y", "y[i] = a[i];", "shared vec4 tile[8][16];\nshared float most;")
+    assert shared_memory(source) == 16 * 8 * 16 + 4
+    assert bindings(source) == 3
+    assert bindings("#version 310 es\nvoid main() {}") == 0
+
+
+def test_misaligned(tmp_path: Path, opengl_device: str) -> None:
+    parts = chain(target="glsl")
+    first, *others = parts.plan.dispatches
+    moved = replace(first.arguments[2], offset=4)
+    first = replace(first, arguments=(*first.arguments[:2], moved))
+    with pytest.raises(PlanError, match="has an argument at byte 4, this device needs multiples"):
+        load(parts.replacing(dispatches=(first, *others)).write(tmp_path), device=opengl_device)
+
+
+def test_build_error(tmp_path: Path, opengl_device: str) -> None:
+    parts = chain(target="glsl")
+    file = "kernels/001_scale.comp"
+    source = shader("x weights y", "y[i] = nothing;")
+    first, _, third = parts.plan.kernels
+    parts = parts.replacing(kernels=(first, kernel("scale", file, source), third))
+    with pytest.raises(BuildError) as caught:
+        load(
+            replace(parts, sources={**parts.sources, file: source}).write(tmp_path),
+            device=opengl_device,
+        )
+    error = caught.value
+    assert error.kernel == file
+    assert "nothing" in error.log and "=====" not in error.log
+    assert str(error).startswith(f"the device's compiler refused {file}:\n")
+    number = source.splitlines().index("    y[i] = nothing;")
+    assert error.source.splitlines()[number] == f"{number + 1:2} |     y[i] = nothing;"
+
+
+def test_wrong_number_of_arguments(tmp_path: Path, opengl_device: str) -> None:
+    parts = chain(target="glsl")
+    first, *others = parts.plan.dispatches
+    shorter = replace(first, arguments=first.arguments[1:])
+    folder = parts.replacing(dispatches=(shorter, *others)).write(tmp_path)
+    with pytest.raises(DeviceError, match="add takes 3 arguments, the plan gives it 2; compile"):
+        load(folder, device=opengl_device)
+
+
+def test_memory_that_is_not_there(tmp_path: Path, opengl_device: str) -> None:
+    parts = chain(target="glsl").replacing(arena_size=1 << 40)
+    with pytest.raises(DeviceError, match=f"GL_OUT_OF_MEMORY while allocating {1 << 40} bytes"):
+        load(parts.write(tmp_path), device=opengl_device)
+
+
+# -- finding devices --------------------------------------------------------------------------
+
+
+def test_devices(opengl_device: str) -> None:
+    found = [info for info in devices() if info.target == "glsl"]
+    info = found[0]
+    assert str(info) == opengl_device
+    assert "OpenGL" in info.version and info.driver and info.driver != info.version
+    assert info.type in ("gpu", "cpu")
+    assert info.alignment & (info.alignment - 1) == 0
+    assert len(info.max_group_sizes) == 3
+    assert [item.type for item in found] == sorted((item.type for item in found), reverse=True)
+    assert profile_for(info).slice_width == 4
+
+
+def test_no_such_device(tmp_path: Path, opengl_device: str) -> None:
+    folder = chain(target="glsl").write(tmp_path)
+    with pytest.raises(DeviceError) as caught:
+        load(folder, device="Voodoo")
+    message = str(caught.value)
+    assert message.startswith("no OpenGL device has 'Voodoo' in its name; there are:\n  ")
+    assert opengl_device in message and message.endswith("the model was compiled for glsl")
+    with pytest.raises(DeviceError, match=r"or compile for a device profile: .*gpu"):
+        choose_profile("Voodoo", "glsl")
+
+
+def test_the_plan_picks_the_kind(tmp_path: Path, opencl_device: str, opengl_device: str) -> None:
+    """A cache with both targets: the device's name decides, or else the newest variant."""
+    chain(target="glsl").write(tmp_path, "glsl")
+    chain().write(tmp_path, "opencl")
+    for name, target in ((opencl_device, "opencl"), (opengl_device, "glsl"), ("auto", "opencl")):
+        with load(tmp_path, device=name) as session:
+            assert session.plan.target == session.device.target == target
+            a, b = np.random.default_rng(3).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
+            np.testing.assert_allclose(
+                session.run([a, b])["y"], chain_result(a, b), rtol=1e-5, atol=1e-5
+            )
+
+
+def test_profiles() -> None:
+    assert choose_profile("auto", "glsl").name == "gpu"
+    assert choose_profile("gles31", "glsl").name == "gles31"
+    with pytest.raises(OptionError, match=r"slices of 16 lanes, .* have 4; choose one of .*gles31"):
+        choose_profile("cpu_avx512", "glsl")
+
+
+def failure(preparation: str, folder: Path) -> str:
+    """What loading says in a process that is prepared in some way."""
+    program = (
+        f"import sys, ctypes\n{preparation}\n"
+        "from tflgpu.runtime import DeviceError, load\n"
+        f"try: load({str(folder)!r})\n"
+        "except DeviceError as error: print(error)"
+    )
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+
+
+def test_no_moderngl(tmp_path: Path) -> None:
+    output = failure("sys.modules['moderngl'] = None", chain(target="glsl").write(tmp_path))
+    assert "moderngl is not installed" in output and "pip install 'tflgpu[gl]'" in output
+
+
+def test_no_library(tmp_path: Path, opengl_device: str) -> None:
+    preparation = (
+        "load = ctypes.CDLL\n"
+        "def fail(name, *rest):\n"
+        "    if 'EGL' in str(name): raise OSError(name)\n"
+        "    return load(name, *rest)\n"
+        "ctypes.CDLL = fail"
+    )
+    output = failure(preparation, chain(target="glsl").write(tmp_path))
+    assert "libEGL is not installed" in output
+    assert "apt install libegl1 libgl1-mesa-dri" in output
+
+
+def test_no_driver(tmp_path: Path, opengl_device: str) -> None:
+    """With the library that finds drivers, and no driver for it to find."""
+    preparation = "import os; os.environ['__EGL_VENDOR_LIBRARY_DIRS'] = '/'"
+    output = failure(preparation, chain(target="glsl").write(tmp_path))
+    assert "there is no device with OpenGL ES 3.1 or OpenGL 4.3" in output
+    assert "apt install libegl1 libgl1-mesa-dri" in output

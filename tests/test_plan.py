@@ -1,0 +1,242 @@
+"""Plans as bytes: round trips, determinism, and that nothing damaged or senseless gets through."""
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plans import SIZE, chain
+
+from tflgpu.runtime.errors import PlanError
+from tflgpu.runtime.plan import (
+    Argument,
+    Dispatch,
+    Kernel,
+    Memory,
+    PlacedTensor,
+    Plan,
+    Region,
+    TensorInfo,
+)
+from tflgpu.runtime.serialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes, to_bytes
+from tflgpu.runtime.verify import DEVICE_TYPES, LARGEST_GROUP, slices, verify
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)
+sizes = st.integers(0, 1 << 38)
+names = st.lists(text, max_size=3, unique=True)
+
+
+@st.composite
+def infos(draw: st.DrawFn) -> tuple[TensorInfo, ...]:
+    """Inputs or outputs of any type and rank, some scalar, some empty."""
+    return tuple(
+        TensorInfo(
+            name,
+            tuple(draw(st.lists(st.integers(0, 31), max_size=6))),
+            draw(st.sampled_from(sorted(DEVICE_TYPES))),
+            draw(st.floats(0, 1e6)),
+            draw(st.integers(-255, 255)),
+        )
+        for name in draw(names)
+    )
+
+
+@st.composite
+def kernels(draw: st.DrawFn) -> tuple[Kernel, ...]:
+    groups = st.tuples(st.integers(1, 32), st.integers(1, 32), st.integers(1, 64))
+    return tuple(
+        Kernel(
+            f"k{index}",
+            f"kernels/{index:03}_k.cl",
+            draw(st.binary(min_size=32, max_size=32)),
+            draw(groups),
+        )
+        for index in range(draw(st.integers(1, 4)))
+    )
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Any valid plan."""
+    present = draw(kernels())
+    arena, weights = draw(sizes), draw(sizes)
+    dispatches = []
+    for number in range(draw(st.integers(0, 3))):
+        kernel = draw(st.integers(0, len(present) - 1))
+        x, y, z = (size * draw(st.integers(1, 9)) for size in present[kernel].group)
+        arguments = []
+        for region, size in ((Region.ARENA, arena), (Region.WEIGHTS, weights)):
+            offset = draw(st.integers(0, size))
+            length = draw(st.integers(0, size - offset))
+            arguments.append(Argument(region, 0, offset, length, region is Region.ARENA))
+        operators = tuple(draw(st.lists(st.integers(0, 999), max_size=3)))
+        dispatches.append(
+            Dispatch(kernel, (x, y, z), tuple(arguments), draw(text), operators, number)
+        )
+    last = len(dispatches)
+    tensors = (
+        [PlacedTensor("t", (), "int8", 0, Region.ARENA, 0, 0, 4, -1, last)] if arena >= 4 else []
+    )
+    return Plan(
+        *(draw(text), "opencl", draw(text), draw(text), draw(text), "0f" * 32),
+        *(draw(text), draw(text), draw(infos()), draw(infos()), arena, weights),
+        *(draw(st.binary(min_size=32, max_size=32)), present, tuple(dispatches), tuple(tensors)),
+        Memory(draw(sizes), draw(sizes), draw(sizes)),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans())
+def test_round_trip(plan: Plan) -> None:
+    data = to_bytes(plan)
+    assert from_bytes(data) == plan
+    assert to_bytes(plan) == data
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, HEADER.size - 1, HEADER.size, 1009])
+def test_truncated(length: int) -> None:
+    with pytest.raises(PlanError, match=r"^x/plan.tflgpu (is not a plan|is damaged)"):
+        from_bytes(to_bytes(chain().plan)[:length], "x/plan.tflgpu")
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_flipped_bit(data: st.DataObject) -> None:
+    content = bytearray(to_bytes(chain().plan))
+    position = data.draw(st.integers(0, len(content) - 1))
+    content[position] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(PlanError, match="compile the model again"):
+        from_bytes(bytes(content))
+
+
+def sealed(body: bytes) -> bytes:
+    """A file whose header fits a body that need not make sense."""
+    return HEADER.pack(MAGIC, FORMAT_VERSION, hashlib.sha256(body).digest()) + body
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_forged_content(data: st.DataObject) -> None:
+    """With a right digest, anything is a valid plan or a PlanError, never another exception."""
+    body = bytearray(to_bytes(chain().plan)[HEADER.size :])
+    for _ in range(data.draw(st.integers(1, 4))):
+        position = data.draw(st.integers(0, len(body) - 1))
+        body[position] = data.draw(st.integers(0, 255))
+    del body[data.draw(st.integers(0, len(body))) or len(body) :]
+    try:
+        plan = from_bytes(sealed(bytes(body)))
+    except PlanError:
+        return
+    verify(plan)
+
+
+@given(st.binary(max_size=200))
+def test_forged_noise(body: bytes) -> None:
+    with pytest.raises(PlanError, match="is malformed"):
+        from_bytes(sealed(body))
+
+
+def test_other_version() -> None:
+    content = bytearray(to_bytes(chain().plan))
+    content[8] = 99
+    with pytest.raises(PlanError, match=f"version 99, this runtime reads {FORMAT_VERSION}"):
+        from_bytes(bytes(content))
+
+
+def with_dispatch(**fields: Any) -> Plan:
+    """The chain with its first dispatch changed."""
+    plan = chain().plan
+    return replace(plan, dispatches=(replace(plan.dispatches[0], **fields), *plan.dispatches[1:]))
+
+
+def with_argument(**fields: Any) -> Plan:
+    """The chain with the last argument of its first dispatch changed; it lies in the arena."""
+    arguments = chain().plan.dispatches[0].arguments
+    return with_dispatch(arguments=(*arguments[:2], replace(arguments[2], **fields)))
+
+
+def with_kernel(**fields: Any) -> Plan:
+    """The chain with its first kernel changed."""
+    plan = chain().plan
+    return replace(plan, kernels=(replace(plan.kernels[0], **fields), *plan.kernels[1:]))
+
+
+def with_tensor(**fields: Any) -> Plan:
+    """The chain with its tensor `sum` changed."""
+    plan = chain().plan
+    return replace(plan, tensors=(replace(plan.tensors[1], **fields),))
+
+
+def with_input(**fields: Any) -> Plan:
+    """The chain with its first input changed."""
+    plan = chain().plan
+    return replace(plan, inputs=(replace(plan.inputs[0], **fields), plan.inputs[1]))
+
+
+INVALID = {
+    "target": (replace(chain().plan, target="cuda"), "target 'cuda' is none of opencl, glsl"),
+    "fingerprint": (replace(chain().plan, fingerprint="../x"), "'../x' is not a SHA-256 digest"),
+    "arena size": (replace(chain().plan, arena_size=1 << 50), "the size of the arena is"),
+    "arena too small": (replace(chain().plan, arena_size=64), "of the arena, which has 64"),
+    "weights digest": (replace(chain().plan, weights_sha256=b"1"), "has 1 bytes instead of 32"),
+    "type": (with_input(dtype="float31"), "input a has type 'float31'"),
+    "shape": (with_input(shape=(1 << 20, 1 << 20)), "more than"),
+    "rank": (with_input(shape=(1,) * 33), r"input a has shape \[1, 1"),
+    "scale": (with_input(scale=float("nan")), "input a has scale nan"),
+    "twice": (with_input(name="b"), "two inputs are named 'b'"),
+    "no kernel": (with_dispatch(kernel=3), r"dispatch 0 \(ADD -> sum\) launches kernel 3 of 3"),
+    "grid 0": (with_dispatch(grid=(0, 1, 1)), r"grid \[0, 1, 1\] for work-groups of \[1, 1, 1\]"),
+    "grid size": (with_dispatch(grid=(1 << 31, 1, 1)), "grid"),
+    "grid multiple": (with_kernel(group=(2, 1, 1)), r"grid \[13, 1, 1\] for work-groups of \[2"),
+    "group 0": (with_kernel(group=(0, 1, 1)), r"work-group is \[0, 1, 1\]"),
+    "group size": (with_kernel(group=(LARGEST_GROUP, 2, 1)), "work-group is"),
+    "entry": (with_kernel(name="a b"), "'a b' cannot be an entry point"),
+    "kernel digest": (with_kernel(sha256=b""), "its digest has 0 bytes"),
+    "up": (with_kernel(file="kernels/../../x.cl"), "is not of the form kernels/NAME.cl"),
+    "absolute": (with_kernel(file="/kernels/x.cl"), "is not of the form"),
+    "hidden": (with_kernel(file="kernels/.x.cl"), "is not of the form"),
+    "line": (with_kernel(file="kernels/x.cl\n"), "is not of the form"),
+    "suffix": (with_kernel(file="kernels/x.comp"), "is not of the form"),
+    "same file": (with_kernel(file="kernels/001_scale.cl"), "two kernels lie in"),
+    "no output": (with_argument(region=Region.OUTPUT, index=1), "output 1, which does not exist"),
+    "no arena": (with_argument(index=1), "lies in the arena 1, which does not exist"),
+    "negative": (with_argument(index=-1), "does not exist"),
+    "past the end": (with_argument(offset=513), "covers bytes 513 to 565 of the arena, which has"),
+    "before": (with_argument(offset=-4), "covers bytes -4 to 48"),
+    "to input": (with_argument(region=Region.INPUT, offset=0), "writes to the input 0"),
+    "to weights": (with_argument(region=Region.WEIGHTS), "writes to the weights"),
+    "arguments": (with_dispatch(arguments=chain().plan.dispatches[0].arguments * 50), "150 arg"),
+    "tensor size": (with_tensor(size=SIZE - 1), "does not fit in its 51 bytes"),
+    "tensor life": (with_tensor(last=4), "lives from dispatch 0 to 4 of 3"),
+    "tensor slices": (with_tensor(shape=(13, 1, 1, 1, 1), lanes=4), "of rank 5 is stored in sl"),
+    "tensor lanes": (with_tensor(lanes=65), "stored in slices of 65"),
+    "tensor type": (with_tensor(dtype="text"), "tensor sum has type 'text'"),
+}
+
+
+@pytest.mark.parametrize("case", INVALID)
+def test_limits(case: str) -> None:
+    plan, message = INVALID[case]
+    with pytest.raises(PlanError, match=message) as caught:
+        verify(plan, "x/plan.tflgpu")
+    assert str(caught.value).startswith("x/plan.tflgpu is not valid; compile the model again:\n")
+
+
+def test_limits_checked_when_read() -> None:
+    with pytest.raises(PlanError, match="covers bytes 513 to 565"):
+        from_bytes(to_bytes(with_argument(offset=513)))
+
+
+def test_problems_are_collected() -> None:
+    plan = replace(chain().plan, target="cuda", fingerprint="", weights_sha256=b"")
+    with pytest.raises(PlanError) as caught:
+        verify(plan)
+    assert len(str(caught.value).splitlines()) == 4
+
+
+def test_slices() -> None:
+    tensor = PlacedTensor("t", (5, 7, 11), "float32", 4, Region.ARENA, 0, 0, 5 * 7 * 48, 0, 1)
+    assert slices(tensor) == (1, 3, 5, 7, 4)
+    assert slices(replace(tensor, shape=())) == (1, 1, 1, 1, 4)

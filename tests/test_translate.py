@@ -1,0 +1,66 @@
+"""Kernels for other runtimes: Vulkan's SPIR-V and Metal's source, made for every kernel."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tflgpu
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.spirv import ToolError, assemble
+from tflgpu.runtime.errors import DeviceError
+from tflgpu.runtime.serialize import from_bytes, to_bytes
+
+MODEL = Path(__file__).parent.parent / "samples/digits/digits.tflite"
+SPIRV_MAGIC = b"\x03\x02\x23\x07"
+
+
+def needed(*tools: str) -> None:
+    """Skip, or fail where the machine is meant to have everything, without these programs."""
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing and os.environ.get("TFLGPU_REQUIRE_DEVICES"):
+        pytest.fail(f"not installed: {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+
+
+def test_vulkan_kernels_come_with_valid_modules(tmp_path: Path) -> None:
+    needed("glslangValidator", "spirv-val")
+    folder = tflgpu.compile(MODEL, tmp_path / "cache", target="vulkan", fallback="none")
+    plan = from_bytes((folder / "plan.tflgpu").read_bytes())
+    assert len(plan.companions) == len(plan.kernels) > 5
+    for kernel in plan.kernels:
+        source = (folder / kernel.file).read_text()
+        assert source.startswith("#version 450\n// ") and "precision" not in source
+        module = (folder / kernel.file).with_suffix(".spv")
+        assert module.read_bytes()[:4] == SPIRV_MAGIC
+        subprocess.run(["spirv-val", str(module)], check=True)
+    assert from_bytes(to_bytes(plan)) == plan
+
+
+def test_vulkan_and_gles_kernels_share_their_bodies() -> None:
+    needed("glslangValidator")
+    texts = []
+    for target in ("glsl", "vulkan"):
+        program = build(MODEL, Options(target=target, device="gpu", fallback="none"))
+        texts.append([text.split("#define", 1)[1] for text in program.sources.values()])
+    assert texts[0] == texts[1]
+
+
+def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
+    needed("glslangValidator", "spirv-cross")
+    folder = tflgpu.compile(MODEL, tmp_path / "cache", target="metal", fallback="none")
+    plan = from_bytes((folder / "plan.tflgpu").read_bytes())
+    assert {Path(kernel.file).suffix for kernel in plan.kernels} == {".metal"}
+    for kernel in plan.kernels:
+        assert f"kernel void {kernel.name}(" in (folder / kernel.file).read_text()
+    with pytest.raises(DeviceError, match="kernels for metal are for other runtimes"):
+        tflgpu.load(folder)
+
+
+def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ToolError, match="apt install glslang-tools"):
+        assemble("#version 450\nvoid main() {}\n", "kernels/000_nothing.comp")

@@ -1,0 +1,242 @@
+"""The comparison with LiteRT: what counts as equal, and that a departure is found and named."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tflgpu.compiler import Options
+from tflgpu.compiler import verify as verification
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert import Reference, ReferenceMissingError
+from tflgpu.compiler.verify import compare, verify
+from tflgpu.compiler.writer import write
+from tflgpu.runtime import InputError, TensorInfo
+
+DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
+
+Array = NDArray[Any]
+
+
+def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def feed(inputs: Sequence[TensorInfo]) -> Mapping[str, Array]:
+    return {info.name: normal(*info.shape) for info in inputs}
+
+
+def addition() -> bytes:
+    """c = a + b over [1, 3, 5, 7]."""
+    a, b, c = (Tensor(name, (1, 3, 5, 7)) for name in "abc")
+    graph = Graph("addition")
+    graph.add(Op("ADD", (a, b), (c,), {"fused_activation_function": "NONE"}))
+    graph.inputs, graph.input_names = [a, b], ["a", "b"]
+    graph.outputs, graph.output_names = [c], ["c"]
+    return write(graph)
+
+
+# -- what counts as equal ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("largest", "tolerance"), [(0.5, 1e-4), (1.0, 1e-4), (40.0, 4e-3)])
+def test_the_tolerance_follows_the_largest_value(largest: float, tolerance: float) -> None:
+    expected = np.array([0.25, -largest], np.float64)
+    near = compare("y", expected + 0.9 * tolerance, expected)
+    assert near.ok and near.tolerance == pytest.approx(tolerance)
+    assert near.max_error == pytest.approx(0.9 * tolerance)
+    far = compare("y", expected + np.array([0, 1.1 * tolerance]), expected)
+    assert not far.ok and far.max_error == pytest.approx(1.1 * tolerance)
+    assert str(far) == f"y is off by {1.1 * tolerance:.3g}, allowed is {tolerance:.3g}"
+
+
+def test_equal_special_values_are_equal() -> None:
+    values = np.array([1.5, np.nan, np.inf, -np.inf], np.float32)
+    result = compare("y", values, values.copy())
+    assert result.ok and result.max_error == 0
+    assert result.tolerance == pytest.approx(1.5e-4)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "problem"),
+    [
+        ([1.5, np.nan, 2], [1.5, 2, 2], r"is NaN at \[1\] where LiteRT's is not \(1 of 3"),
+        ([1.5, 2, 2], [np.nan, 2, np.nan], r"is not NaN at \[0\] where LiteRT's is \(2 of 3"),
+        ([1.5, np.inf], [1.5, 3], r"is infinite at \[1\] where LiteRT's is not"),
+        ([np.inf, 3], [-np.inf, 3], r"is infinite at \[0\] where LiteRT's is not"),
+        ([1, 3], [-np.inf, 3], r"is not negatively infinite at \[0\] where LiteRT's is"),
+    ],
+)
+def test_other_special_values_depart(
+    actual: list[float], expected: list[float], problem: str
+) -> None:
+    result = compare("y", np.array(actual, np.float32), np.array(expected, np.float32))
+    assert not result.ok and result.max_error == np.inf
+    assert re.match(problem, result.problem)
+
+
+def test_other_shapes_depart() -> None:
+    result = compare("y", normal(3, 5), normal(1, 3, 5))
+    assert not result.ok
+    assert str(result) == "y has the shape [3, 5], LiteRT's has [1, 3, 5]"
+
+
+def test_integers_are_equal_or_not() -> None:
+    expected = np.array([3, -70000, 11], np.int32)
+    assert compare("y", expected.copy(), expected).ok
+    off = compare("y", expected + np.array([0, 0, 1], np.int32), expected)
+    assert not off.ok and (off.max_error, off.tolerance) == (1, 0)
+
+
+def test_quantized_values_may_be_a_step_off() -> None:
+    expected = np.random.default_rng(7).integers(-100, 100, 1009).astype(np.int8)
+    one_off = compare("y", expected + np.int8(1), expected, scale=0.1)
+    assert one_off.ok and (one_off.max_error, one_off.tolerance) == (1, 3)
+    few, many, far = expected.copy(), expected.copy(), expected.copy()
+    few[:10] += 3
+    many[:11] += 2
+    far[0] += 4
+    assert compare("y", few, expected, scale=0.1).ok
+    assert not compare("y", far, expected, scale=0.1).ok
+    strays = compare("y", many, expected, scale=0.1)
+    assert strays.problem == "is off by more than one step in 1.1% of its elements"
+
+
+def test_empty_arrays_are_equal() -> None:
+    result = compare("y", np.empty((0, 3), np.float32), np.empty((0, 3), np.float32))
+    assert result.ok and result.max_error == 0
+
+
+# -- whole models -----------------------------------------------------------------------------
+
+
+def test_outputs_agree(opencl_device: str) -> None:
+    result = verify(DIGITS, Options(device=opencl_device), feed)
+    (output,) = result.outputs
+    assert result.ok and result.departure is None and result.layers == ()
+    assert output.name == "probabilities"
+    assert output.max_error <= output.tolerance == pytest.approx(1e-4)
+
+
+def test_layers_agree_in_the_order_of_dispatch(opencl_device: str) -> None:
+    result = verify(DIGITS, Options(device=opencl_device), feed, layers=True)
+    assert result.ok
+    names = [item.name for item in result.layers]
+    expected = ["first", "depthwise_1", "residual", "pool", "depthwise_2", "pointwise_2", "scores"]
+    assert [name for name in names if name in expected] == expected
+    labels = {item.name: item.label for item in result.layers}
+    assert labels["residual"] == "CONV_2D + RELU + ADD -> residual"
+    assert all(item.tolerance >= 1e-4 for item in result.layers)
+
+
+def test_several_inputs_and_bytes(opencl_device: str) -> None:
+    result = verify(addition(), Options(device=opencl_device), feed)
+    assert [item.name for item in result.outputs] == ["c"] and result.ok
+
+
+def test_another_input_shape(opencl_device: str) -> None:
+    options = Options(
+        device=opencl_device, input_shapes=(("a", (1, 3, 11, 7)), ("b", (1, 3, 11, 7)))
+    )
+    shapes = {}
+
+    def wide(inputs: Sequence[TensorInfo]) -> Mapping[str, Array]:
+        shapes.update({info.name: info.shape for info in inputs})
+        return feed(inputs)
+
+    assert verify(addition(), options, wide).ok
+    assert shapes == {"a": (1, 3, 11, 7), "b": (1, 3, 11, 7)}
+
+
+class Bent(Reference):
+    """LiteRT with an error in everything from the first pooling on."""
+
+    def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
+        return tuple(value + np.float32(0.01) for value in super().run(inputs))
+
+    def tensor(self, name: str) -> Array | None:
+        value = super().tensor(name)
+        exact = name in ("first", "depthwise_1", "residual")
+        return value if exact or value is None else value + np.float32(0.01)
+
+
+def test_a_departure_is_found(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "Reference", Bent)
+    outputs = verify(DIGITS, Options(device=opencl_device), feed)
+    assert not outputs.ok and outputs.departure is outputs.outputs[0]
+    assert outputs.outputs[0].max_error == pytest.approx(0.01, rel=0.01)
+    layers = verify(DIGITS, Options(device=opencl_device), feed, layers=True)
+    assert layers.departure is not None
+    assert (layers.departure.name, layers.departure.label) == ("pool", "MAX_POOL_2D -> pool")
+
+
+# -- LiteRT -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delegates", [False, True])
+def test_reference_by_name_and_by_position(delegates: bool) -> None:
+    reference = Reference(addition(), delegates=delegates, threads=2)
+    assert [info.name for info in reference.inputs] == ["a", "b"]
+    assert reference.outputs == (TensorInfo("c", (1, 3, 5, 7), "float32"),)
+    a, b = normal(1, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
+    for inputs in ({"b": b, "a": a}, [a, b]):
+        (c,) = reference.run(inputs)
+        np.testing.assert_allclose(c, a + b, rtol=1e-6)
+
+
+def test_reference_keeps_results_of_earlier_runs() -> None:
+    reference = Reference(addition())
+    a, b = normal(1, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
+    (first,) = reference.run([a, b])
+    reference.run([b, b])
+    np.testing.assert_allclose(first, a + b, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(2, 3, 5, 7), (1, 3, 5, 7)], {"a": (2, 3, 5, 7)}], ids=["position", "name"]
+)
+def test_reference_with_another_shape(shapes: Any) -> None:
+    reference = Reference(addition(), input_shapes=shapes)
+    a, b = normal(2, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
+    (c,) = reference.run([a, b])
+    np.testing.assert_allclose(c, a + b, rtol=1e-6)
+
+
+def test_reference_reads_tensors() -> None:
+    reference = Reference(DIGITS, keep_intermediates=True)
+    reference.run([normal(1, 8, 8, 1)])
+    pool = reference.tensor("pool")
+    residual = reference.tensor("residual")
+    assert pool is not None and residual is not None
+    windows = residual.reshape(1, 4, 2, 4, 2, 16).max((2, 4))
+    np.testing.assert_array_equal(pool, windows)
+    assert reference.tensor("no such tensor") is None
+
+
+def test_reference_refuses_wrong_inputs() -> None:
+    reference = Reference(addition())
+    with pytest.raises(InputError, match="input b has no array"):
+        reference.run({"a": normal(1, 3, 5, 7)})
+    with pytest.raises(InputError, match=r"input a is float64\[1, 3, 5, 7\]; the model takes flo"):
+        reference.run([normal(1, 3, 5, 7).astype(np.float64)] * 2)
+    with pytest.raises(ModelError, match="no input 'z'; the model has a, b"):
+        Reference(addition(), input_shapes={"z": (1, 3)})
+
+
+def test_reference_refuses_what_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="LiteRT does not run this model"):
+        Reference(b"no model" * 11)
+    with pytest.raises(ModelError, match="LiteRT does not run this model"):
+        Reference(tmp_path / "missing.tflite")
+
+
+def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    with pytest.raises(ReferenceMissingError, match=r"pip install 'tflgpu\[litert\]'"):
+        Reference(addition())

@@ -1,0 +1,129 @@
+"""Texts of indices: evaluated, they are the places the storages are defined to have."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.packing import pack_slices, storage_bytes
+from tflgpu.compiler.views import LinearView, Position, SlicedView, affine, horner
+
+SHAPE = (2, 3, 5, 19)
+LANES = 4
+PROFILES = {4: "cpu", 8: "cpu_avx2", 16: "cpu_avx512"}
+
+
+def value(text: str, **names: int) -> int:
+    """An integer expression of a kernel; its division is of positive numbers."""
+    return int(eval(text.replace("/", "//"), {}, names))
+
+
+@pytest.mark.parametrize(
+    ("terms", "text"),
+    [
+        ((), "0"),
+        ((("b", 1), ("y", 1)), "0"),
+        ((("y", 5),), "y"),
+        ((("y", 5), ("x", 7)), "y * 7 + x"),
+        ((("b", 1), ("y", 5), ("x + 1", 7)), "y * 7 + x + 1"),
+        ((("y - 1", 5), ("x", 7)), "(y - 1) * 7 + x"),
+        ((("b", 2), ("y", 5), ("x", 7)), "(b * 5 + y) * 7 + x"),
+        ((("y", 5), ("0", 7)), "y * 7"),
+        ((("0", 5), ("x", 7)), "x"),
+        ((("gs", 3), ("y", 1), ("x", 7)), "gs * 7 + x"),
+        ((("i / 3", 5), ("x", 7)), "(i / 3) * 7 + x"),
+    ],
+)
+def test_horner_says_no_more_than_it_has_to(terms: tuple[tuple[str, int], ...], text: str) -> None:
+    assert horner(*terms) == text
+
+
+def test_horner_is_the_row_major_index() -> None:
+    sizes = (2, 3, 5, 7)
+    text = horner(("a", 2), ("b", 3), ("c - 1", 5), ("d + 2", 7))
+    for a, b, c, d in product(range(2), range(3), range(1, 6), range(-2, 5)):
+        place = np.ravel_multi_index((a, b, c - 1, d + 2), sizes)
+        assert value(text, a=a, b=b, c=c, d=d) == place
+
+
+@pytest.mark.parametrize("coordinate", ["x", "x + 2", "x - 1"])
+@pytest.mark.parametrize("step", [-3, -1, 0, 1, 2])
+@pytest.mark.parametrize("start", [-5, 0, 4])
+def test_affine(coordinate: str, step: int, start: int) -> None:
+    text = affine(coordinate, step, start)
+    for x in range(7):
+        assert value(text, x=x) == start + step * value(coordinate, x=x)
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+def test_sliced_views_find_what_packing_puts_there(lanes: int) -> None:
+    data = np.random.default_rng(5).standard_normal(SHAPE).astype(np.float32)
+    packed = pack_slices(data, lanes)
+    view = SlicedView.of("x", SHAPE, lanes)
+    assert packed.nbytes == storage_bytes(SHAPE, profile(PROFILES[lanes]))
+    assert view.slices == -(-19 // lanes) and view.tail == 19 % lanes
+    flat = packed.reshape(-1, lanes)
+    text = view.at("b", "y", "x", "s")
+    for b, y, x, c in np.ndindex(SHAPE):
+        place = value(text, b=b, y=y, x=x, s=c // lanes)
+        assert flat[place, c % lanes] == data[b, y, x, c]
+    assert not packed[:, -1, ..., view.tail :].any()
+
+
+def test_a_pixel_and_its_channels() -> None:
+    view = SlicedView.of("x", SHAPE, LANES)
+    assert view.pixel("b", "y", "x") == view.at("b", "y", "x", "0")
+    assert view.channel("at", "s", "lane") == "lane_of(x, at + s * 15, lane)"
+    assert SlicedView.of("x", (2, 3, 5, 3), 4).channel("at", "s", "2") == "lane_of(x, at, 2)"
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((2, 3, 5, 19), "o[((gb * 5 + gs) * 3 + gy) * 5 + gx]"),
+        ((19,), "o[gs]"),
+        ((1, 3, 1, 19), "o[gs * 3 + gy]"),
+        ((2, 1, 1, 1), "splatS(lane_of(o, gb, 0))"),
+        ((1,), "splatS(lane_of(o, 0, 0))"),
+    ],
+)
+def test_operands_broadcast_into_sliced_results(shape: tuple[int, ...], text: str) -> None:
+    position = Position("gb", "gy", "gx", "gs")
+    assert SlicedView.of("o", shape, LANES).broadcast(position, 19) == text
+
+
+@pytest.mark.parametrize(
+    "shape", [SHAPE, (19,), (5, 1), (3, 1, 19), (2, 1, 5, 1), (1, 3, 5, 19), (1, 1, 1, 1)]
+)
+def test_operands_broadcast_into_linear_results(shape: tuple[int, ...]) -> None:
+    text = LinearView.of("o", shape, LANES).broadcast(Position(index="i"), SHAPE)
+    places = np.broadcast_to(np.arange(np.prod(shape)).reshape(shape), SHAPE).reshape(-1)
+    for index, place in enumerate(places):
+        assert value(text[2:-1], i=index) == place
+
+
+def test_flattened_views_take_a_picture_as_one_row() -> None:
+    for view in (SlicedView.of("x", SHAPE, LANES), LinearView.of("x", SHAPE, LANES)):
+        flat = view.flattened()
+        assert (flat.batches, flat.height, flat.width, flat.channels) == (2, 1, 15, 19)
+
+
+def test_constants_start_at_their_base() -> None:
+    sliced = SlicedView("constants", 1, 1, 7, 4, 4, base=11)
+    assert sliced.at("0", "0", "x", "0") == "11 + x"
+    assert SlicedView("constants", 1, 1, 1, 4, 4, base=11).at("0", "0", "0", "0") == "11"
+    assert LinearView("constants", (7,), 4, base=11).read("i") == "constants[11 + i]"
+
+
+@pytest.mark.parametrize(
+    ("channels", "text"),
+    [
+        (16, "v"),
+        (3, "keep_lanes(v, 3)"),
+        (19, "(gs == 4) ? keep_lanes(v, 3) : v"),
+    ],
+)
+def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> None:
+    view = SlicedView.of("y", (2, 3, 5, channels), LANES)
+    assert view.keep_tail(Position(slice="gs"), "v") == text
