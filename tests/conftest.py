@@ -1,12 +1,13 @@
 """Fixtures of all tests.
 
 Tests assert values, draw their inputs from a fixed seed and never use zeros. A test that needs a
-device asks for `opencl_device` and so runs once on every OpenCL device present, or for
-`opengl_device`. Where nothing is present it is skipped, or fails if TFLGPU_REQUIRE_DEVICES=1 says
-that there must be one.
+device asks for `opencl_device` and so runs once on every OpenCL device present, for
+`opengl_device`, or for `attached`, which is each of them in turn. Where nothing is present it is
+skipped, or fails if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -57,6 +58,32 @@ def opengl_device() -> str:
         return str(select_device())
     except DeviceError as error:
         unavailable(f"there is no OpenGL device: {error}")
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A device, and the language its driver takes."""
+
+    target: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.target}-{short_name(self.device)}" if self.device else self.target
+
+
+@pytest.fixture(
+    params=[*(Attached("opencl", name) for name in opencl_devices() or [""]), Attached("glsl", "")],
+    ids=str,
+)
+def attached(request: pytest.FixtureRequest) -> Attached:
+    """Every OpenCL device with OpenCL C, then the best OpenGL device with GLSL."""
+    found = request.param
+    assert isinstance(found, Attached)
+    if found.target == "glsl":
+        return Attached("glsl", request.getfixturevalue("opengl_device"))
+    if not found.device:
+        unavailable("no OpenCL device is present")
+    return found
 
 
 @pytest.fixture(scope="session")

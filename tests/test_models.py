@@ -1,4 +1,4 @@
-"""Real networks against LiteRT, on every OpenCL device; real pictures and what is on them."""
+"""Real networks against LiteRT, on every device; real pictures and what is on them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import Attached
 from expressions import Array
 from PIL import Image
 from tolerances import difference
@@ -52,9 +53,28 @@ BENCHMARKS = {
 """Networks with drawn weights, and the range of the pixels they take."""
 
 
-def opened(model: Path, cache: Path, device: str, keep: bool = False) -> Session:
-    folder = tflgpu.compile(model, cache, device=device, fallback="none", keep_intermediates=keep)
-    return tflgpu.load(folder, device=device)
+ILL_CONDITIONED = {
+    ("mediapipe_pose/pose_landmark_lite", "glsl"): 4e-4,
+    ("efficientnet_b0_224", "glsl"): 2e-4,
+}
+"""Networks whose sums nearly cancel, and the tolerance for languages that round every product.
+
+OpenCL C multiplies and adds in one rounding, as LiteRT does; GLSL ES 3.1 has no such instruction.
+LiteRT itself is as far from the mask of the first in float64. In the second it is inner tensors of
+drawn weights that are off, not the outputs.
+"""
+
+
+def opened(model: Path, cache: Path, on: Attached, keep: bool = False) -> Session:
+    folder = tflgpu.compile(
+        model,
+        cache,
+        target=on.target,
+        device=on.device,
+        fallback="none",
+        keep_intermediates=keep,
+    )
+    return tflgpu.load(folder, device=on.device)
 
 
 def drawn(infos: Sequence[TensorInfo], low: float | None = None, high: float = 1) -> list[Array]:
@@ -72,16 +92,17 @@ def drawn(infos: Sequence[TensorInfo], low: float | None = None, high: float = 1
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_agree_with_litert(
-    name: str, models: Path, opencl_device: str, tmp_path: Path
+    name: str, models: Path, attached: Attached, tmp_path: Path
 ) -> None:
     path = models / "networks" / f"{name}.tflite"
-    with opened(path, tmp_path, opencl_device) as session:
+    with opened(path, tmp_path, attached) as session:
         arrays = drawn(session.inputs, low=0 if name in UNIFORM else None)
         session.poison()
         results = session.run(arrays)
     expected = Reference(path, threads=2, delegates=True).run(arrays)
+    tolerance = ILL_CONDITIONED.get((name, attached.target))
     for (output, actual), value in zip(results.items(), expected, strict=True):
-        assert difference(actual, value) is None, output
+        assert difference(actual, value, tolerance=tolerance) is None, output
 
 
 @pytest.fixture(scope="session")
@@ -115,19 +136,20 @@ def cut_at(path: Path, names: set[str]) -> Graph:
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_inner_tensor_agrees_with_litert(
-    name: str, benchmarks: Path, opencl_device: str, tmp_path: Path
+    name: str, benchmarks: Path, attached: Attached, tmp_path: Path
 ) -> None:
     path = benchmarks / f"{name}.tflite"
-    with opened(path, tmp_path, opencl_device, keep=True) as session:
+    with opened(path, tmp_path, attached, keep=True) as session:
         arrays = drawn(session.inputs, *BENCHMARKS[name])
         session.poison()
         results = session.run(arrays)
         graph = cut_at(path, {tensor.name for tensor in session.plan.tensors})
-        values = {name: session.read(name) for name in graph.output_names}
+        values = {tensor: session.read(tensor) for tensor in graph.output_names}
     given = [*arrays, *values.values()]
     expected = Reference(write(graph), threads=2, delegates=True).run(given)
     for (tensor, actual), value in zip(values.items(), expected, strict=True):
-        assert difference(actual, value) is None, tensor
+        tolerance = ILL_CONDITIONED.get((name, attached.target))
+        assert difference(actual, value, tolerance=tolerance) is None, tensor
     assert len(values) > 25 and results.keys() <= values.keys()
     whole = Reference(path, threads=2, delegates=True).run(arrays)
     for (output, actual), value in zip(results.items(), whole, strict=True):
@@ -144,27 +166,27 @@ def picture(models: Path, name: str, size: int) -> Array:
     return np.asarray(resized, np.float32)[None] / 127.5 - 1
 
 
-def test_a_burger_is_a_cheeseburger(models: Path, opencl_device: str, tmp_path: Path) -> None:
+def test_a_burger_is_a_cheeseburger(models: Path, attached: Attached, tmp_path: Path) -> None:
     path = models / "networks/mobilenet_v1/mobilenet_v1_0.25_224_1_default_1.tflite"
-    with opened(path, tmp_path, opencl_device) as session:
+    with opened(path, tmp_path, attached) as session:
         (scores,) = session.run(picture(models, "burger.jpg", 224)).values()
     labels = (models.parent / "labels/imagenet_labels_1001.txt").read_text().splitlines()
     assert labels[int(scores.argmax())] == "cheeseburger"
 
 
-def test_a_person_is_found(models: Path, opencl_device: str, tmp_path: Path) -> None:
+def test_a_person_is_found(models: Path, attached: Attached, tmp_path: Path) -> None:
     path = models / "networks/deeplab_v3/deeplabv3.tflite"
     labels = json.loads((models.parent / "labels/deeplabv3_labels.json").read_text())
-    with opened(path, tmp_path, opencl_device) as session:
+    with opened(path, tmp_path, attached) as session:
         (scores,) = session.run(picture(models, "segmentation_input.jpg", 257)).values()
     classes = scores[0].argmax(-1)
     assert labels[15] == "person" if isinstance(labels, list) else labels["15"] == "person"
     assert 0.05 < float(np.mean(classes == 15)) < 0.95
 
 
-def test_a_face_is_found(models: Path, opencl_device: str, tmp_path: Path) -> None:
+def test_a_face_is_found(models: Path, attached: Attached, tmp_path: Path) -> None:
     path = models / "networks/mediapipe_face/face_detection_front.tflite"
-    with opened(path, tmp_path, opencl_device) as session:
+    with opened(path, tmp_path, attached) as session:
         results = session.run(picture(models, "portrait.jpg", 128))
     scores = next(value for value in results.values() if value.shape[-1] == 1)
     probability = 1 / (1 + np.exp(-scores.max()))

@@ -13,8 +13,13 @@ TOLERANCES = {("f32", "float"): 1e-4, ("f32", "exact"): 0.0}
 """By (precision, kind of value): |a - b| may be that times max(1, max|b|)."""
 
 
-def difference(actual: Array, expected: Array, precision: str = "f32") -> str | None:
-    """What is wrong with a result; None if it agrees. NaN and infinities must be in place."""
+def difference(
+    actual: Array, expected: Array, precision: str = "f32", tolerance: float | None = None
+) -> str | None:
+    """What is wrong with a result; None if it agrees. NaN and infinities must be in place.
+
+    A tolerance stands in for the table's, for what is known to have no better answer.
+    """
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return (
             f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
@@ -28,7 +33,9 @@ def difference(actual: Array, expected: Array, precision: str = "f32") -> str | 
     kind = "float" if expected.dtype.kind == "f" else "exact"
     wanted = np.where(special, 0, expected).astype(np.float64)
     error = np.abs(np.where(special, 0, actual) - wanted)
-    allowed = TOLERANCES[precision, kind] * max(1.0, float(np.abs(wanted).max(initial=0)))
+    if tolerance is None:
+        tolerance = TOLERANCES[precision, kind]
+    allowed = tolerance * max(1.0, float(np.abs(wanted).max(initial=0)))
     if error.max(initial=0) <= allowed:
         return None
     place = tuple(int(i) for i in np.unravel_index(np.argmax(error), error.shape))
