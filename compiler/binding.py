@@ -33,6 +33,8 @@ class Binding:
     """Where tensors start in what the kernel gets of them, in bytes, if not in front."""
     views: dict[str, View] = field(default_factory=dict)
     arrays: list[Array] = field(default_factory=list)
+    contents: list[tuple[str, int]] = field(default_factory=list)
+    """What each constant is, and where it starts."""
     used: int = 0
     """Elements of the constants taken so far: slices of lanes, or floats in a linear kernel."""
     operands: dict[Tensor, View] = field(default_factory=dict)
@@ -67,9 +69,10 @@ class Binding:
                 view = replace(view, element="int")
         return view.flattened() if self.launch.flatten else view
 
-    def add_constant(self, array: Array) -> int:
+    def add_constant(self, what: str, array: Array) -> int:
         """Append an array to the constants; returns where it starts."""
         base = self.used
+        self.contents.append((what, base))
         flat = np.ascontiguousarray(array, np.float32)
         self.used += flat.size // (self.lanes if self.sliced else 1)
         self.arrays.append(flat.reshape(-1))
@@ -85,12 +88,12 @@ class Binding:
         if isinstance(gate, SlicedView) and isinstance(gated, SlicedView):
             self.views["x"] = replace(gated, gate=gate)
         for role, array in self.launch.constants.items():
-            base = self.add_constant(array)
+            base = self.add_constant(role, array)
             self.views[role] = replace(self._constant_view((array.size,)), base=base)
         for step in steps(op):
             for operand in step.operands:
                 if isinstance(operand, Tensor):
-                    self._bind_operand(operand)
+                    self._bind_operand(operand, step.name)
         if self.arrays:
             width = self.lanes if self.sliced else 1
             constants = self._constant_view((self.used * width,))
@@ -105,12 +108,12 @@ class Binding:
             return SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
         return LinearView(CONSTANTS, shape, self.lanes)
 
-    def _bind_operand(self, tensor: Tensor) -> None:
+    def _bind_operand(self, tensor: Tensor, reader: str) -> None:
         if tensor in self.operands or is_literal(tensor):
             return
         if tensor.data is not None and device_dtype(tensor.dtype) == "float32":
             data = pack_slices(tensor.data, self.lanes) if self.sliced else tensor.data
-            base = self.add_constant(data)
+            base = self.add_constant(f"operand of {reader}", data)
             view = self.view(CONSTANTS, tensor, self.kernel.operands)
             self.operands[tensor] = replace(view, base=base)
             return

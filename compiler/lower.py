@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -237,13 +238,15 @@ def _kernels(launched: list[_Launched], dialect: str) -> tuple[tuple[Kernel, ...
 
 def _with_header(rendered: Rendered, items: list[_Launched], name: str) -> str:
     """The source with its comment; `#version` has to stay the first line."""
-    operators = [f"{item.op.index} {title(item.op)}" for item in items]
     grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.group))
     lines = [
         f"{name}: {title(items[0].op)}",
         *rendered.parameters,
         f"grid {grid} in groups of {group}",
-        *(f"operator {text}" for text in operators),
+        *(
+            f"operator {item.op.index} {title(item.op)}: {_tensors(item.rendered)}"
+            for item in items
+        ),
     ]
     comment = "".join(f"// {line}\n" for line in lines)
     entry = "main" if rendered.source.startswith("#version") else name
@@ -252,6 +255,17 @@ def _with_header(rendered: Rendered, items: list[_Launched], name: str) -> str:
         version, rest = source.split("\n", 1)
         return f"{version}\n{comment}{rest}"
     return comment + source
+
+
+def _tensors(rendered: Rendered) -> str:
+    """Which tensor of the model each parameter is."""
+    bound = zip(rendered.names, rendered.arguments, strict=True)
+    return ", ".join(f"{name} = {_plain(tensor)}" for name, (tensor, _) in bound if tensor)
+
+
+def _plain(tensor: Tensor) -> str:
+    """A tensor's name as it may stand in a comment: no character there ends or extends a line."""
+    return re.sub(r"[^!-\[\]-~]", "_", tensor.name.split(";")[0])
 
 
 def _placed(

@@ -6,7 +6,6 @@ gives each distinct one its name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -40,6 +39,8 @@ class Rendered:
     """What each parameter is, one line of text each, for the header of the file."""
     arguments: tuple[tuple[Tensor | None, bool], ...]
     """For each parameter the tensor (None: the constants) and whether it is written."""
+    names: tuple[str, ...]
+    """For each parameter its name in the source."""
     constants: Array | None
     flops: int
 
@@ -72,25 +73,27 @@ def render(
         line = getattr(error, "lineno", None)
         place = f"{launch.template}:{line}" if line else launch.template
         raise RenderError(f"{place}: {error}; context: {', '.join(sorted(context))}") from error
-    body = re.sub(r"\n\s*\n(?=[ }])", "\n", body).strip("\n") + "\n"
+    body = body.strip("\n") + "\n"
     constants = np.concatenate(binding.arrays) if binding.arrays else None
     return Rendered(
         launch.template,
         prelude(dialect, profile.slice_width, body) + body,
         grid,  # type: ignore[arg-type]
         group,
-        tuple(_describe(view, tensor, writes) for tensor, writes, view in binding.arguments),
+        tuple(_describe(binding, *argument) for argument in binding.arguments),
         tuple((tensor, writes) for tensor, writes, _ in binding.arguments),
+        tuple(view.array for _, _, view in binding.arguments),
         constants,
         launch.flops,
     )
 
 
-def _describe(view: View, tensor: Tensor | None, writes: bool) -> str:
-    if tensor is None:
-        return f"{view.array}: packed constants"
+def _describe(binding: Binding, tensor: Tensor | None, writes: bool, view: View) -> str:
     sliced = isinstance(view, SlicedView) and not isinstance(view, RowsView)
     how = f"in slices of {view.lanes} channels" if sliced else "row-major"
+    if tensor is None:
+        contents = ", ".join(f"{what} from {base}" for what, base in binding.contents)
+        return f"{view.array}: reads {contents}, {how}"
     verb = "writes" if writes else "reads"
     return f"{view.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
 

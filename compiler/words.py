@@ -11,12 +11,13 @@ from functools import cache
 import jinja2
 
 from .. import templates
+from .straighten import straighten
 
 
 @cache
 def environment() -> jinja2.Environment:
     """Where all kernel templates come from; an unknown name in one is an error."""
-    return jinja2.Environment(
+    result = jinja2.Environment(
         loader=jinja2.FunctionLoader(templates.source),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -24,6 +25,8 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    result.filters["straighten"] = straighten
+    return result
 
 
 @cache
