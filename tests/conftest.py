@@ -2,8 +2,9 @@
 
 Tests assert values, draw their inputs from a fixed seed and never use zeros. A test that needs a
 device asks for `opencl_device` and so runs once on every OpenCL device present, for
-`opengl_device`, or for `attached`, which is each of them in turn. Where nothing is present it is
-skipped, or fails if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
+`opengl_device`, or for `attached`, which is each of them in turn, or for a `way` to reach each with
+a slice width of its own. Where nothing is present it is skipped, or fails if
+TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 """
 
 import os
@@ -84,6 +85,41 @@ def attached(request: pytest.FixtureRequest) -> Attached:
     if not found.device:
         unavailable("no OpenCL device is present")
     return found
+
+
+@dataclass(frozen=True)
+class Way:
+    """A language, a profile to compile for, and the device that runs what comes of it."""
+
+    target: str
+    profile: str
+    device: str
+    every_kernel: bool
+    """Whether operators run with each kernel that suits them, not only with the first."""
+
+    def __str__(self) -> str:
+        return f"{self.target}-{self.profile}-{short_name(self.device)}"
+
+
+def ways() -> list[Way]:
+    """Every OpenCL device with one slice width, both if there is one device; then OpenGL."""
+    devices = opencl_devices() or [""]
+    profiles = ("cpu_avx512", "cpu")
+    rows = [
+        Way("opencl", profiles[i % 2], devices[i % len(devices)], True)
+        for i in range(max(2, len(devices)))
+    ]
+    return [*rows, Way("glsl", "gpu", "auto", False)]
+
+
+@pytest.fixture(params=ways(), ids=str)
+def way(request: pytest.FixtureRequest) -> Way:
+    assert isinstance(request.param, Way)
+    if request.param.target == "glsl":
+        request.getfixturevalue("opengl_device")
+    elif not opencl_devices():
+        unavailable("no OpenCL device is present")
+    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 from cases import CASES, families
-from every_kernel import choosing, rivals
 from expressions import model
 
-from tflgpu.compiler import Options, driver
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.tflite_schema import OPERATORS
@@ -27,27 +24,6 @@ CUSTOM = {
     "TFLite_Detection_PostProcess",
 }
 """Custom operators of MediaPipe and of the object detection API."""
-
-STEP = 5
-"""Of an operator's cases every fifth is looked at, for time's sake."""
-
-
-@cache
-def rendered() -> dict[str, str]:
-    """Sources of both languages, for some cases of each operator and each of its kernels."""
-    sources: dict[str, str] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        for operator, every in families().items():
-            cases = every if operator == "fused" else every[::STEP]
-            compiled = model({case.name: case.value for case in cases})
-            for target, profile in (("opencl", "cpu"), ("glsl", "gpu")):
-                options = Options(target=target, device=profile, fallback="none")
-                for rank in range(max(rivals(case, profile) for case in cases)):
-                    patch.setattr(driver, "choose_storage", choosing(rank))
-                    program = driver.build(compiled.content, options)
-                    names = {f"{operator}/{rank}/{file}": s for file, s in program.sources.items()}
-                    sources |= names
-    return sources
 
 
 def test_every_operator_has_a_case() -> None:
@@ -124,12 +100,6 @@ def test_every_word_is_explained(dialect: str) -> None:
     text = (TEMPLATES / "README.md").read_text()
     missing = {word for word in words(dialect) if not re.search(rf"\b{word}\b", text)}
     assert missing == set()
-
-
-def test_kernels_define_only_words_they_use() -> None:
-    for name, source in rendered().items():
-        for word in re.findall(r"^#define (\w+)", source, re.M):
-            assert len(re.findall(rf"\b{word}\b", source)) > 1, f"{name} defines {word} in vain"
 
 
 def test_the_readme_lists_the_operators_there_are() -> None:

@@ -8,7 +8,6 @@ that suits each operator, once with the second, and so on, so that every kernel 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 import pytest
 from case import Case
 from cases import CASES, families
-from conftest import opencl_devices, short_name, unavailable
+from conftest import Way
 from every_kernel import choosing, rivals
 from expressions import Array, Model, model
 from tolerances import difference
@@ -35,41 +34,6 @@ def run(
     with tflgpu.load(stored, device=device, store_binaries=False) as session:
         session.poison()
         return session.run(inputs)
-
-
-@dataclass(frozen=True)
-class Way:
-    """A language, a profile to compile for, and the device that runs what comes of it."""
-
-    target: str
-    profile: str
-    device: str
-    every_kernel: bool
-    """Whether operators run with each kernel that suits them, not only with the first."""
-
-    def __str__(self) -> str:
-        return f"{self.target}-{self.profile}-{short_name(self.device)}"
-
-
-def ways() -> list[Way]:
-    """Every OpenCL device with one slice width, both if there is one device; then OpenGL."""
-    devices = opencl_devices() or [""]
-    profiles = ("cpu_avx512", "cpu")
-    rows = [
-        Way("opencl", profiles[i % 2], devices[i % len(devices)], True)
-        for i in range(max(2, len(devices)))
-    ]
-    return [*rows, Way("glsl", "gpu", "auto", False)]
-
-
-@pytest.fixture(params=ways(), ids=str)
-def way(request: pytest.FixtureRequest) -> Way:
-    assert isinstance(request.param, Way)
-    if request.param.target == "glsl":
-        request.getfixturevalue("opengl_device")
-    elif not opencl_devices():
-        unavailable("no OpenCL device is present")
-    return request.param
 
 
 # -- what is expected -------------------------------------------------------------------------

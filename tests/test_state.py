@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Way
 from numpy.typing import NDArray
 from tolerances import difference
 
@@ -120,18 +121,16 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("profile", ["cpu", "cpu_avx512"])
 @pytest.mark.parametrize("name", MODELS)
-def test_runs_agree_with_litert(
-    name: str, profile: str, opencl_device: str, tmp_path: Path
-) -> None:
+def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
     content = MODELS[name]()
     reference = Reference(content)
     random = np.random.default_rng(5)
-    path = driver.store(driver.build(content, Options(device=profile)), tmp_path)
+    options = Options(target=way.target, device=way.profile)
+    path = driver.store(driver.build(content, options), tmp_path)
     shape = reference.inputs[0].shape
     arrays = [random.standard_normal(shape).astype(np.float32) for _ in range(3)]
-    with tflgpu.load(path, device=opencl_device) as session:
+    with tflgpu.load(path, device=way.device) as session:
         results = [session.run({"x": array})["y"] for array in arrays]
         for array, result in zip(arrays, results, strict=True):
             assert difference(result, reference.run([array])[0]) is None
