@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from agreement import expected
 from case import Case
 from cases import families
 from expressions import model
-from test_ops import expected
 from tolerances import difference
 
 from tflgpu.compiler.ops import OPS
