@@ -23,6 +23,7 @@ from cases_moves import (
     strided_slices,
     transposes,
 )
+from cases_recognised import recognised
 from expressions import Call, Input, Value, call, ints, known, w, x
 
 from tflgpu.compiler.ir import Quantization, Shape
@@ -488,7 +489,7 @@ def _all() -> Iterator[Case]:
         yield from table()
 
 
-CASES = (*_all(), *more())
+CASES = (*_all(), *more(), *recognised())
 
 
 def families() -> dict[str, tuple[Case, ...]]:

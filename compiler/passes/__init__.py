@@ -18,11 +18,11 @@ from .merge_dilation import merge_dilation
 from .merge_duplicates import merge_duplicates
 from .merge_reshapes import merge_reshapes
 from .merge_transposes import merge_transposes
-from .merge_variance import merge_variance
 from .move_negation import move_negation
 from .pack_to_concat import pack_to_concat
 from .pool_to_mean import pool_to_mean
 from .propagate import propagate
+from .recognise_normalization import recognise_normalization
 from .reshape_fully_connected import reshape_fully_connected
 from .resolve_control_flow import resolve_control_flow
 from .resolve_variables import resolve_variables
@@ -51,6 +51,7 @@ PIPELINE: tuple[Pass, ...] = (
     drop_identity,
     merge_duplicates,
     # From here on only the arithmetic that differs from run to run is left.
+    recognise_normalization,
     dilate_conv,
     concat_to_pad,
     fold_pad_into_conv,
@@ -59,7 +60,6 @@ PIPELINE: tuple[Pass, ...] = (
     fold_scale_before_conv,
     compose_pointwise,
     pool_to_mean,
-    merge_variance,
     move_negation,
     # From here on each operator is a kernel.
     separate_outputs,

@@ -6,6 +6,7 @@ precision highp int;
 #define floatS vec4
 #define intS ivec4
 #define global_id(axis) int(gl_GlobalInvocationID[axis])
+#define wait_for_group() memoryBarrierShared(), barrier()
 #define unroll
 #define to_int(v) int(v)
 #define to_float(v) float(v)

@@ -1,6 +1,7 @@
 #define floatS float{{ S }}
 #define intS int{{ S }}
 #define global_id(axis) ((int)get_global_id(axis))
+#define wait_for_group() barrier(CLK_LOCAL_MEM_FENCE)
 #define unroll __attribute__((opencl_unroll_hint))
 #define to_int(v) ((int)(v))
 #define to_float(v) ((float)(v))

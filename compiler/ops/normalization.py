@@ -1,0 +1,123 @@
+"""tflgpu.normalization: values less their mean, divided by their deviation over some axes.
+
+    y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon)      layers and instances
+    y = x / sqrt(mean(x^2) + epsilon)                              with `centered` False
+
+Gain and offset are products and sums that follow, as any others. Over the last axis this is layer
+normalization (arXiv 1607.06450) or, not centered, RMS normalization (arXiv 1910.07467); over rows
+and columns instance normalization (arXiv 1607.08022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..ir import Array, Op
+from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, same_as_first, slices
+
+NAME = "tflgpu.normalization"
+
+
+def _axes(op: Op) -> tuple[int, ...]:
+    return tuple(op.attrs["axes"])
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    x = arrays[0].astype(np.float64)
+    if op.attrs["centered"]:
+        x = x - x.mean(_axes(op), keepdims=True)
+    variance = np.square(x).mean(_axes(op), keepdims=True)
+    return [(x / np.sqrt(variance + op.attrs["epsilon"])).astype(np.float32)]
+
+
+def _reduced(op: Op) -> tuple[bool, ...]:
+    """For batches, rows, columns and channels whether the mean is over several of them."""
+    shape = op.operand(0).shape
+    first = 4 - len(shape)
+    sizes = bhwc(shape)
+    return tuple(sizes[axis] > 1 and axis - first in _axes(op) for axis in range(4))
+
+
+def _whole_pictures(op: Op, profile: Profile) -> str | None:
+    """Slices suit means over all pixels, over all channels, or over both."""
+    shape = op.operand(0).shape
+    if len(shape) > 4:
+        return f"rank {len(shape)} is above 4"
+    _, rows, columns, _ = bhwc(shape)
+    over_batches, over_rows, over_columns, _ = _reduced(op)
+    if over_batches:
+        return "the mean is over several batches"
+    if rows > 1 and columns > 1 and over_rows != over_columns:
+        return "the mean is over rows or columns, not both"
+    return None
+
+
+def _variables(op: Op) -> dict[str, object]:
+    return {
+        "centered": op.attrs["centered"],
+        "epsilon": op.attrs["epsilon"],
+        "count": float(prod(op.operand(0).shape[axis] for axis in _axes(op))),
+    }
+
+
+def _flops(op: Op) -> int:
+    return (7 if op.attrs["centered"] else 4) * op.output.elements
+
+
+def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+    """A work-group shares the mean of many pixels; of channels alone each pixel has its own."""
+    batch, rows, columns, channels = bhwc(op.output.shape)
+    over_pixels = any(_reduced(op)[1:3])
+    over_channels = _reduced(op)[3]
+    team = _power_of_two(min(profile.heavy_group, rows * columns)) if over_pixels else 1
+    outer = batch * (1 if over_channels else slices(channels, profile))
+    return [
+        Launch(
+            "normalization.jinja",
+            (team if over_pixels else rows * columns, 1, outer),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={
+                **_variables(op),
+                "over_pixels": over_pixels,
+                "over_channels": over_channels,
+                "team": team,
+            },
+            group=(team, 1, 1) if over_pixels else None,
+            flatten=True,
+            flops=_flops(op),
+        )
+    ]
+
+
+def _power_of_two(size: int) -> int:
+    """The largest power of two up to a size."""
+    return 1 << (size.bit_length() - 1)
+
+
+def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+    """A work-item for what has a mean in common, over any axes of any rank."""
+    shape = op.operand(0).shape
+    kept = prod(size for axis, size in enumerate(shape) if axis not in _axes(op))
+    return [
+        Launch(
+            "normalization_linear.jinja",
+            linear_grid(kept),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={**_variables(op), "shape": shape, "reduced": set(_axes(op)), "kept": kept},
+            flops=_flops(op),
+        )
+    ]
+
+
+KERNELS = (
+    Kernel("normalization", _sliced, _whole_pictures),
+    Kernel("normalization_linear", _linear, reads=LINEAR, writes=LINEAR),
+)
+
+define(OpDef(NAME, same_as_first, KERNELS, reference))
