@@ -17,11 +17,11 @@ from .. import runtime
 from ..runtime.plan import Plan, Region, TensorInfo
 from ..runtime.verify import region_size
 from . import driver
-from .devices import profiles
 from .ir import Array
 from .litert import Model, Reference
 from .options import Options
 from .roofline import Roofline, bytes_moved, measure
+from .target import attached_device
 
 WARM_UP = 5
 """Runs before anything is measured, apart from the first one."""
@@ -124,7 +124,7 @@ def benchmark(
     Raises what compiling and loading raise; with `litert` also ReferenceMissingError if LiteRT is
     not installed, and ModelError if it does not run the model.
     """
-    name = "auto" if options.device in profiles() else options.device
+    name = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
         program = driver.build(model, options, progress)
         path = driver.store(program, Path(cache))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..runtime import opencl
 from ..runtime.device import DeviceInfo
 from ..runtime.errors import DeviceError
-from .devices import Profile, profile, profiles
+from .devices import Profile, Rule, names_profile, profile, profiles
 from .errors import OptionError
 
 GLSL_LANES = 4
@@ -14,12 +16,12 @@ GLSL = "gpu"
 
 
 def choose_profile(device: str, target: str) -> Profile:
-    """The profile for `device`: "auto", part of an attached device's name, or a profile's name.
+    """The profile for `device`: "auto", part of an attached device's name, a profile or its file.
 
     DeviceError, which lists devices and profiles, if nothing has that name; OptionError for a
-    profile whose slices are not what the target's vectors hold.
+    profile whose slices are not what the target's vectors hold, or whose file is wrong.
     """
-    if device in profiles():
+    if names_profile(device):
         return _named(device, target)
     if target != "opencl" and device == "auto":
         return profile(GLSL)
@@ -52,11 +54,28 @@ def _attached(device: str, target: str) -> DeviceInfo:
     return opencl.select_device(device)
 
 
+def attached_device(device: str) -> str:
+    """The device to load on what was compiled for `device`: "auto" if that is a profile."""
+    return "auto" if names_profile(device) else device
+
+
+@dataclass(frozen=True)
+class Match:
+    """The profile of an attached device, and the rule of that profile which holds for it."""
+
+    profile: Profile
+    rule: Rule
+
+
+def match(info: DeviceInfo) -> Match:
+    """The profile with the rule that asks for most of all that hold."""
+    holding = [
+        Match(item, rule) for item in profiles().values() for rule in item.match if rule.holds(info)
+    ]
+    # The first of equals, so that the names of the profiles decide.
+    return max(holding, key=lambda found: len(found.rule.conditions))
+
+
 def profile_for(info: DeviceInfo) -> Profile:
     """The profile an attached device gets."""
-    if info.target == "glsl":
-        return profile(GLSL)
-    if info.type == "cpu":
-        by_lanes = {16: "cpu_avx512", 8: "cpu_avx2"}
-        return profile(by_lanes.get(info.vector_width, "cpu"))
-    return profile("nvidia" if "nvidia" in f"{info.vendor} {info.platform}".lower() else "gpu")
+    return match(info).profile

@@ -14,10 +14,10 @@ import numpy as np
 from .. import runtime
 from ..runtime.plan import TensorInfo
 from . import driver
-from .devices import profiles
 from .ir import Array
 from .litert import Model, Reference
 from .options import Options
+from .target import attached_device
 
 TOLERANCES = {"f32": 1e-4}
 """Error allowed by precision, relative to the largest value of the tensor or 1."""
@@ -89,7 +89,7 @@ def verify(
     Raises what compiling and loading raise, and ModelError if LiteRT does not run the model.
     """
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
-    device = "auto" if options.device in profiles() else options.device
+    device = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
         path = driver.store(driver.build(model, options, progress), Path(cache))
         progress("load", 0, 1)

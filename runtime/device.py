@@ -50,6 +50,8 @@ class DeviceInfo:
     """Whether the device works on the host's own memory."""
     target: str = "opencl"
     """Language of the kernels it runs."""
+    extensions: tuple[str, ...] = ()
+    """What an OpenCL driver has beyond the standard; none are listed of OpenGL's."""
 
     def __str__(self) -> str:
         return f"{self.platform} ({self.version}): {self.name}"

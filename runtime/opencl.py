@@ -134,6 +134,7 @@ def _describe(device: cl.Device) -> DeviceInfo:
         local_memory=device.local_mem_size,
         compute_units=device.max_compute_units,
         unified=bool(device.host_unified_memory),
+        extensions=tuple(device.extensions.split()),
     )
 
 

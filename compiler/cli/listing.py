@@ -9,7 +9,7 @@ import click
 from ... import runtime
 from ..devices import profiles
 from ..ops import OPS, OpDef
-from ..target import profile_for
+from ..target import match
 from ..tflite_schema import OWN_PREFIX
 from .shell import Command, json_option, print_json, print_table, warn
 
@@ -21,7 +21,7 @@ FOLDED = "computed while compiling"
 @json_option
 def devices(as_json: bool) -> None:
     """List the devices, best first, and the target and profile to compile with for each."""
-    found = [(info, profile_for(info).name) for info in runtime.devices()]
+    found = [(info, match(info)) for info in runtime.devices()]
     if as_json:
         print_json(
             {
@@ -33,9 +33,10 @@ def devices(as_json: bool) -> None:
                         "driver": info.driver,
                         "type": info.type,
                         "target": info.target,
-                        "profile": profile,
+                        "profile": matched.profile.name,
+                        "because": matched.rule.conditions,
                     }
-                    for info, profile in found
+                    for info, matched in found
                 ],
                 "profiles": [
                     {"name": item.name, "description": item.description}
@@ -48,11 +49,14 @@ def devices(as_json: bool) -> None:
         warn("no device is here; one on the processor: pip install 'tflgpu[pocl]'")
     print_table(
         "Devices",
-        ("device", "type", "driver", "target", "profile"),
-        [(info, info.type, info.driver, info.target, profile) for info, profile in found],
+        ("device", "type", "driver", "target", "because it is", "profile"),
+        [
+            (info, info.type, info.driver, info.target, matched.rule, matched.profile.name)
+            for info, matched in found
+        ],
     )
     print_table(
-        "Device profiles, for --device",
+        "Device profiles, for --device, as is the path of a copy changed by you",
         ("profile", "for"),
         [(item.name, item.description) for item in profiles().values()],
     )

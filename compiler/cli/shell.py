@@ -20,7 +20,7 @@ from rich.table import Table
 from ...runtime.errors import TflgpuError
 from ..driver import Progress
 
-WIDTH_IN_A_PIPE = 240
+WIDTH_IN_A_PIPE = 320
 """Columns of a table nobody sees on a terminal, so that no name is broken for a program."""
 
 json_option = click.option(

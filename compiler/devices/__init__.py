@@ -1,71 +1,59 @@
-"""Device profiles: what the compiler must know of a device, one small TOML file each."""
+"""Device profiles: one small TOML file each, here or wherever a user keeps one."""
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass
+import hashlib
+import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from ..errors import OptionError
+from .profile import Profile, parse
+from .rule import Rule
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
-@dataclass(frozen=True)
-class Profile:
-    """The facts about a device that shape the kernels."""
-
-    name: str
-    description: str
-    slice_width: int
-    """Lanes of one slice of channel-sliced storage."""
-    alignment: int
-    """Bytes an argument's offset in its buffer must be a multiple of."""
-    max_group: int
-    """Work-items a work-group may have."""
-    max_arguments: int
-    """Buffers a kernel may have."""
-    local_memory: int
-    """Bytes of memory shared by a work-group."""
-    accumulators: int
-    """Slice-wide accumulators a work-item of a convolution keeps in registers."""
-    work_items: int
-    """Work-items that keep the device busy; tiles shrink until there are as many."""
-    light_group: int
-    """Work-items of a work-group of a kernel that does little per item."""
-    heavy_group: int
-    """Work-items of a work-group of a kernel that does much per item, convolutions above all."""
-    scalar_loads: bool
-    """Whether reading one lane from memory beats taking it out of a vector register."""
-    half: bool = False
-    """Whether slices of activations are stored in half precision; set by the compilation."""
-
-    @property
-    def lane_bytes(self) -> int:
-        """Bytes of one lane of a stored slice."""
-        return 2 if self.half else 4
+SUFFIX = ".toml"
 
 
 @cache
 def profiles() -> dict[str, Profile]:
-    """Every profile by name."""
+    """Every profile tflgpu brings along, by name."""
     result = {}
     for file in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".toml"):
-            profile = Profile(name=file.name[: -len(".toml")], **tomllib.loads(file.read_text()))
-            result[profile.name] = profile
+        if file.name.endswith(SUFFIX):
+            name = file.name[: -len(SUFFIX)]
+            result[name] = parse(file.read_text(encoding="utf-8"), name, file.name)
     return result
 
 
 def profile(name: str) -> Profile:
-    """The profile of that name; OptionError that lists them all if there is none."""
+    """The profile of that name, or in the file of that path if it ends in .toml.
+
+    OptionError if there is none, or for what is wrong in the file.
+    """
+    if name.endswith(SUFFIX):
+        return _read(Path(name))
     if name not in profiles():
         raise OptionError(f"no device profile {name!r}; there are {', '.join(profiles())}")
     return profiles()[name]
 
 
-__all__ = ["Profile", "profile", "profiles"]
+def names_profile(device: str) -> bool:
+    """Whether what a user gave as a device is a profile's name or file."""
+    return device.endswith(SUFFIX) or device in profiles()
+
+
+def _read(path: Path) -> Profile:
+    """A user's profile; its name says which content it had, since plans are kept by that name."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot read the profile {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise OptionError(f"the profile {path} is no text in UTF-8") from error
+    stem = re.sub(r"[^a-z0-9_]+", "_", path.name[: -len(SUFFIX)].lower())
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return parse(text, f"{stem}_{digest}", str(path))
+
+
+__all__ = ["Profile", "Rule", "names_profile", "profile", "profiles"]

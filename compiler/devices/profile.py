@@ -1,0 +1,128 @@
+"""What the compiler must know of a device, read from a small TOML file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from ..errors import OptionError
+from .rule import Rule
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The facts about a device that shape the kernels."""
+
+    name: str
+    description: str
+    slice_width: int
+    """Lanes of one slice of channel-sliced storage."""
+    alignment: int
+    """Bytes an argument's offset in its buffer must be a multiple of."""
+    max_group: int
+    """Work-items a work-group may have."""
+    max_arguments: int
+    """Buffers a kernel may have."""
+    local_memory: int
+    """Bytes of memory shared by a work-group."""
+    accumulators: int
+    """Slice-wide accumulators a work-item of a convolution keeps in registers."""
+    tile_slices: int
+    """Slices of output channels a work-item of a convolution computes at most."""
+    fused_channels: int
+    """Channels up to which a depthwise and a 1x1 convolution are computed in one kernel."""
+    work_items: int
+    """Work-items that keep the device busy; tiles shrink until there are as many."""
+    light_group: int
+    """Work-items of a work-group of a kernel that does little per item."""
+    heavy_group: int
+    """Work-items of a work-group of a kernel that does much per item, convolutions above all."""
+    group_columns: int
+    """Work-items of a work-group along the first axis at most; the others get what is left."""
+    match: tuple[Rule, ...] = ()
+    """Devices it is for; a profile without rules is only taken by name."""
+    half: bool = False
+    """Whether slices of activations are stored in half precision; set by the compilation."""
+
+    @property
+    def lane_bytes(self) -> int:
+        """Bytes of one lane of a stored slice."""
+        return 2 if self.half else 4
+
+
+LIMITS = {
+    "slice_width": (4, 16),
+    "alignment": (4, 65536),
+    "max_group": (1, 65536),
+    "max_arguments": (4, 1024),
+    "local_memory": (0, 1 << 30),
+    "accumulators": (1, 64),
+    "tile_slices": (1, 8),
+    "fused_channels": (0, 4096),
+    "work_items": (1, 1 << 24),
+    "light_group": (1, 65536),
+    "heavy_group": (1, 65536),
+    "group_columns": (1, 65536),
+}
+"""The least and the greatest value of each number."""
+POWERS_OF_TWO = ("slice_width", "alignment")
+_KINDS = {str: "a text", int: "a whole number", list: "a list of tables", dict: "a table"}
+
+
+def parse(text: str, name: str, place: str) -> Profile:
+    """The profile in the text of a TOML file (OptionError that names `place` and the key)."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"{place} is no TOML: {error}") from error
+    known = {item.name: item for item in fields(Profile) if item.name not in ("name", "half")}
+    _check_keys(values, tuple(known), place)
+    missing = [key for key, item in known.items() if item.default is MISSING and key not in values]
+    if missing:
+        raise OptionError(f"{place} lacks {', '.join(missing)}")
+    rules = _typed(values.pop("match", []), list, f"{place}: match")
+    _typed(values["description"], str, f"{place}: description")
+    for key, limits in LIMITS.items():
+        _check_number(_typed(values[key], int, f"{place}: {key}"), key, limits, place)
+    for key in ("light_group", "heavy_group"):
+        if values[key] > values["max_group"]:
+            raise OptionError(f"{place}: {key} is {values[key]}, above max_group")
+    return Profile(name, match=tuple(_rule(rule, place) for rule in rules), **values)
+
+
+def _rule(values: Any, place: str) -> Rule:
+    where = f"{place}: match"
+    table: dict[str, Any] = _typed(values, dict, where)
+    _check_keys(table, tuple(item.name for item in fields(Rule)), where)
+    for key, value in table.items():
+        _typed(value, int if key == "lanes" else str, f"{where}: {key}")
+    return Rule(**table)
+
+
+def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], place: str) -> None:
+    unknown = sorted(values.keys() - set(known))
+    if unknown:
+        raise OptionError(
+            f"{place} has no use for {', '.join(unknown)}; it may have {', '.join(known)}"
+        )
+
+
+def _typed(value: Any, kind: type, place: str) -> Any:
+    if type(value) is not kind:
+        raise OptionError(f"{place} is {value!r}, it must be {_KINDS[kind]}")
+    return value
+
+
+def _check_number(value: int, key: str, limits: tuple[int, int], place: str) -> None:
+    least, greatest = limits
+    if not least <= value <= greatest:
+        raise OptionError(f"{place}: {key} is {value}, it must be {least} to {greatest}")
+    if key in POWERS_OF_TWO and value & (value - 1):
+        raise OptionError(f"{place}: {key} is {value}, it must be a power of two")
