@@ -9,6 +9,8 @@ from .errors import Finding, UnsupportedError
 from .ir import Graph, Op
 from .ops import OPS, Kernel
 from .ops.base import SLICED, device_dtype
+from .refusals import CUT, refusal
+from .tflite_schema import OWN_PREFIX
 
 
 @dataclass(frozen=True)
@@ -31,27 +33,12 @@ def candidates(graph: Graph, profile: Profile) -> dict[Op, Candidates]:
                 chosen[op] = suited
                 continue
             reasons = "; ".join(f"{name}: {reason}" for name, reason in suited.objections)
-            finding = Finding(op.index, op.name, reasons or OPS[op.name].refusal)
+            finding = Finding(op.index, op.name, reasons or OPS[op.name].refusal, CUT)
         findings.append(finding)
     if findings:
-        raise UnsupportedError(findings)
+        of_the_model = [f for f in findings if not f.operator.startswith(OWN_PREFIX)]
+        raise UnsupportedError(of_the_model or findings)
     return chosen
-
-
-def refusal(op: Op) -> Finding | None:
-    """Why tflgpu has no kernel at all for an operator of this kind or these types."""
-    definition = OPS.get(op.name)
-    if definition is None:
-        return Finding(op.index, op.name, "tflgpu does not know this operator")
-    for tensor in (*op.reads, *op.outputs):
-        if not tensor.constant and tensor.dtype not in definition.dtypes:
-            return Finding(
-                op.index,
-                op.name,
-                f"tensor {tensor.name} is {tensor.dtype}; kernels compute in "
-                f"{', '.join(definition.dtypes)}",
-            )
-    return None
 
 
 def _sliced_integers(op: Op, kernel: Kernel) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..dequantize import dequantized
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import ANY, OpDef, broadcast, define, same_as_first
@@ -16,16 +17,8 @@ def _infer_shape(op: Op) -> list[Shape]:
 
 
 def _dequantize(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    values, quantization = arrays[0], op.operand(0).quantization
-    if quantization is None or not np.issubdtype(values.dtype, np.integer):
-        return [values.astype(np.float32)]
-    scale = np.asarray(quantization.scale, np.float32)
-    zero = np.asarray(quantization.zero_point or 0, np.float32)
-    if scale.size > 1:
-        sizes = [1] * values.ndim
-        sizes[quantization.axis] = -1
-        scale, zero = scale.reshape(sizes), (zero.reshape(sizes) if zero.size > 1 else zero)
-    return [((values.astype(np.float32) - zero) * scale).astype(np.float32)]
+    real = dequantized(op.operand(0))
+    return [arrays[0].astype(np.float32) if real is None else real]
 
 
 def _densify(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

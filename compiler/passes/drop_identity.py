@@ -35,7 +35,8 @@ def drop_identity(graph: Graph, profile: Profile) -> list[Event]:
     """Apply it wherever the readers can read the input instead."""
     events = []
     for op in graph.ops:
-        if op.name in OPS and not op.post and _does_nothing(op):
+        known = op.name in OPS and op.output.dtype in OPS[op.name].dtypes
+        if known and not op.post and _does_nothing(op):
             events.append(Event("drop_identity", (describe(op),), None))
             graph.bypass(op)
             check(graph, "drop_identity")

@@ -14,6 +14,7 @@ from ..devices import Profile
 from ..errors import Finding, ModelError, UnsupportedError
 from ..ir import Graph, Op, Shape
 from ..ops import OPS, OpDef
+from ..refusals import unknown_operators
 from .rewrite import Event, check, describe
 
 MAX_BYTES = 2**31 - 1
@@ -50,7 +51,8 @@ def propagate(graph: Graph, profile: Profile) -> list[Event]:
             _fold(graph, op, definition)
             events.append(Event("propagate", (describe(op),), None))
     if findings:
-        raise UnsupportedError(findings)
+        findings += unknown_operators(graph)
+        raise UnsupportedError(sorted(findings, key=lambda finding: finding.index))
     check(graph, "propagate", everything=True)
     return events
 
