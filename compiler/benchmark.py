@@ -21,7 +21,7 @@ from .ir import Array
 from .litert import Model, Reference
 from .options import Options
 from .roofline import Roofline, bytes_moved, measure
-from .target import attached_device
+from .target import attached_device, choose_profile
 
 WARM_UP = 5
 """Runs before anything is measured, apart from the first one."""
@@ -146,7 +146,8 @@ def benchmark(
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             device = session.device
     progress("roofline", 0, 1)
-    roofline = measure(str(device), program.plan.profile, program.plan.target)
+    profile = choose_profile(options.device, options.target)
+    roofline = measure(str(device), profile, program.plan.target)
     return Benchmark(
         plan=program.plan,
         device=device,

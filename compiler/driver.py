@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
@@ -19,7 +19,7 @@ from .choose import candidates
 from .devices import Profile
 from .errors import OptionError
 from .ir import Graph
-from .lower import lower
+from .lower import Lowered, lower
 from .options import Options
 from .pack import pack
 from .passes import PIPELINE, REQUIRED, Event
@@ -116,16 +116,30 @@ def build(model: Model, options: Options, progress: Progress = _silent) -> Progr
         share_memory=not options.keep_intermediates,
         progress=lambda: progress("render", next(done), len(graph)),
     )
-    events += lowered.events
-    shipped = translate(lowered.kernels, lowered.sources, options.target)
     content = model if isinstance(model, bytes) else Path(model)
+    name = "model" if isinstance(model, bytes) else Path(model).name
+    events += lowered.events
+    return assemble(name, fingerprint(content), lowered, profile, options, operators, events)
+
+
+def assemble(
+    name: str,
+    content: str,
+    lowered: Lowered,
+    profile: Profile,
+    options: Options,
+    operators: int,
+    events: Sequence[Event] = (),
+) -> Program:
+    """A program from what a graph was lowered to; `content` is the fingerprint of the model."""
+    shipped = translate(lowered.kernels, lowered.sources, options.target)
     plan = Plan(
         compiler=compiler_version(),
         target=options.target,
         precision=options.precision,
         profile=profile.name,
-        model="model" if isinstance(model, bytes) else Path(model).name,
-        fingerprint=fingerprint(content),
+        model=name,
+        fingerprint=content,
         options=replace(options, device=profile.name).as_json(),
         passes=json.dumps([event.as_dict() for event in events]),
         inputs=lowered.inputs,

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from .. import runtime
-from ..runtime.plan import Dispatch, Plan
+from ..runtime.plan import Dispatch
 from . import driver
-from .devices import Profile, profile
+from .devices import Profile
 from .ir import Array, Graph, Op, Tensor
 from .lower import lower
 from .ops.base import SLICED, Kernel, Launch
@@ -96,12 +96,11 @@ def _step(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) 
     return graph.add(Op(name, (source,), (target,), index=len(graph)))
 
 
-def compile_roofline(profile_name: str, target: str) -> driver.Program:
+def compile_roofline(profile: Profile, target: str) -> driver.Program:
     """The kernels as a compiled model whose first dispatches compute and whose others copy."""
-    chosen = profile(profile_name)
-    lanes = chosen.slice_width
+    lanes = profile.slice_width
     graph = Graph("roofline")
-    items = chosen.work_items * ITEMS_OVER
+    items = profile.work_items * ITEMS_OVER
     rows = max(items // COLUMNS, 1)
     shapes = ((1, 1, 2, lanes), (1, rows, items // rows, lanes))
     choice = {_step(graph, "multiply-adds", shapes): ARITHMETIC}
@@ -109,33 +108,15 @@ def compile_roofline(profile_name: str, target: str) -> driver.Program:
         shape = (1, size // (4 * lanes * COLUMNS) or 1, min(size // (4 * lanes), COLUMNS), lanes)
         choice[_step(graph, f"copy of {size} bytes", (shape, shape))] = COPY
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
-    lowered = lower(graph, choice, storages, chosen, target)
-    options = Options(target=target, device=profile_name)
-    plan = Plan(
-        compiler=driver.compiler_version(),
-        target=target,
-        precision=options.precision,
-        profile=profile_name,
-        model=graph.name,
-        fingerprint=hashlib.sha256(graph.name.encode()).hexdigest(),
-        options=options.as_json(),
-        passes="[]",
-        inputs=lowered.inputs,
-        outputs=lowered.outputs,
-        arena_size=lowered.arena_size,
-        weights_size=len(lowered.weights),
-        weights_sha256=hashlib.sha256(lowered.weights).digest(),
-        kernels=lowered.kernels,
-        dispatches=lowered.dispatches,
-        tensors=lowered.tensors,
-        memory=lowered.memory,
-    )
-    return driver.Program(plan, lowered.sources, lowered.weights, operators=len(graph), events=())
+    lowered = lower(graph, choice, storages, profile, target)
+    content = hashlib.sha256(graph.name.encode()).hexdigest()
+    options = Options(target=target)
+    return driver.assemble(graph.name, content, lowered, profile, options, len(graph))
 
 
-def measure(device: str, profile_name: str, target: str) -> Roofline:
+def measure(device: str, profile: Profile, target: str) -> Roofline:
     """The roofline of an attached device, given as `runtime.load` takes it (DeviceError)."""
-    program = compile_roofline(profile_name, target)
+    program = compile_roofline(profile, target)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
         path = driver.store(program, Path(cache))
         with runtime.load(path, device=device, store_binaries=False) as session:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from plans import chain
 
-from tflgpu.compiler import driver
+from tflgpu.compiler import devices, driver
 from tflgpu.compiler.cli import benchmarking, main
 from tflgpu.compiler.cli.report import report
 from tflgpu.compiler.ir import Graph, Op, Tensor
@@ -96,7 +96,7 @@ def test_a_roofline() -> None:
 
 def run_roofline(device: str, profile: str, target: str, cache: Path) -> None:
     """The kernels of the roofline compute what their counts of operations claim."""
-    program = compile_roofline(profile, target)
+    program = compile_roofline(devices.profile(profile), target)
     random = np.random.default_rng(3)
     with load(driver.store(program, cache), device=device) as session:
         inputs = [random.uniform(0.2, 0.8, i.shape).astype(np.float32) for i in session.inputs]
