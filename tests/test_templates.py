@@ -58,6 +58,18 @@ def test_every_file_stands_alone(operator: str, target: str, profile: str, tmp_p
         compile_glsl(sources, tmp_path)
 
 
+def test_both_languages_have_the_same_operators() -> None:
+    """Whatever one language runs, the other runs too, with the same kernels in the same order."""
+    compiled = model({cases[0].name: cases[0].value for cases in families().values()})
+    plans = [
+        driver.build(compiled.content, Options(target=target, device="gpu", fallback="none")).plan
+        for target in ("opencl", "glsl")
+    ]
+    kernels = [[(d.label, plan.kernels[d.kernel].name) for d in plan.dispatches] for plan in plans]
+    assert kernels[0] == kernels[1]
+    assert len(kernels[0]) > len(families())
+
+
 def begins_with_what_it_computes(file: str, source: str) -> None:
     lines = source.splitlines()
     if file.endswith(".comp"):
