@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from cases_recognised import NORMS, batches, layers, mean, number, root_mean_square
+from cases_recognised import (
+    ACTIVATIONS,
+    NORMS,
+    batches,
+    layers,
+    mean,
+    number,
+    root_mean_square,
+    scaled,
+    softmax,
+)
 from expressions import Call, Value, call, ints, w, x
 from rewrites import kernels, operators, reasons, text
 
 RULE = "recognise_normalization"
+ACTIVATION = "recognise_activation"
+SOFTMAX = "recognise_softmax"
 
 
 def image() -> Value:
@@ -104,3 +116,60 @@ def test_a_norm_declines(value: Value, reason: str) -> None:
 def test_a_norm_without_a_mean_may_be_of_differences() -> None:
     value = root_mean_square(call("SUB", image(), image()), (3,), w(19), w(19))
     assert operators(value, RULE) == "SUB  tflgpu.normalization  MUL"
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_every_spelling_of_an_activation(name: str) -> None:
+    for value in ACTIVATIONS[name](call("ABS", image())).values():
+        assert operators(value, ACTIVATION) == f"ABS  {name}"
+
+
+def test_the_text_of_an_activation() -> None:
+    value = ACTIVATIONS["GELU"](image())["of a cube"]
+    assert operators(value) == "SQUARE  MUL  MUL  ADD  MUL  TANH  ADD  MUL  MUL"
+    assert text(value, ACTIVATION) == "t1 = GELU(x0) approximate=True"
+
+
+def test_activations_that_only_look_alike_stay() -> None:
+    value = image()
+    quick = call("MUL", value, call("LOGISTIC", scaled(value, 1.702)))
+    swish = call("MUL", value, scaled(call("RELU6", call("ADD", value, number(2.9))), 1 / 6))
+    other = call("MUL", value, call("LOGISTIC", image()))
+    for value in (quick, swish, other):
+        assert operators(value, ACTIVATION) == operators(value)
+
+
+def test_an_activation_declines_where_its_parts_are_needed() -> None:
+    value = image()
+    gate = call("LOGISTIC", value)
+    both = [call("MUL", value, gate), call("TANH", gate)]
+    assert reasons(both, ACTIVATION) == ["others need y/LOGISTIC0.0, too"]
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_a_softmax(shifted: bool) -> None:
+    assert text(softmax(image(), shifted), SOFTMAX) == "t1 = SOFTMAX(x0) beta=1.0"
+
+
+def test_a_softmax_of_differences_keeps_them() -> None:
+    value = softmax(call("SUB", image(), w(19)), shifted=False)
+    assert operators(value, SOFTMAX) == "SUB  SOFTMAX"
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (softmax(image(), True, axis=1), "the sum is not over the last axis, kept with size 1"),
+        (
+            call("DIV", image(), call("SUM", image(), ints(3), keep_dims=True)),
+            "what is added up are no powers",
+        ),
+        (
+            call("DIV", w(19), call("SUM", call("EXP", image()), ints(3), keep_dims=True)),
+            "not the powers are divided by their sum",
+        ),
+    ],
+    ids=["another axis", "no powers", "another quotient"],
+)
+def test_a_softmax_declines(value: Value, reason: str) -> None:
+    assert reasons(value, SOFTMAX) == [reason]

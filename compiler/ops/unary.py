@@ -15,6 +15,9 @@ _ARITHMETIC = (*FLOATS, *INTEGERS)
 _GELU = "0.5f * {a} * (1.0f + error_function({a} * 0.70710678f))"
 _GELU_TANH = "0.5f * {a} * (1.0f + tanh(0.79788456f * ({a} + 0.044715f * {a} * {a} * {a})))"
 
+_MISH = "{a} * (1.0f - 2.0f / ((1.0f + exp({a})) * (1.0f + exp({a})) + 1.0f))"
+"""a * tanh(log(1 + exp(a))), where tanh(log(t)) is 1 - 2 / (t * t + 1)."""
+
 
 def _logistic(a: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-a)))
@@ -31,7 +34,7 @@ UNARY = {
     "CEIL": Elementwise("ceil({a})", np.ceil),
     "COS": Elementwise("cos({a})", np.cos),
     "ELU": Elementwise(
-        "max({a}, 0.0f) + (exp(min({a}, 0.0f)) - 1.0f)",
+        "or_nan(max({a}, 0.0f), {a}) + (exp(min({a}, 0.0f)) - 1.0f)",
         lambda a: np.maximum(a, 0) + np.expm1(np.minimum(a, 0)),
     ),
     "EXP": Elementwise("exp({a})", np.exp),
@@ -41,25 +44,29 @@ UNARY = {
         "{a} * clamp({a} / 6.0f + 0.5f, 0.0f, 1.0f)", lambda a: a * np.clip(a / 6 + 0.5, 0, 1)
     ),
     "LEAKY_RELU": Elementwise(
-        "max({a}, 0.0f) + {alpha} * min({a}, 0.0f)",
+        "or_nan(max({a}, 0.0f), {a}) + {alpha} * min({a}, 0.0f)",
         lambda a, alpha: np.where(a > 0, a, alpha * a),
     ),
     "LOG": Elementwise("log({a})", np.log),
     "LOGICAL_NOT": Elementwise("1 - {a}", np.logical_not, "1 - {a}", ("bool",)),
     "LOGISTIC": Elementwise("1.0f / (1.0f + exp(-{a}))", _logistic),
     "NEG": Elementwise("-{a}", np.negative, "-{a}", _ARITHMETIC),
-    "RELU": Elementwise("max({a}, 0.0f)", lambda a: np.maximum(a, 0)),
-    "RELU6": Elementwise("clamp({a}, 0.0f, 6.0f)", lambda a: np.clip(a, 0, 6)),
-    "RELU_0_TO_1": Elementwise("clamp({a}, 0.0f, 1.0f)", lambda a: np.clip(a, 0, 1)),
-    "RELU_N1_TO_1": Elementwise("clamp({a}, -1.0f, 1.0f)", lambda a: np.clip(a, -1, 1)),
+    "RELU": Elementwise("or_nan(max({a}, 0.0f), {a})", lambda a: np.maximum(a, 0)),
+    "RELU6": Elementwise("or_nan(clamp({a}, 0.0f, 6.0f), {a})", lambda a: np.clip(a, 0, 6)),
+    "RELU_0_TO_1": Elementwise("or_nan(clamp({a}, 0.0f, 1.0f), {a})", lambda a: np.clip(a, 0, 1)),
+    "RELU_N1_TO_1": Elementwise(
+        "or_nan(clamp({a}, -1.0f, 1.0f), {a})", lambda a: np.clip(a, -1, 1)
+    ),
     "ROUND": Elementwise("round_even({a})", np.rint),
     "RSQRT": Elementwise("1.0f / sqrt({a})", lambda a: 1 / np.sqrt(a)),
-    "SIGN": Elementwise("sign({a})", np.sign, "clamp({a}, -1, 1)", _ARITHMETIC),
+    "SIGN": Elementwise("or_nan(sign({a}), {a})", np.sign, "clamp({a}, -1, 1)", _ARITHMETIC),
     "SIN": Elementwise("sin({a})", np.sin),
     "SQRT": Elementwise("sqrt({a})", np.sqrt),
     "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC),
     "TANH": Elementwise("tanh({a})", np.tanh),
     "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
+    "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
+    "tflgpu.silu": Elementwise("{a} * (1.0f / (1.0f + exp(-{a})))", lambda a: a * _logistic(a)),
 }
 
 define_elementwise(UNARY)

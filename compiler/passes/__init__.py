@@ -22,7 +22,9 @@ from .move_negation import move_negation
 from .pack_to_concat import pack_to_concat
 from .pool_to_mean import pool_to_mean
 from .propagate import propagate
+from .recognise_activation import recognise_activation
 from .recognise_normalization import recognise_normalization
+from .recognise_softmax import recognise_softmax
 from .reshape_fully_connected import reshape_fully_connected
 from .resolve_control_flow import resolve_control_flow
 from .resolve_variables import resolve_variables
@@ -52,6 +54,8 @@ PIPELINE: tuple[Pass, ...] = (
     merge_duplicates,
     # From here on only the arithmetic that differs from run to run is left.
     recognise_normalization,
+    recognise_activation,
+    recognise_softmax,
     dilate_conv,
     concat_to_pad,
     fold_pad_into_conv,

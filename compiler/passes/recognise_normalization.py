@@ -19,6 +19,7 @@ from ..devices import Profile
 from ..ir import Graph, Op, Tensor
 from ..ops.normalization import NAME
 from ..ops.reduce import axes
+from .region import leading_to, needed_outside, remove_region
 from .rewrite import Event, check, describe
 
 RULE = "recognise_normalization"
@@ -110,11 +111,11 @@ def _recognise(
             terms = _terms(graph, op.output, opened, statistics)
             form = _form(terms, statistics)
             if form is not None:
-                inside = _inside(graph, op, opened | statistics.ops)
-                needed = _needed_outside(graph, inside - {op}, inside)
+                region = leading_to(graph, op, opened | statistics.ops)
+                needed = needed_outside(graph, region, op)
                 if needed is not None:
                     return op, f"others need {needed.name}, too"
-                _replace(graph, op, form, statistics, inside)
+                _replace(graph, op, form, statistics, region)
                 return op, None
         waiting += graph.consumers(op.output)
     return None, "what follows is not the values less their mean, divided by the deviation"
@@ -222,35 +223,13 @@ def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
     return sorted(map(id, first)) == sorted(map(id, second))
 
 
-def _inside(graph: Graph, last: Op, known: set[Op] | frozenset[Op]) -> set[Op]:
-    """The known operators that a last one follows from, itself included."""
-    found: set[Op] = set()
-    waiting = [last]
-    while waiting:
-        op = waiting.pop()
-        if op in known and op not in found:
-            found.add(op)
-            producers = (graph.producer(tensor) for tensor in op.reads)
-            waiting += [producer for producer in producers if producer is not None]
-    return found
-
-
-def _needed_outside(graph: Graph, ops: set[Op], inside: set[Op]) -> Tensor | None:
-    """A value that is needed by more than the operators inside."""
-    for op in sorted(ops, key=lambda op: op.index):
-        if graph.is_output(op.output) or not set(graph.consumers(op.output)) <= inside:
-            return op.output
-    return None
-
-
-def _replace(graph: Graph, last: Op, form: Form, statistics: Statistics, inside: set[Op]) -> None:
+def _replace(graph: Graph, last: Op, form: Form, statistics: Statistics, region: list[Op]) -> None:
     result, index = last.output, last.index
     values = statistics.values
     steps = [("MUL", factor) for factor in form.gain]
     for sign, factors in form.rest:
         steps.append(("ADD" if sign > 0 else "SUB", _product(graph, factors, index)))
-    for op in reversed([op for op in graph.ops if op in inside]):
-        graph.remove(op)
+    remove_region(graph, region)
     attrs = {
         "axes": statistics.axes,
         "epsilon": statistics.epsilon,
