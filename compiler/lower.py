@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -208,9 +208,18 @@ def _dispatch(
         item.rendered.grid,
         tuple(arguments),
         f"{title(item.op)} -> {written.name.split(';')[0]}",
-        tuple(dict.fromkeys((item.op.index, *(post.index for post in item.op.post)))),
+        tuple(dict.fromkeys(_positions(item.op))),
         item.rendered.flops,
     )
+
+
+def _positions(op: Op) -> Iterator[int]:
+    """Where in the model file the operators are that a kernel computes."""
+    for held in op.attrs.values():
+        if isinstance(held, Op):
+            yield from _positions(held)
+    yield op.index
+    yield from (post.index for post in op.post)
 
 
 def title(op: Op) -> str:

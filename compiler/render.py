@@ -154,6 +154,11 @@ def _context(
         """A constant of the type of the output's elements."""
         return literal(value, "int32" if output.element == "int" else "float32")
 
+    def apply(producer: Op, value: str) -> str:
+        """Statements that leave in `v` what an operator's post-operators make of its value."""
+        chain = steps(producer)
+        return "\n".join(statements(chain, value, "floatS", read_operand(Position())))
+
     def store(value: str | None, batch: str, row: str, column: str, slice: str) -> str:
         """Statements that run the post-operators on a slice and write it."""
         assert isinstance(output, SlicedView)
@@ -170,6 +175,7 @@ def _context(
     return {
         **binding.views,
         "affine": affine,
+        "apply": apply,
         "batch": batch,
         "component": lambda lane: f"s{lane:x}" if dialect == "opencl" else "xyzw"[lane],
         "enter": enter,

@@ -36,8 +36,10 @@ class Profile:
     """Slice-wide accumulators a work-item of a convolution keeps in registers."""
     tile_slices: int
     """Slices of output channels a work-item of a convolution computes at most."""
-    fused_channels: int
-    """Channels up to which a depthwise and a 1x1 convolution are computed in one kernel."""
+    fused_inputs: int
+    """Channels of a depthwise convolution up to which it shares a kernel with a 1x1 one behind."""
+    fused_outputs: int
+    """Channels of the 1x1 convolution up to which it does."""
     work_items: int
     """Work-items that keep the device busy; tiles shrink until there are as many."""
     light_group: int
@@ -48,6 +50,8 @@ class Profile:
     """Work-items of a work-group along the first axis at most; the others get what is left."""
     match: tuple[Rule, ...] = ()
     """Devices it is for; a profile without rules is only taken by name."""
+    tile: tuple[int, int] | None = None
+    """Pixels and slices of a work-item of a convolution, where they were tuned."""
     half: bool = False
     """Whether slices of activations are stored in half precision; set by the compilation."""
 
@@ -65,7 +69,8 @@ LIMITS = {
     "local_memory": (0, 1 << 30),
     "accumulators": (1, 64),
     "tile_slices": (1, 8),
-    "fused_channels": (0, 4096),
+    "fused_inputs": (0, 4096),
+    "fused_outputs": (0, 4096),
     "work_items": (1, 1 << 24),
     "light_group": (1, 65536),
     "heavy_group": (1, 65536),
@@ -76,13 +81,17 @@ POWERS_OF_TWO = ("slice_width", "alignment")
 _KINDS = {str: "a text", int: "a whole number", list: "a list of tables", dict: "a table"}
 
 
+SET_LATER = ("name", "tile", "half")
+"""What the file does not say."""
+
+
 def parse(text: str, name: str, place: str) -> Profile:
     """The profile in the text of a TOML file (OptionError that names `place` and the key)."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise OptionError(f"{place} is no TOML: {error}") from error
-    known = {item.name: item for item in fields(Profile) if item.name not in ("name", "half")}
+    known = {item.name: item for item in fields(Profile) if item.name not in SET_LATER}
     _check_keys(values, tuple(known), place)
     missing = [key for key, item in known.items() if item.default is MISSING and key not in values]
     if missing:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..devices import Profile
 from ..errors import ModelError
-from ..ir import Op, Shape
+from ..ir import Array, Op, Shape
 from .base import Kernel, Launch, OpDef, define, slices
 from .conv import bias_slices, check_bias, constant_weights
 from .tile import choose_tile
@@ -44,6 +44,16 @@ def infer(op: Op) -> list[Shape]:
     return [(image[0], rows, columns, weights[3])]
 
 
+def pack_weights(op: Op, profile: Profile) -> Array:
+    """Weights 1HWC as [slice][row][column][lane]."""
+    _, height, width, channels = op.operand(1).shape
+    count = slices(channels, profile)
+    weights = np.zeros((height, width, count * profile.slice_width), np.float32)
+    weights[:, :, :channels] = op.constant(1)[0]
+    lanes = weights.reshape(height, width, count, profile.slice_width)
+    return np.ascontiguousarray(lanes.transpose(2, 0, 1, 3))
+
+
 def _one_to_one(op: Op, profile: Profile) -> str | None:
     if op.operand(1).shape[3] != op.operand(0).shape[3]:
         return "several output channels for an input channel"
@@ -56,9 +66,6 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     count = slices(channels, profile)
     # Each tap of the window is a line of its own once unrolled; long rows of them compile slowly.
     pixels = choose_tile(width, height * batch * count, 1, profile, most=MOST_PIXELS).pixels
-    weights = np.zeros((shape.height, shape.width, count * profile.slice_width), np.float32)
-    weights[:, :, :channels] = op.constant(1)[0]
-    lanes = weights.reshape(shape.height, shape.width, count, profile.slice_width)
     return [
         Launch(
             "depthwise_conv.jinja",
@@ -67,7 +74,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
             {"y": op.output},
             {
                 "bias": bias_slices(op, channels, profile),
-                "weights": np.ascontiguousarray(lanes.transpose(2, 0, 1, 3)),
+                "weights": pack_weights(op, profile),
             },
             {"window": shape, "pixels": pixels},
             heavy=True,

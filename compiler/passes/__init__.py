@@ -12,6 +12,7 @@ from .fold_pad_into_add import fold_pad_into_add
 from .fold_pad_into_conv import fold_pad_into_conv
 from .fold_scale_before_conv import fold_scale_before_conv
 from .fold_scale_into_conv import fold_scale_into_conv
+from .fuse_depthwise import fuse_depthwise
 from .fuse_elementwise import fuse_elementwise
 from .inline_subgraphs import inline_subgraphs
 from .merge_dilation import merge_dilation
@@ -69,6 +70,7 @@ PIPELINE: tuple[Pass, ...] = (
     separate_outputs,
     fuse_elementwise,
     fold_gate_into_conv,
+    fuse_depthwise,
 )
 
 REQUIRED = frozenset(
