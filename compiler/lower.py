@@ -30,7 +30,9 @@ from .packing import device_array, pack_slices, storage_bytes
 from .passes import Event
 from .render import ENTRY, Rendered, render
 from .sharing import Sharing, Spans, Step, lifetimes, place_parts, share, variables
+from .sizing import sized_launches
 from .storage import Choice
+from .tuning import Sizing, unsized
 
 SUFFIX = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp"}
 
@@ -87,12 +89,13 @@ def lower(
     storages: Mapping[Tensor, str],
     profile: Profile,
     dialect: str,
+    sizing: Sizing = unsized,
     share_memory: bool = True,
     progress: Callable[[], None] = lambda: None,
 ) -> Lowered:
     """Render every launch and lay out the memory."""
     sizes = _sizes(storages, profile)
-    plan = [_step(op, choice[op], profile) for op in graph.ops]
+    plan = [_step(op, choice[op], profile, sizing) for op in graph.ops]
     sharing = share(graph, plan, sizes, _granules(storages, profile))
     plan = execution_order(graph, plan, sharing)
     placed = place_parts(graph, plan, sharing)
@@ -136,10 +139,8 @@ def lower(
     )
 
 
-def _step(op: Op, kernel: Variant, profile: Profile) -> Step:
-    """What an operator launches; launches without work-items have nothing to do."""
-    launches = kernel.build(op, profile)
-    return Step(op, kernel, tuple(launch for launch in launches if all(launch.grid)))
+def _step(op: Op, kernel: Variant, profile: Profile, sizing: Sizing) -> Step:
+    return Step(op, kernel, sized_launches(op, kernel, profile, sizing(op, kernel)))
 
 
 def _starts(storages: Mapping[Tensor, str], sharing: Sharing, alignment: int) -> dict[Tensor, int]:
@@ -210,6 +211,7 @@ def _dispatch(
         f"{title(item.op)} -> {written.name.split(';')[0]}",
         tuple(dict.fromkeys(_positions(item.op))),
         item.rendered.flops,
+        item.rendered.why,
     )
 
 

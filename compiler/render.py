@@ -43,6 +43,8 @@ class Rendered:
     """For each parameter its name in the source."""
     constants: Array | None
     flops: int
+    why: str
+    """Why tile and group are what they are."""
 
 
 def render(
@@ -59,7 +61,8 @@ def render(
     """
     binding = Binding(launch, kernel, profile, starts)
     binding.bind(op)
-    group = launch.group or choose_group(launch, profile)
+    assert launch.group is not None
+    group = launch.group
     grid = tuple(-(-size // part) * part for size, part in zip(launch.grid, group, strict=True))
     context = _context(op, binding, launch, grid, dialect) | dict(launch.variables)
     context["group"] = group
@@ -85,6 +88,7 @@ def render(
         tuple(view.array for _, _, view in binding.arguments),
         constants,
         launch.flops,
+        launch.why,
     )
 
 
@@ -188,17 +192,3 @@ def _context(
         "store": store,
         "store_at": store_at,
     }
-
-
-def choose_group(launch: Launch, profile: Profile) -> tuple[int, int, int]:
-    """A work-group that fills the profile's size from the first axis on, mostly without waste."""
-    budget = profile.heavy_group if launch.heavy else profile.light_group
-    group = []
-    for size in launch.grid:
-        part = min(size, budget)
-        if size % part:
-            divisors = [d for d in range(part, part // 2, -1) if size % d == 0]
-            part = divisors[0] if divisors else part
-        group.append(part)
-        budget = max(budget // part, 1)
-    return (group[0], group[1], group[2])

@@ -99,6 +99,8 @@ class Dispatch:
     """Positions in the model file of the operators it computes."""
     flops: int
     """Arithmetic operations, a multiply-add counting two."""
+    why: str = ""
+    """Why its grid and group are what they are, for people."""
 
 
 @dataclass(frozen=True)

@@ -553,7 +553,14 @@ class Dispatch(object):
             return self._tab.Get(flatbuffers.number_types.Uint64Flags, o + self._tab.Pos)
         return 0
 
-def DispatchStart(builder): builder.StartObject(6)
+    # Dispatch
+    def Why(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+def DispatchStart(builder): builder.StartObject(7)
 def DispatchAddKernel(builder, kernel): builder.PrependUint32Slot(0, kernel, 0)
 def DispatchAddGrid(builder, grid): builder.PrependStructSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(grid), 0)
 def DispatchAddArguments(builder, arguments): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(arguments), 0)
@@ -562,6 +569,7 @@ def DispatchAddLabel(builder, label): builder.PrependUOffsetTRelativeSlot(3, fla
 def DispatchAddOperators(builder, operators): builder.PrependUOffsetTRelativeSlot(4, flatbuffers.number_types.UOffsetTFlags.py_type(operators), 0)
 def DispatchStartOperatorsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
 def DispatchAddFlops(builder, flops): builder.PrependUint64Slot(5, flops, 0)
+def DispatchAddWhy(builder, why): builder.PrependUOffsetTRelativeSlot(6, flatbuffers.number_types.UOffsetTFlags.py_type(why), 0)
 def DispatchEnd(builder): return builder.EndObject()
 
 try:
@@ -579,6 +587,7 @@ class DispatchT(object):
         self.label = None  # type: str
         self.operators = None  # type: List[int]
         self.flops = 0  # type: int
+        self.why = None  # type: str
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -616,6 +625,7 @@ class DispatchT(object):
             else:
                 self.operators = dispatch.OperatorsAsNumpy()
         self.flops = dispatch.Flops()
+        self.why = dispatch.Why()
 
     # DispatchT
     def Pack(self, builder):
@@ -634,6 +644,8 @@ class DispatchT(object):
                 for i in reversed(range(len(self.operators))):
                     builder.PrependInt32(self.operators[i])
                 operators = builder.EndVector()
+        if self.why is not None:
+            why = builder.CreateString(self.why)
         DispatchStart(builder)
         DispatchAddKernel(builder, self.kernel)
         if self.grid is not None:
@@ -646,6 +658,8 @@ class DispatchT(object):
         if self.operators is not None:
             DispatchAddOperators(builder, operators)
         DispatchAddFlops(builder, self.flops)
+        if self.why is not None:
+            DispatchAddWhy(builder, why)
         dispatch = DispatchEnd(builder)
         return dispatch
 

@@ -134,6 +134,7 @@ def _dispatch_object(dispatch: Dispatch) -> Any:
         label=dispatch.label,
         operators=_numbers(dispatch.operators, np.int32),
         flops=dispatch.flops,
+        why=dispatch.why,
     )
 
 
@@ -269,6 +270,7 @@ def _dispatch(table: schema.Dispatch) -> Dispatch:
         label=_text(table.Label()),
         operators=tuple(table.OperatorsAsNumpy().tolist()),
         flops=table.Flops(),
+        why=(table.Why() or b"").decode("utf-8"),
     )
 
 

@@ -122,6 +122,7 @@ def _as_dict(variant: Variant) -> dict[str, Any]:
                 "grid": dispatch.grid,
                 "group": plan.kernels[dispatch.kernel].group,
                 "flops": dispatch.flops,
+                "why": dispatch.why,
                 "operators": dispatch.operators,
             }
             for dispatch in plan.dispatches
@@ -163,7 +164,7 @@ def _print_plan(variant: Variant) -> None:
 def _print_dispatches(plan: Plan) -> None:
     print_table(
         "Dispatches",
-        ("#", "operators", "kernel", "grid", "group", "operations"),
+        ("#", "operators", "kernel", "grid", "group", "operations", "why so"),
         [
             (
                 index,
@@ -172,6 +173,7 @@ def _print_dispatches(plan: Plan) -> None:
                 _extent(dispatch.grid),
                 _extent(plan.kernels[dispatch.kernel].group),
                 f"{dispatch.flops:,}",
+                dispatch.why,
             )
             for index, dispatch in enumerate(plan.dispatches)
         ],

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
+from .tile import Tile
 
 LINEAR = "linear"
 """Storage: row-major and dense, as the host has it."""
@@ -68,6 +69,8 @@ class Launch:
     """What else the template may name: literals, already final."""
     group: tuple[int, int, int] | None = None
     """Work-group size the algorithm needs; None where the profile's choice is as good."""
+    why: str = ""
+    """Why tile and group are what they are, for people; set together with the group."""
     flatten: bool = False
     """Whether the kernel takes height and width of all its tensors as one axis."""
     part: Part | None = None
@@ -75,6 +78,12 @@ class Launch:
     heavy: bool = False
     """Whether a work-item does much, as in a convolution; groups are small then."""
     flops: int = 0
+
+    @property
+    def tile(self) -> Tile | None:
+        """The tile of a convolution, by which its template knows it."""
+        tile = self.variables.get("tile")
+        return tile if isinstance(tile, Tile) else None
 
 
 class Build(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..devices import Profile
 
@@ -13,6 +13,8 @@ class Tile:
 
     pixels: int
     blocks: int
+    estimate: float = field(default=0.0, compare=False)
+    """Time by the estimate, which only says which of several tiles is faster."""
 
 
 def choose_tile(
@@ -23,21 +25,43 @@ def choose_tile(
     whole_blocks: bool = False,
     most: int | None = None,
 ) -> Tile:
-    """The tile with the least estimated time over an output of that size.
+    """The profile's tile if it fits, or else that with the least estimate for such an output.
 
-    A step of the inner loop multiplies `pixels` inputs with `blocks` slices of weights; its loads
-    cost about half a multiply-add. Work past the edges is wasted, and too few work-items leave
-    the device idle. With `whole_blocks` a tile may not reach past the last slice; `most` bounds its
-    pixels.
+    With `whole_blocks` a tile may not reach past the last slice; `most` bounds its pixels.
     """
-    best, best_cost = Tile(1, 1), float("inf")
-    for blocks in (1, 2, 4):
-        if blocks > slices or (whole_blocks and slices % blocks):
-            continue
-        for pixels in range(1, min(columns, most or columns, profile.accumulators // blocks) + 1):
-            across, down = -(-columns // pixels), -(-slices // blocks)
-            steps = across * down * rows * (pixels * blocks + 0.5 * (pixels + blocks) + 1)
-            idle = max(1.0, profile.work_items / (across * down * rows))
-            if steps * idle < best_cost:
-                best, best_cost = Tile(pixels, blocks), steps * idle
-    return best
+    widest = min(columns, most or columns)
+
+    def fits(pixels: int, blocks: int) -> bool:
+        whole = not whole_blocks or slices % blocks == 0
+        return pixels <= widest and blocks <= slices and whole
+
+    def estimated(pixels: int, blocks: int) -> Tile:
+        return Tile(pixels, blocks, _estimate(pixels, blocks, columns, rows, slices, profile))
+
+    if profile.tile is not None and fits(*profile.tile):
+        return estimated(*profile.tile)
+    fitting = [estimated(*tile) for tile in shapes(profile) if fits(*tile)]
+    return min(fitting, key=lambda tile: tile.estimate)
+
+
+def shapes(profile: Profile) -> list[tuple[int, int]]:
+    """Pixels and slices of every tile whose accumulators the device has registers for."""
+    return [
+        (pixels, blocks)
+        for blocks in (1, 2, 4, 8)
+        if blocks <= profile.tile_slices
+        for pixels in range(1, max(profile.accumulators // blocks, 1) + 1)
+    ]
+
+
+def _estimate(
+    pixels: int, blocks: int, columns: int, rows: int, slices: int, profile: Profile
+) -> float:
+    """A step of the inner loop multiplies `pixels` inputs with `blocks` slices of weights.
+
+    Its loads cost about half a multiply-add. Work past the edges is wasted, and too few work-items
+    leave the device idle.
+    """
+    items = -(-columns // pixels) * -(-slices // blocks) * rows
+    steps = items * (pixels * blocks + 0.5 * (pixels + blocks) + 1)
+    return steps * max(1.0, profile.work_items / items)

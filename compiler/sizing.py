@@ -1,0 +1,54 @@
+"""The tile and work-groups of each launch: tuned ones where there are such, else the profile's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .devices import Profile
+from .group import choose_group, explain_group
+from .ir import Op
+from .ops import Kernel
+from .ops.base import Launch
+from .ops.tile import shapes
+from .tuning import Sizes
+
+
+def sized_launches(
+    op: Op, kernel: Kernel, profile: Profile, sizes: Sizes | None
+) -> tuple[Launch, ...]:
+    """What an operator launches, each launch with its work-group and a text that says why.
+
+    Launches without work-items have nothing to do and are left out.
+    """
+    tile = sizes.tile if sizes else None
+    built = kernel.build(op, replace(profile, tile=tile))
+    launches = [launch for launch in built if all(launch.grid)]
+    groups = sizes.groups if sizes and len(sizes.groups) == len(launches) else None
+    return tuple(
+        _sized(launch, profile, tile, groups[index] if groups else None)
+        for index, launch in enumerate(launches)
+    )
+
+
+def _sized(
+    launch: Launch,
+    profile: Profile,
+    tile: tuple[int, int] | None,
+    tuned: tuple[int, int, int] | None,
+) -> Launch:
+    chosen = tuned is None or launch.group is not None
+    reason = explain_group(launch, profile) if chosen else "tuned"
+    group = launch.group or tuned or choose_group(launch, profile)
+    parts = _explain_tile(launch, profile, tile)
+    return replace(launch, group=group, why="; ".join([*parts, f"group: {reason}"]))
+
+
+def _explain_tile(launch: Launch, profile: Profile, tuned: tuple[int, int] | None) -> Sequence[str]:
+    tile = launch.tile
+    if tile is None:
+        return []
+    pixels, blocks = tile.pixels, tile.blocks
+    used = f"{pixels * blocks} of {profile.accumulators} accumulators"
+    tried = f"least of {len(shapes(profile))} estimates"
+    return [f"tile {pixels} x {blocks}: {'tuned' if (pixels, blocks) == tuned else tried}, {used}"]
