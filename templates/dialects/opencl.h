@@ -7,8 +7,8 @@
 #define to_float(v) ((float)(v))
 #define splatS(v) ((floatS)(v))
 #define packS(...) ((floatS)(__VA_ARGS__))
-#define lane_of(array, index, lane) ((__global const float*)(array))[(index) * {{ S }} + (lane)]
-#define set_lane(array, index, lane, value) ((__global float*)(array))[(index) * {{ S }} + (lane)] = (value)
+#define lane_of(array, index, lane) ((__global const float*)((array) + (index)))[lane]
+#define set_lane(array, index, lane, value) ((__global float*)((array) + (index)))[lane] = (value)
 #define load_lanes(array, offset) vload{{ S }}(0, (array) + (offset))
 #define store_lanes(array, offset, value) vstore{{ S }}(value, 0, (array) + (offset))
 #define nth_lane(v, lane) (v).s##lane
