@@ -12,7 +12,7 @@ from typing import Any
 
 from .device import DeviceInfo, misaligned
 from .errors import BuildError, DeviceError
-from .opencl_binary import join_binaries, split_binaries
+from .joined_binaries import join_binaries, split_binaries
 from .opencl_source import join_sources, numbered
 from .plan import Kernel, Plan, Region
 from .verify import region_size

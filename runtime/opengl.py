@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from . import egl
 from .device import DeviceInfo, misaligned
 from .errors import BuildError, DeviceError
+from .joined_binaries import join_binaries, split_binaries
 from .opencl_source import numbered
+from .opengl_binary import ProgramBinaries, RestoredShader
 from .opengl_info import describe
-from .opengl_limits import bindings, excess, read_limits
+from .opengl_limits import bindings, excess, excess_of_launches, read_limits
 from .plan import Kernel, Plan
 
 try:
@@ -25,6 +27,8 @@ except ImportError as error:
         "pip install 'tflgpu[gl]'"
     ) from error
 
+Shader = moderngl.ComputeShader | RestoredShader
+"""A kernel as the driver has it, compiled here or before."""
 _SMALLEST = 256
 """Bytes of the smallest buffer made; none can be empty."""
 
@@ -94,7 +98,7 @@ class Range(NamedTuple):
 class Program(NamedTuple):
     """A compiled kernel and how many buffers it takes."""
 
-    shader: moderngl.ComputeShader
+    shader: Shader
     name: str
     buffers: int
 
@@ -103,7 +107,7 @@ class Program(NamedTuple):
 class Launch:
     """A kernel, the ranges it works on, and how many work-groups there are."""
 
-    shader: moderngl.ComputeShader
+    shader: Shader
     arguments: tuple[Range, ...]
     groups: tuple[int, int, int]
     barrier: bool
@@ -116,8 +120,6 @@ class OpenGLDevice:
     The context is current only during calls, on the thread that calls.
     """
 
-    # Drivers of OpenGL keep what they compile themselves.
-    has_binaries = False
     build_options = ""
 
     def __init__(self, context: egl.Context) -> None:
@@ -128,6 +130,8 @@ class OpenGLDevice:
             with context:
                 self._limits = read_limits(context)
                 self.info = describe(context, self._limits)
+                self._binaries = ProgramBinaries(context)
+                self.has_binaries = self._binaries.supported
                 settings: dict[str, Any] = {"context": context, "require": 310}
                 self._gl = moderngl.create_context(standalone=True, **settings)
                 self._gl.clear_errors()
@@ -161,23 +165,55 @@ class OpenGLDevice:
                 f"{self._name}: {problem}; compile the model for a smaller device profile: "
                 f"tflgpu-compile --target glsl --device gles31"
             )
+        shaders: dict[str, moderngl.ComputeShader] = {}
+        programs = []
         with self._current:
-            return [self._compile(kernel, sources[kernel.file]) for kernel in plan.kernels]
+            for kernel in plan.kernels:
+                source = sources[kernel.file]
+                if source not in shaders:
+                    shaders[source] = self._compile(kernel, source)
+                programs.append(Program(shaders[source], kernel.name, bindings(source)))
+        return programs
 
-    def binary(self, programs: Sequence[Program]) -> bytes | None:
-        return None
-
-    def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
-        return None
-
-    def _compile(self, kernel: Kernel, source: str) -> Program:
+    def _compile(self, kernel: Kernel, source: str) -> moderngl.ComputeShader:
         try:
             shader = self._gl.compute_shader(source)
         except moderngl.Error as error:
             raise BuildError(kernel.file, _log(error), numbered(source)) from error
         self._objects.append(shader)
         self._check(f"compiling {kernel.file}")
-        return Program(shader, kernel.name, bindings(source))
+        return shader
+
+    def binary(self, programs: Sequence[Program]) -> bytes | None:
+        shaders = {program.shader.glo: program.buffers for program in programs}
+        with self._current:
+            contents = [self._binaries.read(shader, count) for shader, count in shaders.items()]
+        told = [content for content in contents if content is not None]
+        if len(told) < len(contents):
+            return None
+        order = list(shaders)
+        return join_binaries(told, [order.index(program.shader.glo) for program in programs])
+
+    def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
+        parts = split_binaries(binary)
+        if parts is None or not self.has_binaries:
+            return None
+        contents, places = parts
+        if len(places) != len(plan.kernels) or excess_of_launches(plan, self._limits):
+            return None
+        restored = []
+        with self._current:
+            for content in contents:
+                shader = self._binaries.restore(content)
+                if shader is None:
+                    return None
+                self._objects.append(shader[0])
+                restored.append(shader)
+        kernels = zip(places, plan.kernels, strict=True)
+        return [
+            Program(restored[place][0], kernel.name, restored[place][1])
+            for place, kernel in kernels
+        ]
 
     def allocate(self, size: int) -> Range:
         with self._current:

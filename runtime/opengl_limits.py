@@ -72,6 +72,11 @@ def excess(plan: Plan, sources: Mapping[str, str], limits: Limits) -> str | None
     for kernel in plan.kernels:
         for problem in _kernel(kernel, sources[kernel.file], limits):
             return problem
+    return excess_of_launches(plan, limits)
+
+
+def excess_of_launches(plan: Plan, limits: Limits) -> str | None:
+    """As `excess`, of grids and buffers alone: kernels that were compiled need no second look."""
     return next(_dispatches(plan, limits), None)
 
 

@@ -1,7 +1,8 @@
 """Hand-written plans with tiny kernels, for tests of the runtime without the compiler."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tflgpu.compiler.pack import pack
+from tflgpu.runtime import Session, load
 from tflgpu.runtime.cache import variant_folder
 from tflgpu.runtime.plan import (
     Argument,
@@ -196,6 +198,12 @@ def chain(
     return Parts(plan, sources, weights)
 
 
+def pair(seed: int = 3) -> tuple[Array, Array]:
+    """Inputs of `chain`."""
+    first, second = np.random.default_rng(seed).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
+    return first, second
+
+
 def chain_result(a: Array, b: Array) -> Array:
     """What `chain` computes."""
     first, second = constants()
@@ -246,3 +254,23 @@ def copy(info: TensorInfo, ctype: str = "float") -> Parts:
     """A model whose output `y` is its only input."""
     elements = byte_size(info) // ITEM_SIZE
     return single(copy_source(ctype), [info], replace(info, name="y"), max(elements, 1))
+
+
+def opener(cache: Path, device: str) -> Callable[[Parts], AbstractContextManager[Session]]:
+    """What loads parts on a device: `with opened(parts) as session`."""
+
+    @contextmanager
+    def opened(parts: Parts) -> Iterator[Session]:
+        with load(parts.write(cache), device=device) as session:
+            session.poison()
+            yield session
+
+    return opened
+
+
+def check(folder: Path, device: str) -> None:
+    """Load a `chain` and run it; the result must be right."""
+    a, b = pair()
+    with load(folder, device=device) as session:
+        session.poison()
+        np.testing.assert_allclose(session.run([a, b])["y"], chain_result(a, b), 1e-5, 1e-5)

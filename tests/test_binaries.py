@@ -9,14 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from conftest import opencl_devices, unavailable
+from conftest import Attached, opencl_devices, unavailable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plans import ADD, LENGTH, chain, chain_result, copy, copy_source, kernel
+from plans import ADD, chain, check, copy, copy_source, kernel
 
-from tflgpu.runtime import BuildError, CacheWarning, PlanError, binaries, load
+from tflgpu.runtime import BuildError, CacheWarning, DeviceError, PlanError, binaries, load
 from tflgpu.runtime.binaries import (
     BINARIES,
     HEADER,
@@ -28,24 +27,34 @@ from tflgpu.runtime.binaries import (
     write_binary,
 )
 from tflgpu.runtime.cache import lock, read_plan
+from tflgpu.runtime.joined_binaries import join_binaries, split_binaries
 from tflgpu.runtime.opencl import OpenCLDevice, open_device
-from tflgpu.runtime.opencl_binary import join_binaries, split_binaries
 from tflgpu.runtime.plan import TensorInfo
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return chain().write(tmp_path / "cache")
+def folder(tmp_path: Path, attached: Attached) -> Path:
+    return chain(target=attached.target).write(tmp_path / "cache")
 
 
-def check(folder: Path, device: str) -> None:
-    """Load and run; the result must be right."""
-    a, b = np.random.default_rng(11).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
-    with load(folder, device=device) as session:
-        session.poison()
-        np.testing.assert_allclose(session.run([a, b])["y"], chain_result(a, b), 1e-5, 1e-5)
+def open_attached(attached: Attached) -> Any:
+    """The device alone, without a session."""
+    if attached.target == "glsl":
+        from tflgpu.runtime import opengl
+
+        return opengl.open_device(attached.device)
+    return open_device(attached.device)
+
+
+def device_kinds() -> list[Any]:
+    """The classes of the devices there can be here."""
+    try:
+        from tflgpu.runtime.opengl import OpenGLDevice
+    except DeviceError:
+        return [OpenCLDevice]
+    return [OpenCLDevice, OpenGLDevice]
 
 
 def stored(folder: Path) -> list[Path]:
@@ -56,42 +65,47 @@ def stored(folder: Path) -> list[Path]:
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows whenever kernels are compiled from their sources."""
     seen: list[str] = []
-    original = OpenCLDevice.build
 
-    def build(self: OpenCLDevice, plan: Any, sources: Any) -> Any:
-        seen.append(self.info.version)
-        return original(self, plan, sources)
+    def watch(kind: Any) -> None:
+        original = kind.build
 
-    monkeypatch.setattr(OpenCLDevice, "build", build)
+        def build(self: Any, plan: Any, sources: Any) -> Any:
+            seen.append(self.info.version)
+            return original(self, plan, sources)
+
+        monkeypatch.setattr(kind, "build", build)
+
+    for kind in device_kinds():
+        watch(kind)
     return seen
 
 
 def test_the_second_load_compiles_nothing(
-    folder: Path, opencl_device: str, builds: list[str]
+    folder: Path, attached: Attached, builds: list[str]
 ) -> None:
-    check(folder, opencl_device)
+    check(folder, attached.device)
     (file,) = stored(folder)
     assert len(builds) == 1
     before = file.stat()
     for _ in range(2):
-        check(folder, opencl_device)
+        check(folder, attached.device)
     assert len(builds) == 1
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 @posix
-def test_private(folder: Path, opencl_device: str) -> None:
+def test_private(folder: Path, attached: Attached) -> None:
     before = os.umask(0)
     try:
-        check(folder, opencl_device)
+        check(folder, attached.device)
     finally:
         os.umask(before)
     assert stat.S_IMODE((folder / BINARIES).stat().st_mode) == 0o700
     assert [stat.S_IMODE(path.stat().st_mode) for path in stored(folder)] == [0o600]
 
 
-def test_nothing_is_stored_unasked(folder: Path, opencl_device: str) -> None:
-    load(folder, device=opencl_device, store_binaries=False).close()
+def test_nothing_is_stored_unasked(folder: Path, attached: Attached) -> None:
+    load(folder, device=attached.device, store_binaries=False).close()
     assert stored(folder) == []
 
 
@@ -137,19 +151,19 @@ CHANGES: dict[str, Callable[[Any, pytest.MonkeyPatch], None]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_misses(
-    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch, change: str
+    folder: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    check(folder, opencl_device)
-    device, plan = open_device(opencl_device), read_plan(folder)
+    check(folder, attached.device)
+    device, plan = open_attached(attached), read_plan(folder)
     assert read_binary(folder, device, plan) is not None
     CHANGES[change](device, monkeypatch)
     assert read_binary(folder, device, plan) is None
     device.release()
 
 
-def test_a_source_misses(folder: Path, opencl_device: str) -> None:
-    check(folder, opencl_device)
-    device, plan = open_device(opencl_device), read_plan(folder)
+def test_a_source_misses(folder: Path, attached: Attached) -> None:
+    check(folder, attached.device)
+    device, plan = open_attached(attached), read_plan(folder)
     first = plan.kernels[0]
     for other in (
         replace(first, sha256=bytes(32)),
@@ -163,8 +177,8 @@ def test_a_source_misses(folder: Path, opencl_device: str) -> None:
     device.release()
 
 
-def test_devices_have_files_of_their_own(opencl_device: str) -> None:
-    device = open_device(opencl_device)
+def test_devices_have_files_of_their_own(attached: Attached) -> None:
+    device = open_attached(attached)
     keys = {device_key(device.info), device_key(replace(device.info, driver="9.9"))}
     assert {len(key) for key in keys} == {32}
     assert len(keys) == 2
@@ -174,20 +188,20 @@ def test_devices_have_files_of_their_own(opencl_device: str) -> None:
 # -- files of no use --------------------------------------------------------------------------
 
 
-def test_a_binary_of_another_driver(tmp_path: Path, opencl_device: str, builds: list[str]) -> None:
+def test_a_binary_of_another_driver(folder: Path, attached: Attached, builds: list[str]) -> None:
     """Even in a file whose header is right, it is found out and replaced."""
-    folder = chain().write(tmp_path / "cache")
-    device, plan = open_device(opencl_device), read_plan(folder)
+    device, plan = open_attached(attached), read_plan(folder)
     for payload in (b"", b"\x7fELF" + bytes(999), join_binaries([b"poclbin" + bytes(99)], [0] * 3)):
         write_binary(folder, device, plan, payload)
-        check(folder, opencl_device)
+        check(folder, attached.device)
     assert len(builds) == 3
-    check(folder, opencl_device)
+    check(folder, attached.device)
     assert len(builds) == 3
     device.release()
 
 
-def test_binaries_swapped_between_drivers(folder: Path, builds: list[str]) -> None:
+def test_binaries_swapped_between_drivers(tmp_path: Path, builds: list[str]) -> None:
+    folder = chain().write(tmp_path / "cache")
     names = opencl_devices()
     if len(names) < 2:
         unavailable("only one OpenCL driver is present")
@@ -209,9 +223,9 @@ def test_binaries_swapped_between_drivers(folder: Path, builds: list[str]) -> No
 
 @pytest.mark.parametrize("damage", ["gone", "empty", "truncated", "flipped", "folder", "link"])
 def test_damage_is_repaired(
-    folder: Path, opencl_device: str, builds: list[str], tmp_path: Path, damage: str
+    folder: Path, attached: Attached, builds: list[str], tmp_path: Path, damage: str
 ) -> None:
-    check(folder, opencl_device)
+    check(folder, attached.device)
     (file,) = stored(folder)
     content = file.read_bytes()
     file.unlink()
@@ -225,13 +239,13 @@ def test_damage_is_repaired(
         file.write_bytes({"empty": b"", "truncated": content[:-1], "flipped": flipped}[damage])
     if damage == "folder":
         with pytest.warns(CacheWarning, match="Is a directory"):
-            check(folder, opencl_device)
+            check(folder, attached.device)
         return
-    check(folder, opencl_device)
+    check(folder, attached.device)
     assert len(builds) == 2
     assert file.is_file()
     assert not file.is_symlink()
-    check(folder, opencl_device)
+    check(folder, attached.device)
     assert len(builds) == 2
 
 
@@ -271,24 +285,24 @@ def test_no_bytes_upset_the_table(data: bytes) -> None:
 @posix
 @pytest.mark.parametrize("target", [BINARIES, f"{BINARIES}/x"])
 def test_what_others_can_write_is_not_used(
-    folder: Path, opencl_device: str, builds: list[str], target: str
+    folder: Path, attached: Attached, builds: list[str], target: str
 ) -> None:
-    check(folder, opencl_device)
+    check(folder, attached.device)
     (file,) = stored(folder)
     if target == BINARIES:
         file.parent.chmod(0o777)
         with pytest.warns(CacheWarning, match="can be written to by other users"):
-            check(folder, opencl_device)
+            check(folder, attached.device)
         return
     file.chmod(0o666)
-    check(folder, opencl_device)
+    check(folder, attached.device)
     assert len(builds) == 2
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "makedirs"])
 def test_a_cache_that_cannot_be_written_is_a_warning(
-    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch, step: str
+    folder: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def fail(*arguments: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
@@ -298,53 +312,58 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
     else:
         monkeypatch.setattr(os, step, fail)
     with pytest.warns(CacheWarning, match="No space left on device"):
-        check(folder, opencl_device)
+        check(folder, attached.device)
     monkeypatch.undo()
     assert stored(folder) == []
-    check(folder, opencl_device)
+    check(folder, attached.device)
     assert len(stored(folder)) == 1
 
 
 def test_a_warning_made_an_error_leaves_nothing_open(
-    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = []
-    original = OpenCLDevice.release
 
-    def release(self: OpenCLDevice) -> None:
-        released.append(self)
-        original(self)
+    def watch(kind: Any) -> None:
+        original = kind.release
 
-    monkeypatch.setattr(OpenCLDevice, "release", release)
+        def release(self: Any) -> None:
+            released.append(str(self.info))
+            original(self)
+
+        monkeypatch.setattr(kind, "release", release)
+
+    for kind in device_kinds():
+        watch(kind)
     (folder / BINARIES).write_text("a file in the place of the folder")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(CacheWarning, match="is a file; a cache is a folder"):
-            load(folder, device=opencl_device)
-    assert len(released) == 1
+            load(folder, device=attached.device)
+    assert released.count(attached.device) == 1
 
 
 def test_a_lock_that_is_held(
-    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binaries, "LOCK_SECONDS", 0.1)
     with lock(folder), pytest.warns(CacheWarning, match="another process holds its lock"):
-        check(folder, opencl_device)
+        check(folder, attached.device)
 
 
-def test_leftovers_go(folder: Path, opencl_device: str) -> None:
-    device = open_device(opencl_device)
+def test_leftovers_go(folder: Path, attached: Attached) -> None:
+    device = open_attached(attached)
     (folder / BINARIES).mkdir(0o700)
     leftover = folder / BINARIES / f".{device_key(device.info)}.abc.tmp"
     leftover.write_bytes(b"half")
     device.release()
-    check(folder, opencl_device)
+    check(folder, attached.device)
     assert not leftover.exists()
     assert len(stored(folder)) == 1
 
 
-def test_keys_are_text_for_people(opencl_device: str) -> None:
-    device = open_device(opencl_device)
+def test_keys_are_text_for_people(attached: Attached) -> None:
+    device = open_attached(attached)
     key = binary_key(device, chain().plan)
     assert device.info.name in key
     assert device.info.version in key
@@ -370,9 +389,10 @@ def test_build_errors_name_file_and_line(tmp_path: Path, opencl_device: str) -> 
 
 
 def test_going_ahead_on_a_wrong_guess(
-    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two variants the newest is begun with; the other runs as well if that cannot."""
+    folder = chain().write(tmp_path / "cache")
     check(folder, opencl_device)
     parts = chain()
     newer = parts.write(folder.parents[1], "newer")
@@ -394,8 +414,9 @@ def test_going_ahead_on_a_wrong_guess(
 
 
 def test_a_device_opened_ahead_is_released_when_the_plan_is_damaged(
-    folder: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = chain().write(tmp_path / "cache")
     check(folder, opencl_device)
     (folder / "plan.tflgpu").write_bytes(b"nothing")
     released = []

@@ -26,10 +26,9 @@ import pytest
 from conftest import unavailable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from plans import LENGTH, chain, chain_result
+from plans import LENGTH, chain, chain_result, check
 from processes import (
     allocate_too_much,
-    check,
     compile_and_load,
     compile_for_ever,
     cycles,

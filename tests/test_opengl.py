@@ -4,19 +4,18 @@ import ctypes
 import gc
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from plans import LENGTH, Array, Parts, chain, chain_result, shader, single
+from plans import Parts, chain, chain_result, opener, pair, shader, single
 
 import tflgpu
-from tflgpu.runtime import DeviceError, Session, egl, load
+from tflgpu.runtime import DeviceError, egl, load
 from tflgpu.runtime.plan import TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
 
@@ -25,21 +24,7 @@ DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 
 @pytest.fixture
 def opened(tmp_path: Path, opengl_device: str) -> Callable[[Parts], Any]:
-    """Loads parts on the device: `with opened(parts) as session`."""
-
-    @contextmanager
-    def open_parts(parts: Parts) -> Iterator[Session]:
-        with load(parts.write(tmp_path / "cache"), device=opengl_device) as session:
-            session.poison()
-            yield session
-
-    return open_parts
-
-
-def pair(seed: int = 3) -> tuple[Array, Array]:
-    """Inputs of `chain`."""
-    first, second = np.random.default_rng(seed).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
-    return first, second
+    return opener(tmp_path / "cache", opengl_device)
 
 
 # -- running ----------------------------------------------------------------------------------

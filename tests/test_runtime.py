@@ -1,22 +1,20 @@
 """Sessions on every OpenCL device, with hand-written plans and kernels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from plans import ADD, LENGTH, Array, Parts, chain, chain_result, copy, kernel, single
+from plans import ADD, LENGTH, Array, Parts, chain, chain_result, copy, kernel, opener, pair, single
 
 from tflgpu.runtime import (
     BuildError,
     DeviceError,
     InputError,
     PlanError,
-    Session,
     load,
 )
 from tflgpu.runtime.opencl import OpenCLDevice, select_device
@@ -27,21 +25,7 @@ from tflgpu.runtime.verify import DEVICE_TYPES
 
 @pytest.fixture
 def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
-    """Loads parts on the device: `with opened(parts) as session`."""
-
-    @contextmanager
-    def open_parts(parts: Parts) -> Iterator[Session]:
-        with load(parts.write(tmp_path / "cache"), device=opencl_device) as session:
-            session.poison()
-            yield session
-
-    return open_parts
-
-
-def pair(seed: int = 3) -> tuple[Array, Array]:
-    """Inputs of `chain`."""
-    first, second = np.random.default_rng(seed).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
-    return first, second
+    return opener(tmp_path / "cache", opencl_device)
 
 
 # -- running ----------------------------------------------------------------------------------
