@@ -18,6 +18,7 @@ import numpy as np
 from ..devices import Profile
 from ..ir import Array, Op
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, same_as_first, slices
+from .team import team
 
 NAME = "tflgpu.normalization"
 
@@ -73,30 +74,25 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, rows, columns, channels = bhwc(op.output.shape)
     over_pixels = any(_reduced(op)[1:3])
     over_channels = _reduced(op)[3]
-    team = _power_of_two(min(profile.heavy_group, rows * columns)) if over_pixels else 1
+    items = team(rows * columns, profile) if over_pixels else 1
     outer = batch * (1 if over_channels else slices(channels, profile))
     return [
         Launch(
             "normalization.jinja",
-            (team if over_pixels else rows * columns, 1, outer),
+            (items if over_pixels else rows * columns, 1, outer),
             {"x": op.operand(0)},
             {"y": op.output},
             variables={
                 **_variables(op),
                 "over_pixels": over_pixels,
                 "over_channels": over_channels,
-                "team": team,
+                "team": items,
             },
-            group=(team, 1, 1) if over_pixels else None,
+            group=(items, 1, 1) if over_pixels else None,
             flatten=True,
             flops=_flops(op),
         )
     ]
-
-
-def _power_of_two(size: int) -> int:
-    """The largest power of two up to a size."""
-    return 1 << (size.bit_length() - 1)
 
 
 def _linear(op: Op, profile: Profile) -> Sequence[Launch]:

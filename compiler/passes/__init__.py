@@ -1,5 +1,6 @@
 """The rewrites, and the order they run in. Order is meaning: each line relies on those above."""
 
+from .chain_dense import chain_dense
 from .compose_pointwise import compose_pointwise
 from .concat_to_pad import concat_to_pad
 from .depthwise_to_grouped import depthwise_to_grouped
@@ -70,6 +71,7 @@ PIPELINE: tuple[Pass, ...] = (
     separate_outputs,
     fuse_elementwise,
     fold_gate_into_conv,
+    chain_dense,
     fuse_depthwise,
 )
 

@@ -1,0 +1,15 @@
+"""How many work-items share one result, where a whole work-group computes it."""
+
+from __future__ import annotations
+
+from ..devices import Profile
+
+
+def team(parts: int, profile: Profile) -> int:
+    """A power of two, at most one work-item for each of the parts there are to do.
+
+    One where the profile gives heavy kernels groups of one, as on processors: a work-group runs on
+    one core there, and vectors already share the work.
+    """
+    most = 1 if profile.heavy_group == 1 else min(parts, profile.max_group)
+    return 1 << (max(most, 1).bit_length() - 1)

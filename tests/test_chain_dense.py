@@ -1,0 +1,69 @@
+"""Small layers on one vector in one kernel; numbers are compared in test_ops."""
+
+from __future__ import annotations
+
+import pytest
+from cases_recognised import layer, perceptron, squeezed
+from expressions import Value, call, ints, x
+from rewrites import kernels, operators, reasons, text
+
+RULE = "chain_dense"
+RULES = (RULE, "fuse_elementwise")
+
+
+def test_squeeze_and_excite() -> None:
+    value = squeezed(x(1, 7, 5, 19), 19)
+    assert operators(value) == "MEAN  CONV_2D  RELU  CONV_2D  LOGISTIC"
+    assert operators(value, *RULES) == "tflgpu.dense | LOGISTIC"
+    line = text(value, *RULES)
+    assert line.endswith(" activations=('RELU',) mean=True | LOGISTIC(%0)")
+    assert line.startswith("t5 = tflgpu.dense(x0, ")
+
+
+def test_a_network_of_layers() -> None:
+    value = perceptron(x(1, 37), 37, 5, 16, 3)
+    assert operators(value, *RULES) == "tflgpu.dense | HARD_SWISH"
+    assert kernels(value) == 1
+
+
+def test_reshapes_between_go_away() -> None:
+    value = squeezed(x(1, 7, 5, 19), 19, keep=False)
+    assert operators(value, *RULES) == "tflgpu.dense | LOGISTIC"
+
+
+def needed() -> list[Value]:
+    first = layer(x(1, 1, 1, 19), 7, 19)
+    return [first, layer(first, 5, 7)]
+
+
+def average(height: int, channels: int, *axes: int) -> Value:
+    mean = call("MEAN", x(1, height, 16, channels), ints(*axes), keep_dims=True)
+    return layer(mean, 3, channels)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (needed(), "others need y:0, too"),
+        (
+            layer(call("LEAKY_RELU", layer(x(1, 1, 1, 19), 7, 19), alpha=0.25), 5, 7),
+            "between them is more than one elementwise operator of one operand",
+        ),
+        (
+            layer(call("MUL", layer(x(1, 1, 1, 19), 7, 19), x(7)), 5, 7),
+            "between them is more than one elementwise operator of one operand",
+        ),
+        (
+            perceptron(x(1, 512), 512, 256, 128),
+            "their 163840 weights are worth several work-groups",
+        ),
+        (average(257, 17, 1, 2), "averaging 69904 values is worth several work-groups"),
+        (
+            layer(call("MEAN", x(1, 5, 1, 7), ints(1, 3), keep_dims=True), 3, 1),
+            "the mean is not over all pixels, or more follows it",
+        ),
+    ],
+    ids=["needed", "an attribute", "two operands", "large", "a large picture", "all"],
+)
+def test_it_declines(value: Value, reason: str) -> None:
+    assert reasons(value, RULE, "fuse_elementwise")[-1] == reason
