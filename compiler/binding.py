@@ -19,6 +19,8 @@ from .views import HalfView, LinearView, RowsView, SlicedView, View
 CONSTANTS = "constants"
 GATE = "gate"
 """The role of a factor for each channel of `x`, which is applied as `x` is read."""
+EARLY = "early"
+"""The array of a value that post-operators go on from."""
 NOWHERE: Mapping[Tensor, int] = MappingProxyType({})
 
 
@@ -38,6 +40,8 @@ class Binding:
     used: int = 0
     """Elements of the constants taken so far: slices of lanes, or floats in a linear kernel."""
     operands: dict[Tensor, View] = field(default_factory=dict)
+    early: dict[int, View] = field(default_factory=dict)
+    """Where values of the chain of post-operators are stored that others need, too."""
     arguments: list[tuple[Tensor | None, bool, View]] = field(default_factory=list)
 
     @property
@@ -102,6 +106,11 @@ class Binding:
             view = self.view(role, tensor, self.kernel.writes)
             self.views[role] = view
             self.arguments.append((tensor, True, view))
+        if op.output in self.launch.writes.values():
+            for number, tensor in zip(op.stored, op.early, strict=True):
+                view = self.view(EARLY, tensor, self.kernel.writes)
+                self.early[number] = view
+                self.arguments.append((tensor, True, view))
 
     def _constant_view(self, shape: Shape) -> View:
         if self.sliced:

@@ -97,6 +97,9 @@ class Op:
     post: tuple[Post, ...] = ()
     post_inputs: tuple[Tensor, ...] = ()
     """What the post-operators read besides values computed in the same kernel."""
+    stored: tuple[int, ...] = ()
+    """Where post-operators leave more than the last value: for each further output which one it is,
+    0 what the operator computed itself, 1 the result of its first post-operator, and so on."""
     intermediates: tuple[Tensor, ...] = ()
     """Tensors that only hold the quantization of values inside the operator (integer LSTM)."""
 
@@ -104,6 +107,16 @@ class Op:
     def reads(self) -> tuple[Tensor, ...]:
         """Every tensor the operator reads, its post-operators' included."""
         return (*(tensor for tensor in self.inputs if tensor is not None), *self.post_inputs)
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """Its outputs without those that hold an earlier value."""
+        return self.outputs[: len(self.outputs) - len(self.stored)]
+
+    @property
+    def early(self) -> tuple[Tensor, ...]:
+        """Its outputs that hold the values `stored` names."""
+        return self.outputs[len(self.outputs) - len(self.stored) :]
 
     @property
     def output(self) -> Tensor:
@@ -134,6 +147,7 @@ class Op:
         attrs = "".join(f" {key}={_plain(value)}" for key, value in self.attrs.items())
         post = "".join(f" | {_post_text(step, self)}" for step in self.post)
         results = ", ".join(t.name for t in self.outputs)
+        results += "".join(f"=%{number}" for number in self.stored)
         return f"{results} = {self.name}({operands}){attrs}{post}"
 
 
@@ -337,6 +351,8 @@ class Graph:
                 raise ModelError(f"tensor {tensor.name} has a negative size: {list(tensor.shape)}")
             if tensor.data is not None and tensor.data.shape != tensor.shape:
                 raise ModelError(f"tensor {tensor.name}: its content does not have its shape")
+        if op.stored and len(op.stored) != len(op.outputs) - 1:
+            raise ModelError(f"{op} does not say what each of its outputs is")
         outside = len(op.post_inputs)
         for step, post in enumerate(op.post):
             if not all(-1 - step <= operand < outside for operand in post.operands):

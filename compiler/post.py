@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from .ops.elementwise import ELEMENTWISE
 
 Operand = Callable[[Tensor], str]
 """The text that reads a tensor's element at the position of the store."""
+
+NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,20 @@ def literal(value: float, dtype: str = "float32") -> str:
     return f"{plain if len(plain) <= len(text) else text}f"
 
 
-def statements(chain: list[Step], value: str | None, kind: str, read: Operand) -> list[str]:
+def statements(
+    chain: list[Step],
+    value: str | None,
+    kind: str,
+    read: Operand,
+    saves: Mapping[int, str] = NOTHING,
+) -> list[str]:
     """Statements that leave the final value in `v`, of type `kind` (floatS or float).
 
-    `value` is the text of what the kernel computed, None for an elementwise kernel.
+    `value` is the text of what the kernel computed, None for an elementwise kernel; `saves` are
+    statements that store values on the way, by the value's number.
     """
     lines = [] if value is None else [f"{kind} v = {value};"]
+    lines += [saves[0]] if value is not None and 0 in saves else []
     first = 1 if value is not None else 0
     for number, step in enumerate(chain, start=first):
         texts = []
@@ -91,6 +102,7 @@ def statements(chain: list[Step], value: str | None, kind: str, read: Operand) -
         computed = expression.format(**dict(zip("abc", texts, strict=False)), **attrs)
         declaration = f"{kind} v" if number == 0 else "v"
         lines.append(f"{declaration} = {computed};  // {step.name}")
+        lines += [saves[number]] if number in saves else []
         later = chain[number - first + 2 :]
         if any(number in following.operands for following in later):
             lines.append(f"{kind} v{number} = v;")

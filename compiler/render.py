@@ -167,13 +167,16 @@ def _context(
         """Statements that run the post-operators on a slice and write it."""
         assert isinstance(output, SlicedView)
         position = Position(batch, row, column, slice)
-        lines = statements(chain, value, "floatS", read_operand(position))
+        saves = {n: view.write(position, "v") for n, view in binding.early.items()}
+        lines = statements(chain, value, "floatS", read_operand(position), saves)
         return "\n".join([*lines, output.write(position, "v")])
 
     def store_at(value: str | None, index: str) -> str:
         """Statements that run the post-operators on an element and write it."""
         assert isinstance(output, LinearView)
-        lines = statements(chain, value, output.element, read_operand(Position(index=index)))
+        saves = {n: f"{view.read(index)} = v;" for n, view in binding.early.items()}
+        read = read_operand(Position(index=index))
+        lines = statements(chain, value, output.element, read, saves)
         return "\n".join([*lines, f"{output.read(index)} = v;"])
 
     return {

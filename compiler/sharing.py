@@ -215,6 +215,7 @@ def lifetimes(graph: Graph, plan: Iterable[Step], sharing: Sharing) -> Spans:
     number = 0
     for step in plan:
         operands = [t for s in steps(step.op) for t in s.operands if isinstance(t, Tensor)]
+        operands += step.op.early
         for launch in step.launches:
             for tensor in (*launch.reads.values(), *operands, *launch.writes.values()):
                 if not tensor.constant:

@@ -148,7 +148,7 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
         ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
         if max(ranks) > 4:
             return f"rank {max(ranks)} is above 4"
-        results = zip(moves(op), op.outputs, strict=True)
+        results = zip(moves(op), op.results, strict=True)
         if any(move.shape != tensor.shape for move, tensor in results):
             return "axes are added or dropped"
         if any(move.fill is not None and not _pads_pixels(move, source(op)) for move in moves(op)):
@@ -170,7 +170,7 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
                 },
                 part=_sliced_part(tensor, source(op), move.aligned_to(4), profile),
             )
-            for move, tensor in zip(moves(op), op.outputs, strict=True)
+            for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
     def linear(op: Op, profile: Profile) -> Sequence[Launch]:
@@ -183,7 +183,7 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
                 variables={"move": move, "folded": folded, "bounds": bounds, "prod": prod},
                 part=_row_major_part(tensor, source(op), move),
             )
-            for move, tensor in zip(moves(op), op.outputs, strict=True)
+            for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
     return (
@@ -212,7 +212,7 @@ def move_operator(
 
     def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
         position = [tensor is chosen(op) for tensor in op.inputs].index(True)
-        results = zip(moves(op), op.outputs, strict=True)
+        results = zip(moves(op), op.results, strict=True)
         return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]
 
     return OpDef(name, infer, kernels(chosen, moves), reference, ANY)

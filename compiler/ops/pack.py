@@ -31,9 +31,9 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _unpack(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
-    if shape[axis] != len(op.outputs):
+    if shape[axis] != len(op.results):
         raise ModelError(
-            f"operator {op.index} UNPACK: {len(op.outputs)} parts of {list(shape)} along {axis}"
+            f"operator {op.index} UNPACK: {len(op.results)} parts of {list(shape)} along {axis}"
         )
     left = (*shape[:axis], *shape[axis + 1 :])
     kept = [Axis(i if i < axis else i - 1) for i in range(len(shape))]

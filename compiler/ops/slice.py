@@ -114,7 +114,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
     if op.name == "SPLIT":
         shape = op.operand(1).shape
         axis = normalize_axis(op, int(op.constant(0).reshape(-1)[0]), len(shape))
-        parts = len(op.outputs)
+        parts = len(op.results)
         if shape[axis] % parts:
             raise ModelError(f"operator {op.index} SPLIT: {parts} parts of {list(shape)}")
         return axis, [shape[axis] // parts] * parts
@@ -123,7 +123,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
     sizes = [int(v) for v in op.constant(1).reshape(-1)]
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
-    if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.outputs):
+    if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.results):
         raise ModelError(f"operator {op.index} SPLIT_V: parts {sizes} of {list(shape)}")
     return axis, sizes
 

@@ -15,6 +15,7 @@ from .fold_scale_before_conv import fold_scale_before_conv
 from .fold_scale_into_conv import fold_scale_into_conv
 from .fuse_depthwise import fuse_depthwise
 from .fuse_elementwise import fuse_elementwise
+from .fuse_second_output import fuse_second_output
 from .inline_subgraphs import inline_subgraphs
 from .merge_dilation import merge_dilation
 from .merge_duplicates import merge_duplicates
@@ -70,6 +71,7 @@ PIPELINE: tuple[Pass, ...] = (
     # From here on each operator is a kernel.
     separate_outputs,
     fuse_elementwise,
+    fuse_second_output,
     fold_gate_into_conv,
     chain_dense,
     fuse_depthwise,

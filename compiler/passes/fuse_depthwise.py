@@ -23,7 +23,7 @@ def fuse_depthwise(graph: Graph, profile: Profile) -> list[Event]:
     events = []
     for depthwise in graph.ops:
         op = None
-        if depthwise.name == "DEPTHWISE_CONV_2D":
+        if depthwise.name == "DEPTHWISE_CONV_2D" and not depthwise.stored:
             op = graph.only_reader(depthwise.output)
         if op is None or op.name != "CONV_2D":
             continue

@@ -49,7 +49,7 @@ def _take_in(
         objection = _objection(graph, host, op, profile)
         if objection is None:
             events.append(Event(RULE, (describe(host), describe(op)), None))
-            _fuse(graph, host, op)
+            append(graph, host, op)
             order[host] = order[op]
             check(graph, RULE)
             return host
@@ -60,27 +60,37 @@ def _take_in(
 
 def _objection(graph: Graph, host: Op, op: Op, profile: Profile) -> str | None:
     """Why an operator cannot be rendered into the store of another."""
+    objection = unfit(host, op, profile)
+    if objection is None and graph.only_reader(host.output) is not op:
+        return "others need the value, too"
+    return objection
+
+
+def unfit(host: Op, op: Op, profile: Profile, results: int = 1) -> str | None:
+    """Why the kernel of an operator, writing that many tensors, cannot compute another one, too."""
     definition = OPS.get(host.name)
     if definition is None or not definition.kernels:
         return f"{host.name} has no kernel"
     if not all(kernel.fuses for kernel in definition.kernels) or len(host.outputs) != 1:
         return f"{host.name} takes in no elementwise operators"
-    if graph.only_reader(host.output) is not op:
-        return "others need the value, too"
     if host.output.shape != op.output.shape:
         return "the value broadcasts"
     if any(tensor.dtype != "float32" for tensor in (*op.reads, host.output, op.output)):
         return "not all values are float32"
     operands = {t for t in (*host.post_inputs, *op.reads, *op.post_inputs) if not t.constant}
     inputs = {t for t in host.inputs if t is not None and not t.constant}
-    buffers = len(operands - {host.output} | inputs) + 2
+    buffers = len(operands - {host.output} | inputs) + 1 + results
     if buffers > profile.max_arguments:
         return f"the kernel would need {buffers} buffers of {profile.max_arguments}"
     return None
 
 
-def _fuse(graph: Graph, host: Op, op: Op) -> None:
-    """Append the operator, and the post-operators it has, to the host's."""
+def append(graph: Graph, host: Op, op: Op, keep: bool = False) -> None:
+    """Append an operator, and the post-operators it has, to the host's.
+
+    With `keep` the value it goes on from becomes a second output of the host.
+    """
+    kept = (host.output,) if keep else ()
     value = -1 - len(host.post)
     extra: list[Tensor] = list(host.post_inputs)
 
@@ -110,4 +120,5 @@ def _fuse(graph: Graph, host: Op, op: Op) -> None:
     graph.remove(op)
     host.post = (*host.post, *steps)
     graph.set_inputs(host, host.inputs, extra)
-    graph.set_outputs(host, (result,))
+    graph.set_outputs(host, (result, *kept))
+    host.stored = (-1 - value,) if keep else ()

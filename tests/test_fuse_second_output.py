@@ -1,0 +1,62 @@
+"""A value stored raw and activated by the kernel that computes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from expressions import Value, call, ints, w, x
+from rewrites import assert_agrees, kernels, operators, reasons, text
+
+RULES = ("fuse_elementwise", "fuse_second_output")
+RULE = "fuse_second_output"
+STEPS = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
+POOL = {"padding": "VALID", "filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2}
+
+
+def conv(image: Value, outputs: int, inputs: int) -> Value:
+    return call("CONV_2D", image, w(outputs, 1, 1, inputs), w(outputs), **STEPS)
+
+
+def activated() -> list[Value]:
+    """The raw value is pooled, as in MediaPipe's networks of hands."""
+    value = conv(x(1, 6, 8, 3), 19, 3)
+    return [conv(call("PRELU", value, w(1, 1, 19)), 7, 19), call("MAX_POOL_2D", value, **POOL)]
+
+
+def summed() -> list[Value]:
+    """The value kept is the second of three, and another picture comes in behind it."""
+    image = x(1, 6, 8, 19)
+    value = call("EXP", conv(image, 19, 19))
+    return [call("MAX_POOL_2D", value, **POOL), conv(call("ADD", value, image), 5, 19)]
+
+
+def rows() -> list[Value]:
+    """Row-major values of rank 5."""
+    value = call("EXP", x(1, 2, 3, 2, 5))
+    return [call("SUM", value, ints(4)), call("SUM", call("TANH", value), ints(2))]
+
+
+def centred() -> Value:
+    """What is subtracted follows from the value itself."""
+    value = conv(x(1, 5, 7, 3), 19, 3)
+    return conv(call("SUB", value, call("MEAN", value, ints(1, 2), keep_dims=True)), 5, 19)
+
+
+def test_the_value_is_stored_twice() -> None:
+    assert operators(activated(), *RULES) == "CONV_2D | PRELU  CONV_2D  MAX_POOL_2D"
+    assert "=%0 = CONV_2D(" in text(activated(), *RULES)
+    assert "=%1 = CONV_2D(" in text(summed(), *RULES)
+    for value in (activated(), summed(), rows()):
+        assert kernels(value, RULE) - kernels(value) == 1
+
+
+def test_it_declines() -> None:
+    assert reasons(centred(), RULE) == ["another operand may not be there yet"]
+    assert reasons(call("EXP", conv(x(1, 5, 7, 3), 19, 3)), RULE) == []
+
+
+@pytest.mark.parametrize("build", [activated, summed, rows], ids=lambda f: f.__name__)
+def test_numbers_agree(build: object, tmp_path: Path) -> None:
+    assert callable(build)
+    assert_agrees(build(), tmp_path, RULE)
