@@ -4,6 +4,7 @@ from .chain_dense import chain_dense
 from .compose_pointwise import compose_pointwise
 from .concat_to_pad import concat_to_pad
 from .depthwise_to_grouped import depthwise_to_grouped
+from .dequantize_constants import dequantize_constants
 from .dilate_conv import dilate_conv
 from .drop_dead import drop_dead
 from .drop_identity import drop_identity
@@ -45,6 +46,7 @@ PIPELINE: tuple[Pass, ...] = (
     drop_dead,
     merge_dilation,
     # From here on an operator does one thing, and kernels exist for what is left.
+    dequantize_constants,
     split_activation,
     expand_operators,
     pack_to_concat,
@@ -82,6 +84,7 @@ REQUIRED = frozenset(
         "inline_subgraphs",
         "resolve_variables",
         "propagate",
+        "dequantize_constants",
         "split_activation",
         "expand_operators",
         "pack_to_concat",
