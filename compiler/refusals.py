@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .errors import Finding
 from .ir import Graph, Op, Tensor
+from .op_versions import newest
 from .ops import OPS
 from .ops.base import FLOATS, INTEGERS
 
@@ -24,9 +25,12 @@ _BY_TYPE = {
 
 
 def unknown(op: Op) -> Finding | None:
-    """Of an operator tflgpu does not know."""
+    """Of an operator, or a version of one, that tflgpu does not know."""
     if op.name in OPS:
-        return None
+        if op.version <= newest(op.name):
+            return None
+        reason = f"version {op.version}; versions up to {newest(op.name)} are known"
+        return Finding(op.index, op.name, reason, "convert the model for an older runtime")
     flex = op.name.startswith(_FLEX)
     advice = "convert the model with TFLITE_BUILTINS only" if flex else CUT
     return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
@@ -39,8 +43,8 @@ def unknown_operators(graph: Graph) -> list[Finding]:
 
 def refusal(op: Op) -> Finding | None:
     """Why tflgpu has no kernel at all for an operator of this kind or these types."""
-    if op.name not in OPS:
-        return unknown(op)
+    if finding := unknown(op):
+        return finding
     dtypes = OPS[op.name].dtypes
     for tensor in (*op.reads, *op.outputs):
         taken_as_it_is = tensor.constant and tensor.dtype in _WIDE

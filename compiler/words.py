@@ -36,18 +36,23 @@ def _words(dialect: str, lanes: int) -> tuple[str, ...]:
 
 
 def prelude(dialect: str, lanes: int, body: str) -> str:
-    """The dialect's lines that are no definitions, and the definitions of the words used."""
-    lines = _words(dialect, lanes)
-    defined = {match[1]: line for line in lines if (match := re.match(r"#define (\w+)", line))}
+    """The dialect's lines that are no definitions, and the definitions of the words used.
+
+    A word is a `#define` or a function, and a function may have a line for each type it takes.
+    """
+    lines = [(line, defined_word(line)) for line in _words(dialect, lanes)]
     wanted: set[str] = set()
     texts = [body]
     while texts:
-        found = set(re.findall(r"\w+", texts.pop())) & (defined.keys() - wanted)
+        used = set(re.findall(r"\w+", texts.pop())) - wanted
+        found = {word for _, word in lines if word in used}
         wanted |= found
-        texts += [defined[word] for word in found]
-    kept = [
-        line
-        for line in lines
-        if not (match := re.match(r"#define (\w+)", line)) or match[1] in wanted
-    ]
+        texts += [line for line, word in lines if word in found]
+    kept = [line for line, word in lines if not word or word in wanted]
     return "\n".join(kept) + "\n\n" if kept else ""
+
+
+def defined_word(line: str) -> str:
+    """The word a line of a dialect defines; nothing for a line that is always there."""
+    match = re.match(r"(?:#define|(?:float|int|vec4|ivec4)(?= \w+\()) (\w+)", line)
+    return match[1] if match else ""

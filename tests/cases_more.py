@@ -17,6 +17,7 @@ from cases_expanded import (
     suppressions,
     updates,
 )
+from cases_values import kept_nan, quotients
 from expressions import Call, Part, Value, call, ints, known, parts, typed, w, x, xi
 
 from tflgpu.compiler.ir import Shape
@@ -375,5 +376,7 @@ def everything() -> Iterator[Case]:
         suppressions,
         updates,
         known_beforehand,
+        kept_nan,
+        quotients,
     ):
         yield from table()

@@ -435,6 +435,7 @@ def test_explain_lists_every_refusal(tmp_path: Path) -> None:
     assert found == [(0, "Mystery"), (2, "Riddle")]
     text = invoke("explain", model, "--device", PROFILE).stdout
     assert "0 Mystery" in text and "2 Riddle" in text and "tflgpu does not know" in text
+    assert all("cut the model" in item["advice"] for item in value["findings"])
 
 
 # -- devices and operators --------------------------------------------------------------------
@@ -460,8 +461,9 @@ def test_ops_lists_the_registry() -> None:
     rows = invoke("ops", "--markdown").stdout
     assert rows == operators_markdown()
     lines = rows.splitlines()
-    assert lines[1] == "|---|---|---|---|" and len(lines) == len(listed) + 2
-    assert all(line.count(" | ") == 3 for line in (lines[0], *lines[2:]))
+    assert lines[1] == "|---|---|---|---|---|---|" and len(lines) == len(listed) + 2
+    assert all(line.count(" | ") == 5 for line in (lines[0], *lines[2:]))
+    assert "| FULLY_CONNECTED | 1 to 14 | float32 | OpenCL C, GLSL | fully_connected" in rows
     assert "CONV_2D" in invoke("ops").stdout
 
 

@@ -12,6 +12,7 @@ from expressions import model
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.tflite_schema import OPERATORS
+from tflgpu.compiler.words import defined_word
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "templates"
@@ -69,8 +70,8 @@ def test_every_template_is_used() -> None:
 
 # -- words ------------------------------------------------------------------------------------
 
-LANGUAGE_ONLY = {"INFINITY", "NAN"}
-"""Words that are built into OpenCL C."""
+LANGUAGE_ONLY = {"INFINITY", "NAN", "rest_of", "upper_bits"}
+"""Words that are built into OpenCL C, and those that only other words of GLSL need."""
 
 
 BUILT = {"bits_to_float", "bits_to_int"}
@@ -79,8 +80,8 @@ BUILT = {"bits_to_float", "bits_to_int"}
 
 def words(dialect: str) -> dict[str, str]:
     """Each word and its definition."""
-    text = (TEMPLATES / "dialects" / f"{dialect}.h").read_text()
-    return dict(re.findall(r"^#define (\w+)(.*)$", text, re.M))
+    lines = (TEMPLATES / "dialects" / f"{dialect}.h").read_text().splitlines()
+    return {word: line.split(word, 1)[1] for line in lines if (word := defined_word(line))}
 
 
 def test_both_languages_have_the_same_words() -> None:

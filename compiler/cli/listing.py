@@ -8,10 +8,17 @@ import click
 
 from ... import runtime
 from ..devices import profiles
+from ..op_versions import newest
 from ..ops import OPS, OpDef
+from ..ops.base import ANY
 from ..target import match
 from ..tflite_schema import OWN_PREFIX
 from .shell import Command, json_option, print_json, print_table, warn
+
+COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
+
+LANGUAGES = ("OpenCL C", "GLSL")
+"""What operators run in: a template serves both, and what is made of GLSL."""
 
 FOLDED = "computed while compiling"
 """What the operator table says of operators whose results are known before the model runs."""
@@ -74,12 +81,12 @@ def ops(markdown: bool, as_json: bool) -> None:
     elif as_json:
         print_json({"operators": [_as_dict(definition) for definition in _known()]})
     else:
-        print_table("Operators", ("operator", "types", "kernels", "limits"), map(_row, _known()))
+        print_table("Operators", COLUMNS, map(_row, _known()))
 
 
 def operators_markdown() -> str:
     """The operator table in Markdown, as the README has it."""
-    lines = ["| operator | types | kernels | limits |", "|---|---|---|---|"]
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     lines += [f"| {' | '.join(_row(definition))} |" for definition in _known()]
     return "\n".join(lines) + "\n"
 
@@ -89,9 +96,24 @@ def _known() -> list[OpDef]:
     return [OPS[name] for name in sorted(OPS) if not name.startswith(OWN_PREFIX)]
 
 
-def _row(definition: OpDef) -> tuple[str, str, str, str]:
-    kernels = ", ".join(_kernel_names(definition)) or FOLDED
-    return definition.name, ", ".join(definition.dtypes), kernels, definition.note
+def _row(definition: OpDef) -> tuple[str, ...]:
+    return (
+        definition.name,
+        _versions(definition),
+        _types(definition),
+        ", ".join(LANGUAGES),
+        ", ".join(_kernel_names(definition)) or FOLDED,
+        definition.note,
+    )
+
+
+def _versions(definition: OpDef) -> str:
+    last = newest(definition.name)
+    return "1" if last == 1 else f"1 to {last}"
+
+
+def _types(definition: OpDef) -> str:
+    return "any" if definition.dtypes == ANY else ", ".join(definition.dtypes)
 
 
 def _kernel_names(definition: OpDef) -> list[str]:
@@ -101,6 +123,8 @@ def _kernel_names(definition: OpDef) -> list[str]:
 def _as_dict(definition: OpDef) -> dict[str, Any]:
     return {
         "name": definition.name,
+        "newest_version": newest(definition.name),
+        "languages": list(LANGUAGES),
         "dtypes": list(definition.dtypes),
         "kernels": _kernel_names(definition),
         "note": definition.note,

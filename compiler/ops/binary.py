@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..ir import Array
@@ -27,6 +29,23 @@ def _divide(a: Array, b: Array) -> Array:
     return np.asarray(np.where(b == 0, 0, quotients * np.sign(a) * np.sign(b)))
 
 
+def _floor_divide(a: Array, b: Array) -> Array:
+    """The floor of the exact quotient, which numpy rounds in other ways for infinities."""
+    if a.dtype.kind != "f":
+        return np.asarray(np.floor_divide(a, b))
+    return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(a.dtype)
+
+
+def _power(a: Array, b: Array) -> Array:
+    """Powers of integers wrap; those with negative exponents are 1, where LiteRT refuses them."""
+    return np.asarray(np.power(a, b if a.dtype.kind == "f" else np.maximum(b, 0)))
+
+
+def _second_nan(larger: np.ufunc) -> Callable[[Array, Array], Array]:
+    """Of the two operands only the second one's NaN is kept, as LiteRT does."""
+    return lambda a, b: np.where(np.isnan(b), b, larger(a, b))
+
+
 def _squared_difference(a: Array, b: Array) -> Array:
     return np.asarray(np.square(np.subtract(a, b)))
 
@@ -37,18 +56,19 @@ BINARY = {
     "BITWISE_XOR": Elementwise("{a} ^ {b}", np.bitwise_xor, "{a} ^ {b}", (*INTEGERS, "bool")),
     "DIV": Elementwise("{a} / {b}", _divide, "quotient_of({a}, {b})", _ARITHMETIC),
     "FLOOR_DIV": Elementwise(
-        "floor({a} / {b})",
-        np.floor_divide,
+        "floor_div({a}, {b})",
+        _floor_divide,
         f"quotient_of({{a}} - {_MODULUS}, {{b}})",
         _ARITHMETIC,
     ),
     "FLOOR_MOD": Elementwise("floor_mod({a}, {b})", np.mod, _MODULUS, _ARITHMETIC),
-    "MAXIMUM": Elementwise("max({a}, {b})", np.maximum, "max({a}, {b})", _ARITHMETIC),
-    "MINIMUM": Elementwise("min({a}, {b})", np.minimum, "min({a}, {b})", _ARITHMETIC),
+    "MAXIMUM": Elementwise("larger({a}, {b})", _second_nan(np.fmax), "max({a}, {b})", _ARITHMETIC),
+    "MINIMUM": Elementwise("smaller({a}, {b})", _second_nan(np.fmin), "min({a}, {b})", _ARITHMETIC),
     "MUL": _arithmetic("*", np.multiply),
-    "POW": Elementwise("power({a}, {b})", np.power),
+    "POW": Elementwise("power({a}, {b})", _power, "whole_power({a}, {b})", (*FLOATS, "int32")),
     "PRELU": Elementwise(
-        "max({a}, 0.0f) + {b} * min({a}, 0.0f)", lambda a, b: np.where(a > 0, a, b * a)
+        "or_nan(max({a}, 0.0f), {a}) + {b} * min({a}, 0.0f)",
+        lambda a, b: np.where(a > 0, a, b * a),
     ),
     "RIGHT_SHIFT": Elementwise("{a} >> {b}", np.right_shift, "{a} >> {b}", INTEGERS),
     "SQUARED_DIFFERENCE": Elementwise(

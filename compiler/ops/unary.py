@@ -63,7 +63,7 @@ UNARY = {
     "SIN": Elementwise("sin({a})", np.sin),
     "SQRT": Elementwise("sqrt({a})", np.sqrt),
     "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC),
-    "TANH": Elementwise("tanh({a})", np.tanh),
+    "TANH": Elementwise("or_nan(tanh({a}), {a})", np.tanh),
     "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
     "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
     "tflgpu.silu": Elementwise("{a} * (1.0f / (1.0f + exp(-{a})))", lambda a: a * _logistic(a)),

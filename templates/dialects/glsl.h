@@ -27,8 +27,18 @@ precision highp int;
 #define round_half_up(v) floor((v) + 0.5f)
 #define round_even(v) roundEven(v)
 #define error_function(v) (sign(v) * (1.0 - exp2(-16.0 * log2(1.0 + abs(v) * (0.0705230784 + abs(v) * (0.0422820123 + abs(v) * (0.0092705272 + abs(v) * (0.0001520143 + abs(v) * (0.0002765672 + abs(v) * 0.0000430638)))))))))
-#define power(a, b) (pow(max(abs(a), 1e-37), b) * (1.0 + (sign(a) - 1.0) * mod(b, 2.0)))
-#define floor_mod(a, b) mod(a, b)
+#define or_nan(result, v) mix(result, v, isnan(v))
+#define larger(a, b) or_nan(max(b, a), b)
+#define smaller(a, b) or_nan(min(b, a), b)
+#define upper_bits(v) uintBitsToFloat(floatBitsToUint(v) & 0xfffff000u)
+float power(float a, float b) { return b == 0.0 || a == 1.0 ? 1.0 : isnan(a) || a < 0.0 && b != floor(b) ? NAN : a == 0.0 ? (b < 0.0 ? INFINITY : 0.0) : a < 0.0 && mod(b, 2.0) == 1.0 ? -pow(-a, b) : pow(abs(a), b); }
+int whole_power(int a, int b) { int result = 1; for (; b > 0; b >>= 1) { if ((b & 1) != 0) result *= a; a *= a; } return result; }
+float rest_of(float a, float b, float q) { float p = upper_bits(q), r = upper_bits(b); return a - p * r - p * (b - r) - (q - p) * b; }
+float floor_div(float a, float b) { float q = floor(a / b); return rest_of(a, b, q) * b < 0.0 ? q - 1.0 : q; }
+float floor_mod(float a, float b) { return isinf(b) ? (a * b < 0.0 ? b : a) : rest_of(a, b, floor_div(a, b)); }
+{% for word in ("power", "floor_div", "floor_mod") %}
+vec4 {{ word }}(vec4 a, vec4 b) { return vec4({{ word }}(a.x, b.x), {{ word }}(a.y, b.y), {{ word }}(a.z, b.z), {{ word }}(a.w, b.w)); }
+{% endfor %}
 #define angle_of(y, x) atan(y, x)
 #define quotient_of(a, b) ((b) == 0 ? 0 : (b) == -1 ? -(a) : (a) / (b))
 #define remainder_of(a, b) ((a) - (b) * quotient_of(a, b))
