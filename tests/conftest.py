@@ -19,6 +19,15 @@ from tflgpu.runtime import DeviceError
 REQUIRED = os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sweep",
+        type=int,
+        metavar="N",
+        help="run N generated graphs in test_sweep.py, not just one for each operator",
+    )
+
+
 def unavailable(reason: str) -> NoReturn:
     """Skip the running test, or fail it where everything must be present."""
     if REQUIRED:

@@ -65,6 +65,13 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False)
+class State:
+    """What the model keeps from run to run; zeros at first."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True, eq=False)
 class Call:
     """An operator applied to values; `shapes` where they do not follow from constants alone."""
 
@@ -86,7 +93,10 @@ class Part:
     position: int
 
 
-Value = Input | Constant | Call | Part
+Value = Input | Constant | State | Call | Part
+
+SOURCES = {Input: "in", Constant: "constant", State: "state"}
+"""What names of values begin with that no operator computes."""
 
 
 def x(*shape: int, draw: str = "normal") -> Input:
@@ -178,9 +188,11 @@ class _Builder:
             self._tensors[value] = self._source(value)
         return self._tensors[value]
 
-    def _source(self, value: Input | Constant) -> Tensor:
-        name = f"{self.prefix}/{'in' if isinstance(value, Input) else 'constant'}"
+    def _source(self, value: Input | Constant | State) -> Tensor:
+        name = f"{self.prefix}/{SOURCES[type(value)]}"
         name += str(sum(tensor.name.startswith(f"{name}") for tensor in self._tensors.values()))
+        if isinstance(value, State):
+            return Tensor(name, value.shape, variable=True)
         values = value.values if isinstance(value, Constant) else None
         if values is None:
             random = np.random.default_rng(crc32(name.encode()))

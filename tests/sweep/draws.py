@@ -1,0 +1,142 @@
+"""What generators draw: sizes, shapes that broadcast, operands of every origin and type.
+
+Sizes are prime, or multiples of the widths of slices and their neighbours. Tensors stay small, so
+that thousands of graphs are run in minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+from expressions import DRAWS, Call, Constant, Input, Value, call, known, model, typed
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from tflgpu.compiler.ir import Shape
+
+Any = TypeVar("Any")
+
+Generator = Callable[[DrawFn], Value | Sequence[Value]]
+"""Draws what a small graph computes; several values are several outputs."""
+
+SIZES = (1, 2, 3, 5, 7, 11)
+CHANNELS = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 19, 32, 37)
+"""Of last axes, which may lie in slices."""
+
+MOST = 3000
+"""Elements of a tensor."""
+
+RANKS = (1, 2, 3, 4, 5, 6)
+SLICED = (1, 2, 3, 4)
+"""Ranks, and those that LiteRT's plainest kernels take."""
+
+ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+"""Activations that LiteRT's own kernels apply."""
+
+_COMPUTED = {"normal": "NEG", "positive": "ABS", "away from zero": "NEG", "wide": "NEG"}
+"""An operator for each way to draw that keeps its values what they are meant to be."""
+
+
+def pick(draw: DrawFn, options: Sequence[Any]) -> Any:
+    """One of them."""
+    return draw(st.sampled_from(options))
+
+
+def number(draw: DrawFn, least: int, most: int) -> int:
+    """Both ends included."""
+    return draw(st.integers(least, most))
+
+
+def flag(draw: DrawFn) -> bool:
+    return draw(st.booleans())
+
+
+def one_in(draw: DrawFn, times: int) -> bool:
+    """True in one of so many cases."""
+    return number(draw, 1, times) == times
+
+
+def shape(draw: DrawFn, ranks: Sequence[int] = RANKS, most: int = MOST) -> Shape:
+    """A shape of one of the ranks."""
+    sizes: list[int] = []
+    for left in reversed(range(pick(draw, ranks))):
+        table = SIZES if left else CHANNELS
+        sizes.append(pick(draw, [n for n in table if n * prod(sizes) <= most]))
+    return tuple(sizes)
+
+
+def image(draw: DrawFn, channels: Sequence[int] = CHANNELS) -> Shape:
+    """A batch of pictures."""
+    batch, rows, columns = (number(draw, 1, most) for most in (3, 9, 9))
+    return batch, rows, columns, pick(draw, channels)
+
+
+def part(draw: DrawFn, whole: Shape) -> Shape:
+    """A shape that broadcasts to another: ones in some places, axes in front left out."""
+    left = whole[number(draw, 0, len(whole)) if one_in(draw, 3) else 0 :]
+    return tuple(1 if one_in(draw, 3) else size for size in left)
+
+
+def pair(draw: DrawFn, ranks: Sequence[int]) -> tuple[Shape, Shape]:
+    """Shapes that broadcast with each other: mostly one is the result's."""
+    whole = shape(draw, ranks)
+    shapes = [whole, whole if one_in(draw, 3) else part(draw, whole)]
+    if one_in(draw, 4):
+        shapes[0] = part(draw, whole)
+    return (shapes[1], shapes[0]) if flag(draw) else (shapes[0], shapes[1])
+
+
+def axis(draw: DrawFn, rank: int) -> int:
+    """An axis, counted from either end."""
+    return number(draw, -rank, rank - 1)
+
+
+def given(
+    draw: DrawFn, sizes: Shape, dtype: str = "float32", kind: str | None = None
+) -> Input | Call:
+    """An operand that is an input, or computed from one."""
+    kind = kind or ("normal" if dtype == "float32" else "small")
+    source = Input(sizes, "truth" if dtype == "bool" else kind, dtype)
+    if not one_in(draw, 3):
+        return source
+    if dtype == "bool":
+        return typed("bool", "LOGICAL_NOT", source)
+    return typed(dtype, _COMPUTED[kind], source) if kind in _COMPUTED else source
+
+
+def data(
+    draw: DrawFn, sizes: Shape, dtype: str = "float32", kind: str | None = None, often: int = 4
+) -> Value:
+    """An operand of any origin: a constant once in so many times."""
+    kind = kind or ("normal" if dtype == "float32" else "small")
+    take = constant if one_in(draw, often) else given
+    return take(draw, sizes, dtype, kind)
+
+
+def constant(draw: DrawFn, sizes: Shape, dtype: str = "float32", kind: str = "normal") -> Constant:
+    """A constant of any type."""
+    random = np.random.default_rng(number(draw, 0, 999))
+    kind = "truth" if dtype == "bool" else kind
+    return known(np.asarray(DRAWS[kind](random, sizes)).astype(dtype))
+
+
+def scalar(value: float, dtype: str = "int32") -> Constant:
+    return known(np.array(value, dtype))
+
+
+def table(rows: Sequence[Sequence[int]]) -> Constant:
+    """A constant matrix of int32."""
+    return known(np.array(rows, np.int32).reshape(len(rows), -1))
+
+
+def shape_of(value: Value) -> Shape:
+    """The shape the compiler infers for a value."""
+    return model({"value": value}).graph.outputs[0].shape
+
+
+def activated(draw: DrawFn, operator: str, *operands: Value | None, **attrs: object) -> Call:
+    """A call with a fused activation."""
+    return call(operator, *operands, fused_activation_function=pick(draw, ACTIVATIONS), **attrs)

@@ -1,0 +1,312 @@
+"""Operators that move elements: parts, repetitions, orders, shapes and types."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from expressions import Value, call, ints, known, parts, typed
+from hypothesis.strategies import DrawFn
+
+from tflgpu.compiler.ir import Shape
+
+from .draws import (
+    MOST,
+    RANKS,
+    SLICED,
+    Generator,
+    axis,
+    data,
+    flag,
+    given,
+    image,
+    number,
+    one_in,
+    part,
+    pick,
+    scalar,
+    shape,
+    table,
+)
+
+ANY = ("float32", "float32", "int32", "int64", "bool")
+
+
+def _moved(draw: DrawFn, ranks: Any = RANKS, most: int = MOST) -> tuple[str, Shape, Value]:
+    """A type, a shape and a value to be moved."""
+    dtype = pick(draw, ANY)
+    sizes = shape(draw, ranks, most)
+    return dtype, sizes, given(draw, sizes, dtype)
+
+
+def _pads(draw: DrawFn, sizes: Shape, most: int = 3) -> Value:
+    rows = [[number(draw, 0, most), number(draw, 0, most)] if flag(draw) else [0, 0] for _ in sizes]
+    return table(rows) if flag(draw) else known(np.array(rows, np.int64))
+
+
+def pad(draw: DrawFn) -> Value:
+    sizes = shape(draw, (1, 2, 3, 4, 5), 400)
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    return typed(dtype, "PAD", given(draw, sizes, dtype), _pads(draw, sizes))
+
+
+def pad_with(draw: DrawFn) -> Value:
+    sizes = shape(draw, (1, 2, 3, 4, 5), 400)
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    value = scalar(pick(draw, (-2.5, 0, 7)), dtype)
+    return typed(dtype, "PADV2", given(draw, sizes, dtype), _pads(draw, sizes), value)
+
+
+def mirror_pad(draw: DrawFn) -> Value:
+    mode = pick(draw, ("REFLECT", "SYMMETRIC"))
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    sizes = shape(draw, (1, 2, 3, 4, 5), 300)
+    most = [min(size - (mode == "REFLECT"), 5) for size in sizes]
+    rows = [[number(draw, 0, n), number(draw, 0, n)] if flag(draw) else [0, 0] for n in most]
+    return typed(dtype, "MIRROR_PAD", given(draw, sizes, dtype), table(rows), mode=mode)
+
+
+def slices(draw: DrawFn) -> Value:
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4, 5))
+    begins = [number(draw, 0, n - 1) if flag(draw) else 0 for n in sizes]
+    counts = [
+        -1 if flag(draw) else number(draw, 1, n - begin)
+        for n, begin in zip(sizes, begins, strict=True)
+    ]
+    return typed(dtype, "SLICE", value, ints(*begins), ints(*counts))
+
+
+def strided_slice(draw: DrawFn) -> Value:
+    """Ranges with something in them, forwards and backwards, with every mask but the rarest two."""
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4, 5))
+    masks = {"begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0}
+    entries = []
+    for position, n in enumerate(sizes[: number(draw, 1, len(sizes))]):
+        low = number(draw, 0, n - 1)
+        high = number(draw, low + 1, n + (2 if one_in(draw, 6) else 0))
+        step = pick(draw, (1, 1, 1, 2, 3, -1, -2))
+        begin, end = (low, high) if step > 0 else (min(high, n) - 1, low - 1)
+        if one_in(draw, 5):
+            masks["shrink_axis_mask"] |= 1 << position
+            begin, end, step = low, low + 1, 1
+        else:
+            masks["begin_mask"] |= one_in(draw, 5) << position
+            masks["end_mask"] |= (one_in(draw, 5) or end < 0) << position
+        if begin < n and flag(draw):
+            begin -= n
+        entries.append((begin, end, step))
+    edges = [ints(*column) for column in zip(*entries, strict=True)]
+    return typed(dtype, "STRIDED_SLICE", value, *edges, **masks)
+
+
+def split(draw: DrawFn) -> list[Value]:
+    sizes = list(shape(draw, SLICED, MOST // 5))
+    position, count = axis(draw, len(sizes)), pick(draw, (1, 2, 3, 5))
+    sizes[position] *= count
+    value = parts("SPLIT", count, ints(position), given(draw, tuple(sizes)), num_splits=count)
+    return list(value)
+
+
+def split_into(draw: DrawFn) -> list[Value]:
+    sizes = list(shape(draw, (1, 2, 3, 4, 5), MOST // 5))
+    position = axis(draw, len(sizes))
+    counts = [number(draw, 1, 17) for _ in range(number(draw, 1, 4))]
+    sizes[position] = sum(counts)
+    if one_in(draw, 4):
+        counts[0] = -1
+    operands = given(draw, tuple(sizes)), ints(*counts), ints(position)
+    return list(parts("SPLIT_V", len(counts), *operands, num_splits=len(counts)))
+
+
+def concatenation(draw: DrawFn) -> Value:
+    sizes, dtype = shape(draw, (1, 2, 3, 4, 5), MOST // 5), pick(draw, ANY)
+    position = axis(draw, len(sizes))
+    operands = []
+    for _ in range(number(draw, 1, 5)):
+        own = list(sizes)
+        own[position] = number(draw, 1, 19)
+        operands.append(data(draw, tuple(own), dtype, often=5))
+    if one_in(draw, 6):
+        operands.append(operands[0])
+    operands.append(given(draw, sizes, dtype))
+    return typed(dtype, "CONCATENATION", *operands, axis=position)
+
+
+def pack(draw: DrawFn) -> Value:
+    sizes, dtype = shape(draw, (1, 2, 3, 4), MOST // 5), pick(draw, ANY)
+    operands = [data(draw, sizes, dtype) for _ in range(number(draw, 0, 4))]
+    operands.append(given(draw, sizes, dtype))
+    attrs = {"values_count": len(operands), "axis": axis(draw, len(sizes) + 1)}
+    return typed(dtype, "PACK", *operands, **attrs)
+
+
+def unpack(draw: DrawFn) -> list[Value]:
+    sizes = list(shape(draw, (1, 2, 3, 4, 5)))
+    position, count = axis(draw, len(sizes)), number(draw, 1, 5)
+    sizes[position] = count
+    return list(parts("UNPACK", count, given(draw, tuple(sizes)), num=count, axis=position))
+
+
+def transpose(draw: DrawFn) -> Value:
+    dtype, sizes, value = _moved(draw)
+    left, order = list(range(len(sizes))), []
+    while left:
+        order.append(left.pop(number(draw, 0, len(left) - 1)))
+    return typed(dtype, "TRANSPOSE", value, ints(*order))
+
+
+def tile(draw: DrawFn) -> Value:
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4, 5), 200)
+    times = [pick(draw, (1, 1, 2, 3)) for _ in sizes]
+    return typed(dtype, "TILE", value, ints(*times))
+
+
+def broadcast_to(draw: DrawFn) -> Value:
+    whole, dtype = shape(draw), pick(draw, ANY)
+    value = given(draw, part(draw, whole), dtype)
+    return typed(dtype, "BROADCAST_TO", value, ints(*whole))
+
+
+def reverse(draw: DrawFn) -> Value:
+    """LiteRT turns neighbouring axes only."""
+    dtype, sizes, value = _moved(draw)
+    first = number(draw, 0, len(sizes) - 1)
+    axes = range(first, min(first + pick(draw, (1, 1, 2)), len(sizes)))
+    return typed(dtype, "REVERSE_V2", value, ints(*axes))
+
+
+def reshape(draw: DrawFn) -> Value:
+    """Neighbouring axes joined, axes cut in two, and axes of size 1."""
+    dtype, sizes, value = _moved(draw)
+    wanted = list(sizes)
+    for _ in range(number(draw, 1, 3)):
+        place = number(draw, 0, len(wanted) - 1)
+        divisors = [n for n in (2, 3, 4, 8) if wanted[place] % n == 0]
+        if place + 1 < len(wanted) and flag(draw):
+            wanted[place : place + 2] = [wanted[place] * wanted[place + 1]]
+        elif divisors and len(wanted) < 6:
+            divisor = pick(draw, divisors)
+            wanted[place : place + 1] = [wanted[place] // divisor, divisor]
+        elif len(wanted) < 6:
+            wanted.insert(place, 1)
+    if one_in(draw, 3):
+        wanted[number(draw, 0, len(wanted) - 1)] = -1
+    if one_in(draw, 3):
+        return typed(dtype, "RESHAPE", value, new_shape=tuple(wanted))
+    return typed(dtype, "RESHAPE", value, ints(*wanted))
+
+
+def squeeze(draw: DrawFn) -> Value:
+    dtype = pick(draw, ANY)
+    sizes = [1 if one_in(draw, 3) else n for n in shape(draw)]
+    ones = [position for position, n in enumerate(sizes) if n == 1]
+    axes = [n - len(sizes) if flag(draw) else n for n in ones if flag(draw)]
+    return typed(dtype, "SQUEEZE", given(draw, tuple(sizes), dtype), squeeze_dims=tuple(axes))
+
+
+def expand_dims(draw: DrawFn) -> Value:
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4, 5))
+    return typed(dtype, "EXPAND_DIMS", value, ints(axis(draw, len(sizes) + 1)))
+
+
+def space_to_depth(draw: DrawFn) -> Value:
+    batch, rows, columns, channels = image(draw)
+    size, dtype = number(draw, 1, 3), pick(draw, ("float32", "int32", "int64"))
+    value = given(draw, (batch, rows * size, columns * size, channels), dtype)
+    return typed(dtype, "SPACE_TO_DEPTH", value, block_size=size)
+
+
+def depth_to_space(draw: DrawFn) -> Value:
+    batch, rows, columns, channels = image(draw)
+    size, dtype = number(draw, 1, 3), pick(draw, ("float32", "int32", "int64"))
+    value = given(draw, (batch, rows, columns, channels * size * size), dtype)
+    return typed(dtype, "DEPTH_TO_SPACE", value, block_size=size)
+
+
+def _blocks(draw: DrawFn) -> tuple[list[int], list[list[int]]]:
+    """Sizes of blocks, and what is added or cut off before and after."""
+    sizes = [number(draw, 1, 3) for _ in range(2)]
+    return sizes, [[number(draw, 0, n - 1), number(draw, 0, n - 1)] for n in sizes]
+
+
+def space_to_batch(draw: DrawFn) -> Value:
+    batch, rows, columns, channels = image(draw)
+    blocks, pads = _blocks(draw)
+    counts = [n + 2 for n in (rows, columns)]
+    sizes = [n * size - sum(pad) for n, size, pad in zip(counts, blocks, pads, strict=True)]
+    if one_in(draw, 4):
+        operands = given(draw, (batch, sizes[0], channels)), ints(blocks[0]), table(pads[:1])
+        return call("SPACE_TO_BATCH_ND", *operands)
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    value = given(draw, (batch, *sizes, channels), dtype)
+    return typed(dtype, "SPACE_TO_BATCH_ND", value, ints(*blocks), table(pads))
+
+
+def batch_to_space(draw: DrawFn) -> Value:
+    batch, rows, columns, channels = image(draw)
+    blocks, crops = _blocks(draw)
+    if one_in(draw, 4):
+        value = given(draw, (batch * blocks[0], rows + 2, channels))
+        return call("BATCH_TO_SPACE_ND", value, ints(blocks[0]), table(crops[:1]))
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    value = given(draw, (batch * prod(blocks), rows + 2, columns + 2, channels), dtype)
+    return typed(dtype, "BATCH_TO_SPACE_ND", value, ints(*blocks), table(crops))
+
+
+_FITTING = {"uint8": "counts", "bool": "truth"}
+
+
+def cast(draw: DrawFn) -> Value:
+    """Values that fit the type: what others become is not defined."""
+    kinds = ("float32", "int32", "int64", "bool", "int8", "uint8", "int16")
+    source, target = pick(draw, kinds), pick(draw, kinds)
+    kind = _FITTING.get(target if source != "bool" else source, "small")
+    kind = "counts" if source == "uint8" else kind
+    value = given(draw, shape(draw), source, kind)
+    return typed(target, "CAST", value, in_data_type=source, out_data_type=target)
+
+
+def bitcast(draw: DrawFn) -> Value:
+    sizes = shape(draw)
+    if flag(draw):
+        return typed("int32", "BITCAST", given(draw, sizes))
+    return call("BITCAST", given(draw, sizes, "int32", "large"))
+
+
+def update(draw: DrawFn) -> Value:
+    """The part may be asked to start where it does not fit."""
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4))
+    inner = tuple(number(draw, 1, n) for n in sizes)
+    starts = ints(*(number(draw, -2, n + 1) for n in sizes))
+    if flag(draw):
+        starts = typed("int32", "ADD", given(draw, (len(sizes),), "int32", "places"), starts)  # type: ignore[assignment]
+    return typed(dtype, "DYNAMIC_UPDATE_SLICE", value, data(draw, inner, dtype), starts)
+
+
+GENERATORS: dict[str, Generator] = {
+    "BATCH_TO_SPACE_ND": batch_to_space,
+    "BITCAST": bitcast,
+    "BROADCAST_TO": broadcast_to,
+    "CAST": cast,
+    "CONCATENATION": concatenation,
+    "DEPTH_TO_SPACE": depth_to_space,
+    "DYNAMIC_UPDATE_SLICE": update,
+    "EXPAND_DIMS": expand_dims,
+    "MIRROR_PAD": mirror_pad,
+    "PACK": pack,
+    "PAD": pad,
+    "PADV2": pad_with,
+    "RESHAPE": reshape,
+    "REVERSE_V2": reverse,
+    "SLICE": slices,
+    "SPACE_TO_BATCH_ND": space_to_batch,
+    "SPACE_TO_DEPTH": space_to_depth,
+    "SPLIT": split,
+    "SPLIT_V": split_into,
+    "SQUEEZE": squeeze,
+    "STRIDED_SLICE": strided_slice,
+    "TILE": tile,
+    "TRANSPOSE": transpose,
+    "UNPACK": unpack,
+}

@@ -1,0 +1,77 @@
+"""Recurrent operators, whose states are zeros before the first run."""
+
+from __future__ import annotations
+
+from expressions import Call, State, Value, call, w, x
+from hypothesis.strategies import DrawFn
+
+from tflgpu.compiler.ir import Shape
+
+from .draws import Generator, flag, number, one_in, pick
+
+
+def _sizes(draw: DrawFn) -> tuple[int, int, int]:
+    """Batch, inputs and cells."""
+    return number(draw, 1, 3), number(draw, 1, 7), pick(draw, (1, 2, 3, 5, 8, 13))
+
+
+def _rows(draw: DrawFn, batch: int, sequence: bool) -> tuple[Shape, dict[str, bool]]:
+    """Leading axes of the input, and which of them is time if one is."""
+    if not sequence:
+        return (batch,), {}
+    steps, major = number(draw, 1, 4), flag(draw)
+    return (steps, batch) if major else (batch, steps), {"time_major": major}
+
+
+def _lstm(operator: str) -> Generator:
+    def generate(draw: DrawFn) -> Call:
+        batch, inputs, cells = _sizes(draw)
+        rows, attrs = _rows(draw, batch, operator != "LSTM")
+        gates = [not one_in(draw, 4), True, True, True]
+        peepholes, projected = one_in(draw, 3), one_in(draw, 3)
+        outputs = number(draw, 1, 7) if projected else cells
+        operands: list[Value | None] = [x(*rows, inputs)]
+        operands += [w(cells, inputs) if there else None for there in gates]
+        operands += [w(cells, outputs) if there else None for there in gates]
+        peeping = (gates[0], True, True)
+        operands += [w(cells) if peepholes and there else None for there in peeping]
+        operands += [w(cells) if there else None for there in gates]
+        operands += [w(outputs, cells), w(outputs)] if projected else [None, None]
+        operands += [State((batch, outputs)), State((batch, cells))]
+        if one_in(draw, 4):
+            operands += [w(cells) if there else None for there in gates]
+        clips = {f"{name}_clip": pick(draw, (0.0, 0.0, 0.3)) for name in ("cell", "proj")}
+        options = {"fused_activation_function": "TANH", **clips, **attrs}
+        return Call(operator, tuple(operands), options)
+
+    return generate
+
+
+def _rnn(operator: str) -> Generator:
+    def generate(draw: DrawFn) -> Call:
+        batch, inputs, cells = _sizes(draw)
+        rows, attrs = _rows(draw, batch, operator != "RNN")
+        state = State((batch, cells))
+        operands = x(*rows, inputs), w(cells, inputs), w(cells, cells), w(cells), state
+        activation = pick(draw, ("TANH", "RELU", "NONE"))
+        return call(operator, *operands, fused_activation_function=activation, **attrs)
+
+    return generate
+
+
+def svdf(draw: DrawFn) -> Call:
+    batch, inputs, units = _sizes(draw)
+    rank, memory = number(draw, 1, 3), number(draw, 1, 7)
+    bias = w(units) if flag(draw) else None
+    filters = units * rank
+    operands = x(batch, inputs), w(filters, inputs), w(filters, memory), bias
+    activation = pick(draw, ("NONE", "RELU"))
+    state = State((batch, filters * memory))
+    return call("SVDF", *operands, state, rank=rank, fused_activation_function=activation)
+
+
+GENERATORS: dict[str, Generator] = {
+    **{operator: _lstm(operator) for operator in ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM")},
+    **{operator: _rnn(operator) for operator in ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")},
+    "SVDF": svdf,
+}

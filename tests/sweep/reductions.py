@@ -1,0 +1,123 @@
+"""Operators that join or look through many elements: reductions, norms, searches, matrices."""
+
+from __future__ import annotations
+
+from expressions import Call, Part, Value, call, ints, typed
+from hypothesis.strategies import DrawFn
+
+from .draws import (
+    CHANNELS,
+    Generator,
+    axis,
+    constant,
+    data,
+    flag,
+    given,
+    image,
+    number,
+    one_in,
+    part,
+    pick,
+    scalar,
+    shape,
+)
+
+LOWER = (1, 2, 3, 4, 5)
+
+_DTYPES = {"REDUCE_ALL": ("bool",), "REDUCE_ANY": ("bool",)}
+_KINDS = {("REDUCE_PROD", "float32"): "away from zero", ("REDUCE_PROD", "int32"): "counts"}
+_MOST = {"REDUCE_PROD": 9, "REDUCE_ALL": 60, "REDUCE_ANY": 60}
+"""Elements, so that products keep to 32 bits and truth values are not all the same."""
+
+
+def _reduction(operator: str) -> Generator:
+    def generate(draw: DrawFn) -> Value:
+        dtype = pick(draw, _DTYPES.get(operator, ("float32", "float32", "int32", "int64")))
+        sizes = shape(draw, LOWER, _MOST.get(operator, 3000))
+        named = {axis(draw, len(sizes)) for _ in range(number(draw, 1, len(sizes)))}
+        axes = scalar(min(named)) if len(named) == 1 and flag(draw) else ints(*sorted(named))
+        kind = _KINDS.get((operator, "int32" if dtype == "int64" else dtype))
+        value = given(draw, sizes, dtype, kind)
+        return typed(dtype, operator, value, axes, keep_dims=flag(draw))
+
+    return generate
+
+
+def softmax(draw: DrawFn) -> Value:
+    value = given(draw, shape(draw, (1, 2, 3, 4)), kind=pick(draw, ("normal", "wide", "deep")))
+    return call("SOFTMAX", value, beta=pick(draw, (1.0, 1.0, 0.25, 3.0)))
+
+
+def log_softmax(draw: DrawFn) -> Value:
+    value = given(draw, shape(draw, (1, 2, 3, 4)), kind=pick(draw, ("normal", "wide")))
+    return call("LOG_SOFTMAX", value)
+
+
+def l2_normalization(draw: DrawFn) -> Value:
+    return call("L2_NORMALIZATION", given(draw, shape(draw, (1, 2, 3, 4))))
+
+
+def response_normalization(draw: DrawFn) -> Value:
+    attrs = {
+        "radius": number(draw, 0, 5),
+        "bias": pick(draw, (1.0, 1.3, 2.0)),
+        "alpha": pick(draw, (1.0, 0.7, 1e-4)),
+        "beta": pick(draw, (0.5, 0.75, 1.0)),
+    }
+    return call("LOCAL_RESPONSE_NORMALIZATION", given(draw, image(draw)), **attrs)
+
+
+def _search(operator: str) -> Generator:
+    def generate(draw: DrawFn) -> Value:
+        dtype, result = pick(draw, ("float32", "int32")), pick(draw, ("int32", "int64"))
+        sizes = shape(draw, LOWER)
+        value = given(draw, sizes, dtype, "with ties" if dtype == "float32" else "small")
+        position = scalar(axis(draw, len(sizes)))
+        return typed(result, operator, value, position, output_type=result)
+
+    return generate
+
+
+def top(draw: DrawFn) -> list[Value]:
+    dtype, sizes = pick(draw, ("float32", "int32", "int64")), shape(draw, (1, 2, 3, 4))
+    value = given(draw, sizes, dtype, "with ties" if dtype == "float32" else "small")
+    count = scalar(number(draw, 1, sizes[-1]))
+    whole = Call("TOPK_V2", (value, count), outputs=2, dtypes=(dtype, "int32"))
+    return [Part(whole, 0), Part(whole, 1)]
+
+
+def cumulative_sum(draw: DrawFn) -> Value:
+    dtype, sizes = pick(draw, ("float32", "int32", "int64")), shape(draw, LOWER)
+    attrs = {"exclusive": flag(draw), "reverse": flag(draw)}
+    value = given(draw, sizes, dtype)
+    return typed(dtype, "CUMSUM", value, scalar(axis(draw, len(sizes))), **attrs)
+
+
+def matrices(draw: DrawFn) -> Value:
+    """Products whose batches broadcast, of matrices that are turned or not."""
+    rows, inner, columns = (pick(draw, CHANNELS) for _ in range(3))
+    batch = shape(draw, (1, 2, 3), 6) if flag(draw) else ()
+    batches = [part(draw, batch) if one_in(draw, 3) else batch for _ in range(2)]
+    turned = flag(draw), flag(draw)
+    first = (*batches[0], *((inner, rows) if turned[0] else (rows, inner)))
+    second = (*batches[1], *((columns, inner) if turned[1] else (inner, columns)))
+    operands: list[Value] = [given(draw, first), data(draw, second)]
+    if one_in(draw, 4):
+        operands[0] = constant(draw, first)
+        operands[1] = given(draw, second)
+    return call("BATCH_MATMUL", *operands, adj_x=turned[0], adj_y=turned[1])
+
+
+_REDUCTIONS = ("MEAN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM")
+
+GENERATORS: dict[str, Generator] = {
+    **{operator: _reduction(operator) for operator in _REDUCTIONS},
+    **{operator: _search(operator) for operator in ("ARG_MAX", "ARG_MIN")},
+    "BATCH_MATMUL": matrices,
+    "CUMSUM": cumulative_sum,
+    "L2_NORMALIZATION": l2_normalization,
+    "LOCAL_RESPONSE_NORMALIZATION": response_normalization,
+    "LOG_SOFTMAX": log_softmax,
+    "SOFTMAX": softmax,
+    "TOPK_V2": top,
+}

@@ -1,0 +1,122 @@
+"""Generated graphs on every device against LiteRT.
+
+`pytest tests/test_sweep.py --sweep 10000 -rP` runs that many and says how many of each operator.
+An operator's graphs go to one device after the other. Those that LiteRT refuses are not counted;
+one that differs is made as small as hypothesis can make it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from agreement import expected, problems
+from case import Case
+from conftest import Way, ways
+from expressions import model
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sweep import ELSEWHERE, GENERATORS
+
+from tflgpu.compiler import ModelError
+from tflgpu.compiler.ops import OPS
+
+TOGETHER = 48
+"""Graphs compiled as one model."""
+
+
+def cases(name: str) -> st.SearchStrategy[Case]:
+    """All a generator can draw."""
+
+    @st.composite
+    def generate(draw: st.DrawFn) -> Case:
+        value = GENERATORS[name](draw)
+        return Case(name, f"{crc32(repr(value).encode()):08x}", value)
+
+    return generate()
+
+
+def visit(name: str, count: int, look: Callable[[Case], None], *phases: Phase) -> None:
+    """Shows cases of a generator, the same every time, after the simplest one there is."""
+
+    @settings(
+        max_examples=count + 1,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(name))
+    def shown(case: Case) -> None:
+        look(case)
+
+    shown()
+
+
+def accepted(case: Case) -> bool:
+    """Whether LiteRT runs it. The compiler has to infer its shapes in any case."""
+    model({case.name: case.value})
+    try:
+        expected(case)
+    except ModelError:
+        return False
+    return True
+
+
+def drawn(way: Way, count: int) -> Iterator[Case]:
+    """The cases for a device, of so many for each generator."""
+    names = [str(other) for other in ways()]
+    turn = names.index(str(way))
+    for place, name in enumerate(GENERATORS):
+        chosen = {j for j in range(count) if (place + j) % len(names) == turn}
+        found: list[Case] = []
+        if chosen:
+            visit(name, count, found.append, Phase.generate)
+        kept = {case.name: case for j, case in enumerate(found[1:]) if j in chosen}
+        yield from filter(accepted, kept.values())
+
+
+def smallest(case: Case, way: Way, count: int, folder: Path) -> str:
+    """What is wrong with the simplest graph that is wrong like a case."""
+    wrong: list[str] = []
+
+    def look(other: Case) -> None:
+        if (wrong or other.name == case.name) and accepted(other):
+            text = problems([other], way, folder / other.name).get(other.name)
+            if text is not None:
+                wrong.append(f"{model({other.name: other.value}).graph}\n  {text}")
+                raise AssertionError(text)
+
+    with suppress(AssertionError):
+        visit(case.operator, count, look, Phase.generate, Phase.shrink)
+    return wrong[-1] if wrong else "right on its own"
+
+
+def test_generated_graphs_agree_with_litert(
+    way: Way, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    wanted = request.config.getoption("--sweep") or len(GENERATORS)
+    count = -(-wanted // len(GENERATORS))
+    batch = list(drawn(way, count))
+    found: dict[str, str] = {}
+    for start in range(0, len(batch), TOGETHER):
+        found |= problems(batch[start : start + TOGETHER], way, tmp_path / str(start))
+    numbers = Counter(case.operator for case in batch)
+    print(f"{numbers.total()} graphs:", *(f"{name} {n}" for name, n in sorted(numbers.items())))
+    wrong = {case.operator: case for case in batch if case.name in found}
+    texts = (
+        f"{case.name}: {found[case.name]}\n  {smallest(case, way, count, tmp_path)}"
+        for case in wrong.values()
+    )
+    assert not found, "\n".join(texts)
+
+
+def test_every_operator_has_a_generator_or_a_reason_for_none() -> None:
+    operators = {name for name in OPS if not name.startswith("tflgpu.")}
+    assert operators <= GENERATORS.keys() | ELSEWHERE.keys()
+    assert not GENERATORS.keys() & ELSEWHERE.keys()
