@@ -48,8 +48,7 @@ def shapes(profile: Profile) -> list[tuple[int, int]]:
     """Pixels and slices of every tile whose accumulators the device has registers for."""
     return [
         (pixels, blocks)
-        for blocks in (1, 2, 4, 8)
-        if blocks <= profile.tile_slices
+        for blocks in range(1, profile.tile_slices + 1)
         for pixels in range(1, max(profile.accumulators // blocks, 1) + 1)
     ]
 
