@@ -7,6 +7,7 @@ from ..runtime.errors import TflgpuError
 from .driver import Program, build, compile
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .options import Options
+from .tuning_search import tune
 
 __all__ = [
     "Finding",
@@ -18,4 +19,5 @@ __all__ = [
     "UnsupportedError",
     "build",
     "compile",
+    "tune",
 ]

@@ -18,16 +18,17 @@ from ..runtime.plan import Plan
 from .choose import candidates
 from .devices import Profile
 from .errors import OptionError
-from .ir import Graph
+from .ir import Graph, Tensor
 from .lower import Lowered, lower
 from .options import Options
 from .pack import pack
 from .passes import PIPELINE, REQUIRED, Event
 from .passes.rewrite import check
 from .reader import read
-from .storage import choose_storage, insert_conversions
+from .storage import Choice, choose_storage, insert_conversions
 from .target import choose_profile
 from .translate import DIALECTS, translate
+from .tuning import Sizes, Table, digest, read_table
 
 Model = str | os.PathLike[str] | bytes
 """A model file, or its content."""
@@ -95,8 +96,21 @@ def make_options(options: Mapping[str, Any]) -> Options:
     return Options(**options)
 
 
-def build(model: Model, options: Options, progress: Progress = _silent) -> Program:
-    """Compile a model in memory. Raises as `compile` does, apart from the cache."""
+@dataclass(frozen=True)
+class Prepared:
+    """A model whose operators have their kernels, and its tensors their storage."""
+
+    graph: Graph
+    choice: Choice
+    storages: Mapping[Tensor, str]
+    profile: Profile
+    operators: int
+    """Operators in the model file."""
+    events: list[Event]
+
+
+def prepare(model: Model, options: Options, progress: Progress = _silent) -> Prepared:
+    """All of a compilation that comes before sizes are chosen and kernels are rendered."""
     profile = choose_profile(options.device, options.target)
     profile = replace(profile, half=options.precision == "f16")
     progress("read", 0, 1)
@@ -106,20 +120,34 @@ def build(model: Model, options: Options, progress: Progress = _silent) -> Progr
     progress("choose", 0, 1)
     choice = choose_storage(graph, candidates(graph, profile), profile)
     storages = insert_conversions(graph, choice, profile)
+    return Prepared(graph, choice, storages, profile, operators, events)
+
+
+def build(model: Model, options: Options, progress: Progress = _silent) -> Program:
+    """Compile a model in memory. Raises as `compile` does, apart from the cache."""
+    # Before anything that takes long.
+    table = read_table(Path(options.tuning)) if options.tuning else Table("")
+    ready = prepare(model, options, progress)
+    graph, profile = ready.graph, ready.profile
+    dialect = DIALECTS.get(options.target, options.target)
+    tuned: dict[str, Sizes] = {}
     done = iter(range(1, len(graph) + 1))
     lowered = lower(
         graph,
-        choice,
-        storages,
+        ready.choice,
+        ready.storages,
         profile,
-        DIALECTS.get(options.target, options.target),
+        dialect,
+        table.sizing(profile, dialect, tuned),
         share_memory=not options.keep_intermediates,
         progress=lambda: progress("render", next(done), len(graph)),
     )
     content = model if isinstance(model, bytes) else Path(model)
     name = "model" if isinstance(model, bytes) else Path(model).name
-    events += lowered.events
-    return assemble(name, fingerprint(content), lowered, profile, options, operators, events)
+    # The table by what it says of this model, not by where it lies.
+    options = replace(options, tuning=digest(tuned))
+    events = [*ready.events, *lowered.events]
+    return assemble(name, fingerprint(content), lowered, profile, options, ready.operators, events)
 
 
 def assemble(

@@ -25,6 +25,9 @@ class Options:
     fallback: str = "litert"
     """Where operators are to run that the device cannot run: on LiteRT, or "none". Parts on LiteRT
     are not built yet, so either way such operators are an UnsupportedError that lists them all."""
+    tuning: str = ""
+    """File of tuned tiles and work-groups, which `tflgpu compile --tune` makes; "" for none. In a
+    plan: a digest of what the file says of its kernels."""
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = field(default=())
     """Shapes to use for the named inputs instead of the model's."""
     disable_passes: tuple[str, ...] = ()
@@ -44,6 +47,8 @@ class Options:
                 raise OptionError(f"{name}={value!r}: choose one of {', '.join(choices)}")
         if not isinstance(self.device, str):
             raise OptionError(f"device={self.device!r}: give a name, or leave it out for auto")
+        if not isinstance(self.tuning, str):
+            raise OptionError(f"tuning={self.tuning!r}: give the path of a tuning table as text")
         if not _all_texts(self.disable_passes):
             raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
         if not isinstance(self.input_shapes, tuple) or not all(

@@ -14,16 +14,20 @@ from .ops.tile import shapes
 from .tuning import Sizes
 
 
+def build_launches(
+    op: Op, kernel: Kernel, profile: Profile, tile: tuple[int, int] | None
+) -> list[Launch]:
+    """What an operator launches; launches without work-items have nothing to do."""
+    built = kernel.build(op, replace(profile, tile=tile))
+    return [launch for launch in built if all(launch.grid)]
+
+
 def sized_launches(
     op: Op, kernel: Kernel, profile: Profile, sizes: Sizes | None
 ) -> tuple[Launch, ...]:
-    """What an operator launches, each launch with its work-group and a text that says why.
-
-    Launches without work-items have nothing to do and are left out.
-    """
+    """What an operator launches, each launch with its work-group and a text that says why."""
     tile = sizes.tile if sizes else None
-    built = kernel.build(op, replace(profile, tile=tile))
-    launches = [launch for launch in built if all(launch.grid)]
+    launches = build_launches(op, kernel, profile, tile)
     groups = sizes.groups if sizes and len(sizes.groups) == len(launches) else None
     return tuple(
         _sized(launch, profile, tile, groups[index] if groups else None)

@@ -26,7 +26,7 @@ def choose_profile(device: str, target: str) -> Profile:
     if target != "opencl" and device == "auto":
         return profile(GLSL)
     try:
-        return profile_for(_attached(device, target))
+        return profile_for(select_device(device, target))
     except DeviceError as error:
         names = ", ".join(profiles())
         raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
@@ -43,7 +43,8 @@ def _named(name: str, target: str) -> Profile:
     return chosen
 
 
-def _attached(device: str, target: str) -> DeviceInfo:
+def select_device(device: str, target: str) -> DeviceInfo:
+    """The attached device of that name for kernels of that language (DeviceError)."""
     if target in ("vulkan", "metal"):
         raise DeviceError(f"kernels for {target} do not run here, so no device of that name does")
     if target == "glsl":

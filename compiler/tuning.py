@@ -9,6 +9,7 @@ which shapes, not for which model, so that models share what they have in common
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -98,6 +99,12 @@ def _tensor(tensor: Tensor | None) -> str:
     return f"{constant}{tensor.dtype}[{','.join(map(str, tensor.shape))}]"
 
 
+def digest(used: Mapping[str, Sizes]) -> str:
+    """A name for the sizes a model's kernels got from a table; empty if there were none."""
+    text = json.dumps([(key, sizes.tile, sizes.groups) for key, sizes in sorted(used.items())])
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if used else ""
+
+
 # -- files ------------------------------------------------------------------------------------
 
 
@@ -144,7 +151,10 @@ def write_table(table: Table, path: Path) -> None:
         }
         for key, timing in sorted(table.kernels.items())
     }
-    text = json.dumps({"device": table.device, "kernels": kernels}, indent=1)
+    # A line for each kernel, so that tables can be read and compared.
+    lines = [f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in kernels.items()]
+    start = f'{{\n "device": {json.dumps(table.device)},\n "kernels": {{\n'
+    text = start + ",\n".join(lines) + "\n }\n}"
     temporary = None
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

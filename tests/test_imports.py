@@ -28,6 +28,8 @@ ALLOWED = {
     "compiler.cli": ("compiler", "runtime"),
     "compiler.verify": ("compiler", "runtime"),
     "compiler.target": ("compiler", "runtime"),
+    "compiler.tuning_search": ("compiler", "runtime"),
+    "compiler.devices": ("compiler.devices", "compiler.errors", "runtime.device"),
     "compiler.errors": ("runtime.errors",),
     "compiler.ir": ("compiler.errors",),
     "compiler": ("compiler", "templates", *(f"runtime.{name}" for name in SHARED)),

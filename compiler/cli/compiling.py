@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from .. import driver
 from ..explain import Explanation
 from ..explain import explain as explain_model
 from ..options import Options
+from ..tuning_search import table_path, tune
 from .options import compile_options, model_argument
 from .shell import Command, Failure, console, json_option, print_json, print_table, progress, warn
 
@@ -29,16 +31,29 @@ from .shell import Command, Failure, console, json_option, print_json, print_tab
     help="The cache folder; it is made if it is not there.",
 )
 @compile_options(fallback="litert")
+@click.option(
+    "--tune",
+    "search",
+    is_flag=True,
+    help="First search for the fastest tiles and work-groups on the attached device. What is found "
+    "is kept in the file of --tuning, else in CACHE/tuning; a search that is ended goes on there.",
+)
 @json_option
-def compile_command(model: Path, cache: Path, options: Options, as_json: bool) -> None:
+def compile_command(
+    model: Path, cache: Path, options: Options, search: bool, as_json: bool
+) -> None:
     """Compile MODEL, a .tflite file, into a cache folder."""
     with progress() as show:
+        if search:
+            table = Path(options.tuning) if options.tuning else table_path(cache, options)
+            tune(model, options, table, show)
+            options = replace(options, tuning=str(table))
         program = driver.build(model, options, show)
         path = driver.store(program, cache)
     report = program.report
     warn_of_fallback(report["fallback"])
     if as_json:
-        print_json({"path": path, **report})
+        print_json({"path": path, **report, "tuning": options.tuning or None})
         return
     memory = {name: decimal(size) for name, size in report["memory"].items()}
     applied = sum(event["applied"] for event in report["passes"])
@@ -49,6 +64,7 @@ def compile_command(model: Path, cache: Path, options: Options, as_json: bool) -
         ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
         ("weights", decimal(program.plan.weights_size)),
         ("for", f"{program.plan.target}, {program.plan.precision}, {program.plan.profile}"),
+        *([("tuning", options.tuning)] if options.tuning else []),
     )
     print_table(program.plan.model, ("what", "how much"), rows)
     click.echo(path)

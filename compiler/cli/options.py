@@ -89,6 +89,12 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             help="Part of a name that `tflgpu devices` prints, or a device profile.",
         ),
         click.option(
+            "--tuning",
+            default="",
+            metavar="FILE",
+            help="A table of tuned tiles and work-groups, as `tflgpu compile --tune` makes it.",
+        ),
+        click.option(
             "--fallback",
             type=click.Choice(FALLBACKS),
             default=fallback,

@@ -1,0 +1,222 @@
+"""Tuning: what the search finds, what the table says, and that plans follow from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import conv, window
+from click.testing import CliRunner
+from expressions import Model, call, model, x
+
+from tflgpu.compiler import OptionError, Options, driver, tune
+from tflgpu.compiler import tuning_search as search
+from tflgpu.compiler.cli import main
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.group import WASTE, choose_group, groups_worth_trying
+from tflgpu.compiler.ops.base import Launch
+from tflgpu.compiler.tuning import Sizes, read_table
+from tflgpu.runtime import load
+
+PROFILE = "cpu_avx512"
+
+
+def network(height: int = 13) -> Model:
+    """A convolution that can have many tiles, and one behind it with a large window."""
+    first = call("RELU", conv(x(1, height, 11, 7), (37, 7), (1, 1)))
+    return model({"y": conv(first, (5, 37), **window("SAME", (2, 2)))})
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[Sizes]:
+    """The sizes that were measured, where the fastest tile is that of 3 x 2, in groups of 4."""
+    seen: list[Sizes] = []
+
+    def measure(subject: Any, sizes: Sequence[Sizes]) -> list[float]:
+        seen.extend(sizes)
+        return [
+            1 + (size.tile != (3, 2)) + sum(np.prod(group) != 4 for group in size.groups)
+            for size in sizes
+        ]
+
+    monkeypatch.setattr(search, "_measure", measure)
+    monkeypatch.setattr(search, "BATCH", 1000)
+    return seen
+
+
+def kernels(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())["kernels"]
+    return found
+
+
+def test_the_search_finds_the_fastest(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.json"
+    tune(network().content, Options(device=PROFILE), path)
+    (pointwise,) = (value for key, value in kernels(path).items() if "float32[37,1,1,7]" in key)
+    assert pointwise["tile"] == [3, 2]
+    assert [int(np.prod(group)) for group in pointwise["groups"]] == [4]
+    assert pointwise["microseconds"] < pointwise["before"]
+    # The profile's choice comes first, so that a search that gains nothing keeps it.
+    chosen = driver.build(network().content, Options(device=PROFILE)).plan.dispatches[0]
+    assert measured[0].tile is not None
+    assert chosen.why.startswith("tile {} x {}: least".format(*measured[0].tile))
+
+
+def test_a_search_goes_on_where_it_was_ended(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.json"
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("tune", 1):
+            raise KeyboardInterrupt
+
+    options = Options(device=PROFILE)
+    with pytest.raises(KeyboardInterrupt):
+        tune(network().content, options, path, stop)
+    (first,) = kernels(path)
+    measured.clear()
+    tune(network().content, options, path)
+    assert len(kernels(path)) == 2 and first in kernels(path)
+    measured.clear()
+    # The second convolution is the same whatever the first one reads, so it is not tuned again.
+    tune(network().content, options, path)
+    assert measured == []
+
+
+def test_a_plan_follows_from_the_table(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    small = network().content
+    path, copy = tmp_path / "table.json", tmp_path / "copy.json"
+    tune(small, Options(device=PROFILE), path)
+    table = json.loads(path.read_text())
+    table["kernels"]["something else"] = next(iter(table["kernels"].values()))
+    copy.write_text(json.dumps(table))
+    plain, tuned, copied = (
+        driver.build(small, Options(device=PROFILE, tuning=str(name) if name else ""))
+        for name in ("", path, copy)
+    )
+    assert tuned == copied != plain
+    assert json.loads(plain.plan.options)["tuning"] == ""
+    assert len(json.loads(tuned.plan.options)["tuning"]) == 12
+    dispatch = tuned.plan.dispatches[0]
+    assert dispatch.why.startswith("tile 3 x 2: tuned, 6 of ")
+    assert dispatch.why.endswith("; group: tuned")
+    assert np.prod(tuned.plan.kernels[dispatch.kernel].group) == 4
+
+
+def test_models_share_what_they_have_in_common(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.json"
+    tune(network().content, Options(device=PROFILE), path)
+    before = kernels(path)
+    same = conv(x(1, 13, 11, 7), (37, 7), (1, 1))
+    other = model({"scores": call("RELU", same)})
+    tune(other.content, Options(device=PROFILE), path)
+    # Another storage of the result is another kernel.
+    assert {key.split("(")[1] for key in kernels(path)} == {key.split("(")[1] for key in before}
+
+
+def test_tuned_kernels_compute_the_same(
+    attached: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Really compiled and run, but with the last of the sizes taken for the fastest."""
+
+    def measure(subject: Any, sizes: Sequence[Sizes]) -> list[float]:
+        assert all(0 < seconds < 10 for seconds in run(subject, sizes))
+        return [1 / (1 + number) for number in range(len(sizes))]
+
+    run = search._measure
+    monkeypatch.setattr(search, "_measure", measure)
+    monkeypatch.setattr(search, "REPEATS", 1)
+    tiles = search._tiles
+    monkeypatch.setattr(search, "_tiles", lambda subject: tiles(subject)[:2])
+    monkeypatch.setattr(search, "groups_worth_trying", lambda *of: groups_worth_trying(*of)[:2])
+    small = model({"y": call("RELU", conv(x(1, 5, 11, 7), (37, 7), (1, 1)))})
+    options = Options(target=attached.target, device=attached.device)
+    path = tmp_path / "table.json"
+    tune(small.content, options, path)
+    (timing,) = read_table(path).kernels.values()
+    why = driver.build(small.content, options).plan.dispatches[0].why
+    assert timing.sizes.tile and "tile {} x {}:".format(*timing.sizes.tile) not in why
+    image = np.random.default_rng(3).uniform(-1, 1, (1, 5, 11, 7)).astype(np.float32)
+    results = []
+    for tuning in ("", str(path)):
+        folder = driver.compile(
+            small.content, tmp_path, target=options.target, device=options.device, tuning=tuning
+        )
+        with load(folder, device=attached.device) as session:
+            results.append(session.run([image])["y"])
+    np.testing.assert_array_equal(*results)
+
+
+def test_tuning_from_the_command_line(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "model.tflite"
+    file.write_bytes(network().content)
+    arguments = ["compile", str(file), "-o", str(tmp_path / "cache"), "--device", opencl_device]
+    result = CliRunner().invoke(main, [*arguments, "--tune", "--json"])
+    assert result.exit_code == 0, result.output
+    value = json.loads(result.stdout)
+    (table,) = (tmp_path / "cache" / "tuning").glob("*.json")
+    assert value["tuning"] == str(table)
+    again = CliRunner().invoke(main, [*arguments, "--tuning", str(table), "--json"])
+    assert json.loads(again.stdout)["path"] == value["path"]
+    plain = CliRunner().invoke(main, [*arguments, "--json"])
+    assert json.loads(plain.stdout)["path"] != value["path"]
+
+
+ENTRY = {"tile": [3, 2], "groups": [[1, 1, 1]], "microseconds": 1.0, "before": 2.0}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "no JSON",
+        "[]",
+        '{"device": "x"}',
+        json.dumps({"device": "x", "kernels": {"k": {}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "tile": [3]}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "tile": "3x2"}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "groups": [[0, 1, 1]]}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "groups": [[1.5, 1, 1]]}}}),
+    ],
+)
+def test_what_is_no_table_is_said(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(content)
+    with pytest.raises(OptionError, match=r"table\.json is no tuning table"):
+        driver.build(network().content, Options(device=PROFILE, tuning=str(path)))
+
+
+def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="cannot read the tuning table"):
+        driver.build(network().content, Options(device=PROFILE, tuning=str(tmp_path / "none")))
+
+
+@pytest.mark.parametrize("name", ["cpu", "gpu", "adreno", "mali", "nvidia"])
+@pytest.mark.parametrize("grid", [(112, 112, 4), (1, 1, 64), (7, 5, 1), (1000, 1, 1)])
+@pytest.mark.parametrize("heavy", [False, True])
+def test_groups_are_legal(name: str, grid: tuple[int, int, int], heavy: bool) -> None:
+    chosen = profile(name)
+    launch = Launch("x.jinja", grid, {}, {}, heavy=heavy)
+    group = choose_group(launch, chosen)
+    candidates = groups_worth_trying(launch, chosen)
+    assert candidates[0] == group and len(set(candidates)) == len(candidates)
+    for candidate in candidates:
+        assert np.prod(candidate) <= chosen.max_group
+        started = np.prod(
+            [-(-size // part) * part for size, part in zip(grid, candidate, strict=True)]
+        )
+        assert candidate == group or started <= WASTE * np.prod(grid)
+    if heavy:
+        assert group[0] <= chosen.group_columns
