@@ -9,6 +9,8 @@ from case import Case
 from expressions import Call, Part, Value, call, ints, known, typed, w, x, xi
 from flatbuffers import flexbuffers
 
+from tflgpu.compiler.ir import Quantization
+
 
 def blocks() -> Iterator[Case]:
     for channels in (3, 16, 32):
@@ -131,6 +133,51 @@ def computed_weights() -> Iterator[Case]:
             for bias in (None, w(7)):
                 value = call("CONV_3D", x(2, 5, 7, 4, 3), w(3, 2, 3, 3, 7), bias, **options)
                 yield Case("CONV_3D", f"{padding} by {stride} {bias is None}", value)
+
+
+def computed_weights_of_other_kinds() -> Iterator[Case]:
+    """Groups, several outputs for a channel, transposed convolutions; and computed biases."""
+    window = {"padding": "SAME", "stride_h": 2, "stride_w": 1}
+    window |= {"dilation_h_factor": 1, "dilation_w_factor": 1}
+    image, bias = x(2, 5, 7, 6), call("ABS", x(9))
+    grouped = call("CONV_2D", image, call("ABS", x(9, 3, 3, 2)), bias, **window)
+    yield Case("CONV_2D", "computed weights of groups", grouped)
+    value = call("CONV_2D", image, w(9, 3, 3, 6), bias, **window)
+    yield Case("CONV_2D", "computed bias", value)
+    several = {**window, "stride_h": 1, "depth_multiplier": 3}
+    for weights in (w(1, 3, 3, 9), call("ABS", x(1, 3, 3, 9))):
+        value = call("DEPTHWISE_CONV_2D", x(2, 5, 7, 3), weights, bias, **several)
+        situation = f"times 3, computed bias, computed weights {isinstance(weights, Call)}"
+        yield Case("DEPTHWISE_CONV_2D", situation, value)
+    value = call("FULLY_CONNECTED", x(5, 7), w(9, 7), bias)
+    yield Case("FULLY_CONNECTED", "computed bias", value)
+    value = call("PRELU", x(2, 5, 7, 3), call("ABS", x(7, 3)))
+    yield Case("PRELU", "computed slopes", value)
+    for padding, size in (("SAME", (10, 21)), ("VALID", (11, 23))):
+        options = {"padding": padding, "stride_h": 2, "stride_w": 3}
+        options["fused_activation_function"] = "RELU"
+        operands = ints(2, *size, 9), call("ABS", x(9, 3, 5, 5)), x(2, 5, 7, 5)
+        value = Call("TRANSPOSE_CONV", (*operands, w(9)), options)
+        yield Case("TRANSPOSE_CONV", f"computed weights {padding}", value)
+
+
+def quantized_weights() -> Iterator[Case]:
+    """LiteRT rounds the inputs, too, where it gets such weights, so it gets the real ones here."""
+    random = np.random.default_rng(31)
+    levels = random.integers(-128, 128, (9, 3, 3, 5)).astype(np.int8)
+    scales = tuple(0.01 * (1 + i) for i in range(9))
+    weights = known(levels, Quantization(scales, (0,) * 9, 0))
+    real = known(levels * np.array(scales, np.float32).reshape(9, 1, 1, 1))
+    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
+    window |= {"dilation_h_factor": 1, "dilation_w_factor": 1}
+    image, bias = x(2, 5, 7, 5), w(9)
+    value, same = (call("CONV_2D", image, each, bias, **window) for each in (weights, real))
+    yield Case("CONV_2D", "quantized weights", value, oracle=same)
+    levels = random.integers(0, 256, (9, 5)).astype(np.uint8)
+    weights = known(levels, Quantization((0.037,), (121,)))
+    real = known((levels - np.float32(121)) * np.float32(0.037))
+    value, same = (call("FULLY_CONNECTED", x(3, 5), each, bias) for each in (weights, real))
+    yield Case("FULLY_CONNECTED", "quantized weights", value, oracle=same)
 
 
 def detections() -> Iterator[Case]:

@@ -11,9 +11,11 @@ from cases_expanded import (
     bits,
     blocks,
     computed_weights,
+    computed_weights_of_other_kinds,
     detections,
     dilations,
     known_beforehand,
+    quantized_weights,
     suppressions,
     updates,
 )
@@ -373,9 +375,11 @@ def everything() -> Iterator[Case]:
         detections,
         dilations,
         computed_weights,
+        computed_weights_of_other_kinds,
         suppressions,
         updates,
         known_beforehand,
+        quantized_weights,
         kept_nan,
         quotients,
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .convolution import bias_apart
 from .expansion import Expansion, expands
 
 
@@ -30,8 +31,8 @@ def computed_weights(here: Expansion) -> str | None:
     """Weights that are computed are a matrix like any other."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    if weights.constant and (bias is None or bias.constant):
-        return "the weights are constants"
+    if weights.constant:
+        return bias_apart(here, 2)
     shape = op.output.shape
     rows = here.reshape(source, (-1, weights.shape[1]))
     result = here.add("BATCH_MATMUL", rows, weights, adj_x=False, adj_y=True)
