@@ -190,6 +190,7 @@ def fully_connected_layers() -> Iterator[Case]:
     yield row("rank 4 input cut across channels", (2, 3, 5, 6), (11, 2))
     yield row("rank 3 kept", (2, 5, 7), (11, 7), keep_num_dims=True)
     yield row("rank 4 kept", (2, 3, 5, 7), (11, 7), keep_num_dims=True)
+    yield row("rank 5 kept", (2, 3, 2, 5, 7), (11, 7), keep_num_dims=True)
     yield row("rank 1", (35,), (11, 7))
     for activation in ACTIVATIONS:
         layer = (f"with {activation}", (3, 7), (19, 7), True)
