@@ -14,6 +14,8 @@ from .fold_pad_into_add import fold_pad_into_add
 from .fold_pad_into_conv import fold_pad_into_conv
 from .fold_scale_before_conv import fold_scale_before_conv
 from .fold_scale_into_conv import fold_scale_into_conv
+from .fold_transpose_into_reduction import fold_transpose_into_reduction
+from .fold_transpose_into_weights import fold_transpose_into_weights
 from .fuse_depthwise import fuse_depthwise
 from .fuse_elementwise import fuse_elementwise
 from .fuse_second_output import fuse_second_output
@@ -23,6 +25,7 @@ from .merge_duplicates import merge_duplicates
 from .merge_reshapes import merge_reshapes
 from .merge_transposes import merge_transposes
 from .move_negation import move_negation
+from .move_transposes import move_transposes
 from .pack_to_concat import pack_to_concat
 from .pool_to_mean import pool_to_mean
 from .propagate import propagate
@@ -52,6 +55,9 @@ PIPELINE: tuple[Pass, ...] = (
     pack_to_concat,
     reshape_fully_connected,
     depthwise_to_grouped,
+    move_transposes,
+    fold_transpose_into_reduction,
+    fold_transpose_into_weights,
     merge_transposes,
     transpose_to_reshape,
     merge_reshapes,
