@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..runtime.cache import (
+    FALLBACK,
     KERNELS,
     PLAN,
     WEIGHTS,
@@ -36,7 +37,7 @@ def pack(
     """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return it.
 
     `sources` holds the text of each kernel file by its path below the folder, `companions` the
-    plan's companion files likewise, `weights` is an object with the buffer protocol. A valid
+    plan's companion files and parts likewise, `weights` is an object with the buffer protocol. A valid
     folder with the same plan is left alone, any other is replaced. The folder appears whole or not
     at all, also when several processes write it at once.
 
@@ -60,14 +61,14 @@ def pack(
 
 def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) -> None:
     digests = {kernel.file: kernel.sha256 for kernel in plan.kernels}
-    digests |= {companion.file: companion.sha256 for companion in plan.companions}
+    digests |= {record.file: record.sha256 for record in (*plan.companions, *plan.parts)}
     wrong = sorted(
         file
         for file in digests.keys() | texts.keys()
         if file not in texts or digests.get(file) != hashlib.sha256(texts[file]).digest()
     )
     if wrong:
-        raise PlanError(f"the plan does not describe these kernels: {', '.join(wrong)}")
+        raise PlanError(f"the plan does not describe these files: {', '.join(wrong)}")
     if weights.nbytes != plan.weights_size:
         raise PlanError(f"the weights have {weights.nbytes} bytes, the plan {plan.weights_size}")
     if hashlib.sha256(weights).digest() != plan.weights_sha256:
@@ -104,7 +105,9 @@ def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
 
 def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
     """Write files, each readable by this user alone, and wait until they are on the disk."""
-    for directory in (folder, folder / KERNELS):
+    parts = any(name.startswith(f"{FALLBACK}/") for name in contents)
+    below = [folder / KERNELS, *([folder / FALLBACK] if parts else [])]
+    for directory in (folder, *below):
         directory.mkdir(mode=0o700)
     for name, content in contents.items():
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -112,7 +115,7 @@ def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    for directory in (folder / KERNELS, folder):
+    for directory in (*below, folder):
         sync_folder(directory)
 
 

@@ -2,6 +2,7 @@
 
     <cache>/<model fingerprint>/<variant>/plan.tflgpu
                                           kernels/NNN_name.cl
+                                          fallback/N.tflite, where parts run on LiteRT
                                           weights.bin
                                           binaries/<device key>.bin (binaries.py)
 
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 PLAN = "plan.tflgpu"
 WEIGHTS = "weights.bin"
 KERNELS = "kernels"
+FALLBACK = "fallback"
 LARGEST_TEXT = 1 << 28
 """Bytes a plan or a kernel may have."""
+LARGEST_PART = (1 << 31) - 1
+"""Bytes a model that runs on LiteRT may have."""
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")
 # Neither following links nor waiting for a writer, should the file be a pipe.
@@ -57,6 +61,8 @@ class Variant:
     """Text of each kernel file, by `Kernel.file`."""
     weights: memoryview
     """The content of weights.bin, mapped into memory; read-only."""
+    parts: Mapping[str, bytes]
+    """Content of each model that runs on LiteRT, by `HostPart.file`."""
     check_weights: Callable[[], None]
     """Returns when the weights have been checked, too; PlanError if they are damaged."""
 
@@ -299,14 +305,25 @@ def open_variant(folder: Path, plan: Plan) -> Variant:
         check_private(folder / KERNELS)
     sources = {}
     for kernel in plan.kernels:
-        content = read_file(folder / kernel.file)
-        if hashlib.sha256(content).digest() != kernel.sha256:
-            raise _damaged(folder / kernel.file)
+        content = _checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
         try:
             sources[kernel.file] = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise PlanError(f"{folder / kernel.file} is not UTF-8 text") from error
-    return Variant(folder, plan, sources, weights, check.result)
+    if plan.parts:
+        check_private(folder / FALLBACK)
+    parts = {
+        part.file: _checked(folder / part.file, part.sha256, LARGEST_PART) for part in plan.parts
+    }
+    return Variant(folder, plan, sources, weights, parts, check.result)
+
+
+def _checked(path: Path, sha256: bytes, limit: int) -> bytes:
+    """The content of a file with that digest (PlanError)."""
+    content = read_file(path, limit)
+    if hashlib.sha256(content).digest() != sha256:
+        raise _damaged(path)
+    return content
 
 
 class _DigestCheck(threading.Thread):

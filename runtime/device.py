@@ -103,8 +103,8 @@ class Device(Protocol):
         `barrier` says that it depends on launches since the last one that said so.
         """
 
-    def upload(self, buffer: Buffer, array: Any) -> None:
-        """Start copying a dense array to the start of a buffer; it must live until `finish`."""
+    def upload(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
+        """Start copying a dense array to `offset` of a buffer; it must live until `finish`."""
 
     def fill(self, buffer: Buffer, size: int, byte: int) -> None:
         """Start setting the first `size` bytes of a buffer to one value."""

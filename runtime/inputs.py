@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .plan import TensorInfo
+from .plan import HostTensor, TensorInfo
 from .verify import DEVICE_TYPES
 
 Array = NDArray[Any]
@@ -35,7 +35,7 @@ def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
     return arrays
 
 
-def device_arrays(infos: Sequence[TensorInfo], arrays: Sequence[Array]) -> list[Array]:
+def device_arrays(infos: Sequence[TensorInfo | HostTensor], arrays: Sequence[Array]) -> list[Array]:
     """The arrays as the device has them (InputError that names an input beyond 32 bits)."""
     converted = []
     for info, array in zip(infos, arrays, strict=True):
@@ -96,17 +96,34 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     form = f"{_form(info)} is expected, {array.dtype} of shape {list(array.shape)} is given"
     # Python's own numbers have no type to be strict about: only their values have to fit.
     typed = isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
+    if info.dtype == "string":
+        return _texts(info, array, form)
     dtype = np.dtype(info.dtype)
     if not np.can_cast(array.dtype, dtype, "safe" if typed else "same_kind") and array.size:
         advice = f'; convert it: x.astype("{info.dtype}")' if array.dtype.kind in "biufc" else ""
         raise InputError(f"{form}{advice}")
-    if array.shape != info.shape:
-        advice = ""
-        if array.size == np.prod(info.shape, dtype=np.int64):
-            advice = f"; give it this shape: x.reshape({list(info.shape)})"
-        raise InputError(f"{form}{advice}")
+    _check_shape(info, array, form)
     with np.errstate(over="ignore"):
         result = np.asarray(array, dtype, order="C")
     if dtype.kind in "iu" and not typed and not np.array_equal(result, array):
         raise InputError(f"{_form(info)} is expected, a value is given that {info.dtype} lacks")
     return result
+
+
+def _texts(info: TensorInfo, array: Array, form: str) -> Array:
+    """Strings as `bytes` objects, text in UTF-8."""
+    _check_shape(info, array, form)
+    result = np.empty(array.shape, object)
+    for place, value in np.ndenumerate(array):
+        if not isinstance(value, (str, bytes)):
+            raise InputError(f"{_form(info)} is expected, {type(value).__name__} is given")
+        result[place] = value.encode() if isinstance(value, str) else value
+    return result
+
+
+def _check_shape(info: TensorInfo, array: Array, form: str) -> None:
+    if array.shape != info.shape:
+        advice = ""
+        if array.size == np.prod(info.shape, dtype=np.int64):
+            advice = f"; give it this shape: x.reshape({list(info.shape)})"
+        raise InputError(f"{form}{advice}")

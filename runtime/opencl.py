@@ -15,6 +15,7 @@ from .errors import BuildError, DeviceError
 from .joined_binaries import join_binaries, split_binaries
 from .opencl_source import join_sources, numbered
 from .plan import Kernel, Plan, Region
+from .starting import start_drivers
 from .verify import region_size
 
 try:
@@ -51,6 +52,11 @@ def select_device(name: str = "auto") -> DeviceInfo:
 
 def open_device(name: str = "auto") -> OpenCLDevice:
     """The device `select_device` gives, ready to work (DeviceError)."""
+    started = start_drivers()
+    # A session is what a device is opened for, and importing it takes as long.
+    from . import session as session
+
+    started.join()
     info, device = _select(name)
     with _driver_call(str(info), "opening the device"):
         return OpenCLDevice(info, device)
@@ -168,8 +174,6 @@ class OpenCLDevice:
         self._queue = cl.CommandQueue(self._context)
         self._buffers: list[cl.Buffer] = []
         self._pending: list[cl.Event] = []
-        self._ahead: tuple[bytes, list[cl.Program]] | None = None
-        """A binary and, for each kernel, the program restored from it."""
 
     def objection(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
@@ -241,22 +245,16 @@ class OpenCLDevice:
         return join_binaries(contents, places)
 
     def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
-        if self._ahead is None or self._ahead[0] != binary:
-            self.restore_ahead(binary)
-        if self._ahead is None or len(self._ahead[1]) != len(plan.kernels):
-            return None
-        kernels = zip(self._ahead[1], plan.kernels, strict=True)
-        return [(program, kernel.name) for program, kernel in kernels]
-
-    def restore_ahead(self, binary: bytes) -> None:
-        """Begin with what `restore` will probably be asked for."""
-        self._ahead = None
         parts = split_binaries(binary)
-        if parts is not None:
-            contents, places = parts
-            with suppress(cl.Error):
-                programs = [self._compile(content) for content in contents]
-                self._ahead = (binary, [programs[place] for place in places])
+        if parts is None or len(parts[1]) != len(plan.kernels):
+            return None
+        contents, places = parts
+        try:
+            programs = [self._compile(content) for content in contents]
+        except cl.Error:
+            return None
+        kernels = zip(places, plan.kernels, strict=True)
+        return [(programs[place], kernel.name) for place, kernel in kernels]
 
     def allocate(self, size: int) -> cl.Buffer:
         flags = cl.mem_flags.READ_WRITE
@@ -307,10 +305,12 @@ class OpenCLDevice:
                 kernel.set_arg(position, argument)
         return (kernel, grid, group)
 
-    def upload(self, buffer: cl.Buffer, array: Any) -> None:
+    def upload(self, buffer: cl.Buffer, array: Any, offset: int = 0) -> None:
         if array.nbytes:
             with _driver_call(self._name, "copying an input"):
-                event = cl.enqueue_copy(self._queue, buffer, array, is_blocking=False)
+                event = cl.enqueue_copy(
+                    self._queue, buffer, array, dst_offset=offset, is_blocking=False
+                )
             self._pending.append(event)
 
     def fill(self, buffer: cl.Buffer, size: int, byte: int) -> None:
@@ -357,4 +357,4 @@ class OpenCLDevice:
         for buffer in self._buffers:
             buffer.release()
         self._buffers.clear()
-        del self._queue, self._context, self._ahead
+        del self._queue, self._context

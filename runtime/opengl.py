@@ -247,10 +247,10 @@ class OpenGLDevice:
         groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
         return Launch(program.shader, tuple(arguments), groups, barrier)
 
-    def upload(self, buffer: Range, array: Any) -> None:
+    def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
             with self._current:
-                buffer.buffer.write(array, buffer.offset)
+                buffer.buffer.write(array, buffer.offset + offset)
                 self._check("copying an input")
 
     def fill(self, buffer: Range, size: int, byte: int) -> None:

@@ -32,10 +32,12 @@ class TensorInfo:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    """A numpy dtype name, such as float32."""
+    """A numpy dtype name, such as float32, or string: an array of `bytes` objects."""
     scale: float = 0.0
     """Quantization step; 0 for a tensor that is not quantized."""
     zero_point: int = 0
+    open: bool = False
+    """Whether only a run tells the shape of this output; `shape` is then what the model file says."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,42 @@ class Dispatch:
 
 
 @dataclass(frozen=True)
+class HostTensor:
+    """A tensor that parts on LiteRT read or write, an array of the host while the model runs."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    input: int = -1
+    """The model's input whose array it is; -1 if it is none."""
+    output: int = -1
+    """The model's output whose array it is; -1 if it is none."""
+    place: Argument | None = None
+    """Where the device has it: it is copied there once a part has written it (`writes`), or from
+    there before a part reads it. None if only the host needs it."""
+    open: bool = False
+    """Whether only a run tells its shape."""
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """A part of the model that runs on LiteRT between two dispatches."""
+
+    file: str
+    """Path below the plan's folder, such as fallback/0.tflite."""
+    sha256: bytes
+    before: int
+    """The dispatch before which it runs; their number if it runs behind all of them."""
+    inputs: tuple[int, ...]
+    """Indices into `Plan.host_tensors`, in the order of the file's inputs."""
+    outputs: tuple[int, ...]
+    label: str
+    """The operators it computes, for people."""
+    operators: tuple[int, ...]
+    """Positions in the model file of the operators it computes."""
+
+
+@dataclass(frozen=True)
 class PlacedTensor:
     """Where and how a tensor lies in memory, for `inspect` and for debugging reads."""
 
@@ -163,3 +201,6 @@ class Plan:
     memory: Memory
     companions: tuple[Companion, ...] = ()
     variables: tuple[Variable, ...] = ()
+    host_tensors: tuple[HostTensor, ...] = ()
+    parts: tuple[HostPart, ...] = ()
+    """In the order in which they run."""

@@ -1,10 +1,12 @@
 # Generated from plan.fbs by `flatc --python --gen-object-api --gen-onefile`; never edited.
 
-# namespace: 
+# namespace:
 
 import flatbuffers
 from flatbuffers.compat import import_numpy
+
 np = import_numpy()
+
 
 class Region(object):
     Arena = 0
@@ -15,7 +17,7 @@ class Region(object):
 
 
 class Extent(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def SizeOf(cls):
@@ -26,11 +28,26 @@ class Extent(object):
         self._tab = flatbuffers.table.Table(buf, pos)
 
     # Extent
-    def X(self): return self._tab.Get(flatbuffers.number_types.Uint32Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(0))
+    def X(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint32Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(0),
+        )
+
     # Extent
-    def Y(self): return self._tab.Get(flatbuffers.number_types.Uint32Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(4))
+    def Y(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint32Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(4),
+        )
+
     # Extent
-    def Z(self): return self._tab.Get(flatbuffers.number_types.Uint32Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(8))
+    def Z(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint32Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(8),
+        )
+
 
 def CreateExtent(builder, x, y, z):
     builder.Prep(4, 12)
@@ -41,7 +58,6 @@ def CreateExtent(builder, x, y, z):
 
 
 class ExtentT(object):
-
     # ExtentT
     def __init__(self):
         self.x = 0  # type: int
@@ -74,7 +90,7 @@ class ExtentT(object):
 
 
 class Argument(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def SizeOf(cls):
@@ -85,15 +101,40 @@ class Argument(object):
         self._tab = flatbuffers.table.Table(buf, pos)
 
     # Argument
-    def Offset(self): return self._tab.Get(flatbuffers.number_types.Uint64Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(0))
+    def Offset(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint64Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(0),
+        )
+
     # Argument
-    def Size(self): return self._tab.Get(flatbuffers.number_types.Uint64Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(8))
+    def Size(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint64Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(8),
+        )
+
     # Argument
-    def Index(self): return self._tab.Get(flatbuffers.number_types.Uint32Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(16))
+    def Index(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint32Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(16),
+        )
+
     # Argument
-    def Region(self): return self._tab.Get(flatbuffers.number_types.Uint8Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(20))
+    def Region(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint8Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(20),
+        )
+
     # Argument
-    def Writes(self): return self._tab.Get(flatbuffers.number_types.BoolFlags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(21))
+    def Writes(self):
+        return self._tab.Get(
+            flatbuffers.number_types.BoolFlags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(21),
+        )
+
 
 def CreateArgument(builder, offset, size, index, region, writes):
     builder.Prep(8, 24)
@@ -107,7 +148,6 @@ def CreateArgument(builder, offset, size, index, region, writes):
 
 
 class ArgumentT(object):
-
     # ArgumentT
     def __init__(self):
         self.offset = 0  # type: int
@@ -144,7 +184,7 @@ class ArgumentT(object):
 
 
 class TensorInfo(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -157,9 +197,12 @@ class TensorInfo(object):
     def GetRootAsTensorInfo(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def TensorInfoBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # TensorInfo
     def Init(self, buf, pos):
@@ -177,7 +220,10 @@ class TensorInfo(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             a = self._tab.Vector(o)
-            return self._tab.Get(flatbuffers.number_types.Uint32Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4))
+            return self._tab.Get(
+                flatbuffers.number_types.Uint32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
         return 0
 
     # TensorInfo
@@ -220,22 +266,57 @@ class TensorInfo(object):
             return self._tab.Get(flatbuffers.number_types.Int64Flags, o + self._tab.Pos)
         return 0
 
-def TensorInfoStart(builder): builder.StartObject(5)
-def TensorInfoAddName(builder, name): builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
-def TensorInfoAddShape(builder, shape): builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(shape), 0)
-def TensorInfoStartShapeVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def TensorInfoAddDtype(builder, dtype): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(dtype), 0)
-def TensorInfoAddScale(builder, scale): builder.PrependFloat64Slot(3, scale, 0.0)
-def TensorInfoAddZeroPoint(builder, zeroPoint): builder.PrependInt64Slot(4, zeroPoint, 0)
-def TensorInfoEnd(builder): return builder.EndObject()
+    # TensorInfo
+    def Open(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(14))
+        if o != 0:
+            return bool(self._tab.Get(flatbuffers.number_types.BoolFlags, o + self._tab.Pos))
+        return False
+
+
+def TensorInfoStart(builder):
+    builder.StartObject(6)
+
+
+def TensorInfoAddName(builder, name):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
+
+
+def TensorInfoAddShape(builder, shape):
+    builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(shape), 0)
+
+
+def TensorInfoStartShapeVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def TensorInfoAddDtype(builder, dtype):
+    builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(dtype), 0)
+
+
+def TensorInfoAddScale(builder, scale):
+    builder.PrependFloat64Slot(3, scale, 0.0)
+
+
+def TensorInfoAddZeroPoint(builder, zeroPoint):
+    builder.PrependInt64Slot(4, zeroPoint, 0)
+
+
+def TensorInfoAddOpen(builder, open):
+    builder.PrependBoolSlot(5, open, 0)
+
+
+def TensorInfoEnd(builder):
+    return builder.EndObject()
+
 
 try:
     from typing import List
 except:
     pass
 
-class TensorInfoT(object):
 
+class TensorInfoT(object):
     # TensorInfoT
     def __init__(self):
         self.name = None  # type: str
@@ -243,6 +324,7 @@ class TensorInfoT(object):
         self.dtype = None  # type: str
         self.scale = 0.0  # type: float
         self.zeroPoint = 0  # type: int
+        self.open = False  # type: bool
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -271,6 +353,7 @@ class TensorInfoT(object):
         self.dtype = tensorInfo.Dtype()
         self.scale = tensorInfo.Scale()
         self.zeroPoint = tensorInfo.ZeroPoint()
+        self.open = tensorInfo.Open()
 
     # TensorInfoT
     def Pack(self, builder):
@@ -295,12 +378,13 @@ class TensorInfoT(object):
             TensorInfoAddDtype(builder, dtype)
         TensorInfoAddScale(builder, self.scale)
         TensorInfoAddZeroPoint(builder, self.zeroPoint)
+        TensorInfoAddOpen(builder, self.open)
         tensorInfo = TensorInfoEnd(builder)
         return tensorInfo
 
 
 class Kernel(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -313,9 +397,12 @@ class Kernel(object):
     def GetRootAsKernel(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def KernelBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # Kernel
     def Init(self, buf, pos):
@@ -340,7 +427,10 @@ class Kernel(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
         if o != 0:
             a = self._tab.Vector(o)
-            return self._tab.Get(flatbuffers.number_types.Uint8Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1))
+            return self._tab.Get(
+                flatbuffers.number_types.Uint8Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1),
+            )
         return 0
 
     # Kernel
@@ -372,21 +462,44 @@ class Kernel(object):
             return obj
         return None
 
-def KernelStart(builder): builder.StartObject(4)
-def KernelAddName(builder, name): builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
-def KernelAddFile(builder, file): builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(file), 0)
-def KernelAddSha256(builder, sha256): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(sha256), 0)
-def KernelStartSha256Vector(builder, numElems): return builder.StartVector(1, numElems, 1)
-def KernelAddGroup(builder, group): builder.PrependStructSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(group), 0)
-def KernelEnd(builder): return builder.EndObject()
+
+def KernelStart(builder):
+    builder.StartObject(4)
+
+
+def KernelAddName(builder, name):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
+
+
+def KernelAddFile(builder, file):
+    builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(file), 0)
+
+
+def KernelAddSha256(builder, sha256):
+    builder.PrependUOffsetTRelativeSlot(
+        2, flatbuffers.number_types.UOffsetTFlags.py_type(sha256), 0
+    )
+
+
+def KernelStartSha256Vector(builder, numElems):
+    return builder.StartVector(1, numElems, 1)
+
+
+def KernelAddGroup(builder, group):
+    builder.PrependStructSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(group), 0)
+
+
+def KernelEnd(builder):
+    return builder.EndObject()
+
 
 try:
     from typing import List, Optional
 except:
     pass
 
-class KernelT(object):
 
+class KernelT(object):
     # KernelT
     def __init__(self):
         self.name = None  # type: str
@@ -451,7 +564,7 @@ class KernelT(object):
 
 
 class Dispatch(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -464,9 +577,12 @@ class Dispatch(object):
     def GetRootAsDispatch(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def DispatchBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # Dispatch
     def Init(self, buf, pos):
@@ -524,7 +640,10 @@ class Dispatch(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
         if o != 0:
             a = self._tab.Vector(o)
-            return self._tab.Get(flatbuffers.number_types.Int32Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4))
+            return self._tab.Get(
+                flatbuffers.number_types.Int32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
         return 0
 
     # Dispatch
@@ -560,25 +679,62 @@ class Dispatch(object):
             return self._tab.String(o + self._tab.Pos)
         return None
 
-def DispatchStart(builder): builder.StartObject(7)
-def DispatchAddKernel(builder, kernel): builder.PrependUint32Slot(0, kernel, 0)
-def DispatchAddGrid(builder, grid): builder.PrependStructSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(grid), 0)
-def DispatchAddArguments(builder, arguments): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(arguments), 0)
-def DispatchStartArgumentsVector(builder, numElems): return builder.StartVector(24, numElems, 8)
-def DispatchAddLabel(builder, label): builder.PrependUOffsetTRelativeSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(label), 0)
-def DispatchAddOperators(builder, operators): builder.PrependUOffsetTRelativeSlot(4, flatbuffers.number_types.UOffsetTFlags.py_type(operators), 0)
-def DispatchStartOperatorsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def DispatchAddFlops(builder, flops): builder.PrependUint64Slot(5, flops, 0)
-def DispatchAddWhy(builder, why): builder.PrependUOffsetTRelativeSlot(6, flatbuffers.number_types.UOffsetTFlags.py_type(why), 0)
-def DispatchEnd(builder): return builder.EndObject()
+
+def DispatchStart(builder):
+    builder.StartObject(7)
+
+
+def DispatchAddKernel(builder, kernel):
+    builder.PrependUint32Slot(0, kernel, 0)
+
+
+def DispatchAddGrid(builder, grid):
+    builder.PrependStructSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(grid), 0)
+
+
+def DispatchAddArguments(builder, arguments):
+    builder.PrependUOffsetTRelativeSlot(
+        2, flatbuffers.number_types.UOffsetTFlags.py_type(arguments), 0
+    )
+
+
+def DispatchStartArgumentsVector(builder, numElems):
+    return builder.StartVector(24, numElems, 8)
+
+
+def DispatchAddLabel(builder, label):
+    builder.PrependUOffsetTRelativeSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(label), 0)
+
+
+def DispatchAddOperators(builder, operators):
+    builder.PrependUOffsetTRelativeSlot(
+        4, flatbuffers.number_types.UOffsetTFlags.py_type(operators), 0
+    )
+
+
+def DispatchStartOperatorsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def DispatchAddFlops(builder, flops):
+    builder.PrependUint64Slot(5, flops, 0)
+
+
+def DispatchAddWhy(builder, why):
+    builder.PrependUOffsetTRelativeSlot(6, flatbuffers.number_types.UOffsetTFlags.py_type(why), 0)
+
+
+def DispatchEnd(builder):
+    return builder.EndObject()
+
 
 try:
     from typing import List, Optional
 except:
     pass
 
-class DispatchT(object):
 
+class DispatchT(object):
     # DispatchT
     def __init__(self):
         self.kernel = 0  # type: int
@@ -665,7 +821,7 @@ class DispatchT(object):
 
 
 class PlacedTensor(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -678,9 +834,12 @@ class PlacedTensor(object):
     def GetRootAsPlacedTensor(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def PlacedTensorBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # PlacedTensor
     def Init(self, buf, pos):
@@ -698,7 +857,10 @@ class PlacedTensor(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             a = self._tab.Vector(o)
-            return self._tab.Get(flatbuffers.number_types.Uint32Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4))
+            return self._tab.Get(
+                flatbuffers.number_types.Uint32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
         return 0
 
     # PlacedTensor
@@ -783,28 +945,70 @@ class PlacedTensor(object):
             return bool(self._tab.Get(flatbuffers.number_types.BoolFlags, o + self._tab.Pos))
         return False
 
-def PlacedTensorStart(builder): builder.StartObject(11)
-def PlacedTensorAddName(builder, name): builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
-def PlacedTensorAddShape(builder, shape): builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(shape), 0)
-def PlacedTensorStartShapeVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlacedTensorAddDtype(builder, dtype): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(dtype), 0)
-def PlacedTensorAddLanes(builder, lanes): builder.PrependUint32Slot(3, lanes, 0)
-def PlacedTensorAddRegion(builder, region): builder.PrependUint8Slot(4, region, 0)
-def PlacedTensorAddIndex(builder, index): builder.PrependUint32Slot(5, index, 0)
-def PlacedTensorAddOffset(builder, offset): builder.PrependUint64Slot(6, offset, 0)
-def PlacedTensorAddSize(builder, size): builder.PrependUint64Slot(7, size, 0)
-def PlacedTensorAddFirst(builder, first): builder.PrependInt32Slot(8, first, 0)
-def PlacedTensorAddLast(builder, last): builder.PrependInt32Slot(9, last, 0)
-def PlacedTensorAddHalf(builder, half): builder.PrependBoolSlot(10, half, 0)
-def PlacedTensorEnd(builder): return builder.EndObject()
+
+def PlacedTensorStart(builder):
+    builder.StartObject(11)
+
+
+def PlacedTensorAddName(builder, name):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
+
+
+def PlacedTensorAddShape(builder, shape):
+    builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(shape), 0)
+
+
+def PlacedTensorStartShapeVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlacedTensorAddDtype(builder, dtype):
+    builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(dtype), 0)
+
+
+def PlacedTensorAddLanes(builder, lanes):
+    builder.PrependUint32Slot(3, lanes, 0)
+
+
+def PlacedTensorAddRegion(builder, region):
+    builder.PrependUint8Slot(4, region, 0)
+
+
+def PlacedTensorAddIndex(builder, index):
+    builder.PrependUint32Slot(5, index, 0)
+
+
+def PlacedTensorAddOffset(builder, offset):
+    builder.PrependUint64Slot(6, offset, 0)
+
+
+def PlacedTensorAddSize(builder, size):
+    builder.PrependUint64Slot(7, size, 0)
+
+
+def PlacedTensorAddFirst(builder, first):
+    builder.PrependInt32Slot(8, first, 0)
+
+
+def PlacedTensorAddLast(builder, last):
+    builder.PrependInt32Slot(9, last, 0)
+
+
+def PlacedTensorAddHalf(builder, half):
+    builder.PrependBoolSlot(10, half, 0)
+
+
+def PlacedTensorEnd(builder):
+    return builder.EndObject()
+
 
 try:
     from typing import List
 except:
     pass
 
-class PlacedTensorT(object):
 
+class PlacedTensorT(object):
     # PlacedTensorT
     def __init__(self):
         self.name = None  # type: str
@@ -887,7 +1091,7 @@ class PlacedTensorT(object):
 
 
 class Companion(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -900,9 +1104,12 @@ class Companion(object):
     def GetRootAsCompanion(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def CompanionBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # Companion
     def Init(self, buf, pos):
@@ -920,7 +1127,10 @@ class Companion(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             a = self._tab.Vector(o)
-            return self._tab.Get(flatbuffers.number_types.Uint8Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1))
+            return self._tab.Get(
+                flatbuffers.number_types.Uint8Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1),
+            )
         return 0
 
     # Companion
@@ -942,19 +1152,36 @@ class Companion(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         return o == 0
 
-def CompanionStart(builder): builder.StartObject(2)
-def CompanionAddFile(builder, file): builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(file), 0)
-def CompanionAddSha256(builder, sha256): builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(sha256), 0)
-def CompanionStartSha256Vector(builder, numElems): return builder.StartVector(1, numElems, 1)
-def CompanionEnd(builder): return builder.EndObject()
+
+def CompanionStart(builder):
+    builder.StartObject(2)
+
+
+def CompanionAddFile(builder, file):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(file), 0)
+
+
+def CompanionAddSha256(builder, sha256):
+    builder.PrependUOffsetTRelativeSlot(
+        1, flatbuffers.number_types.UOffsetTFlags.py_type(sha256), 0
+    )
+
+
+def CompanionStartSha256Vector(builder, numElems):
+    return builder.StartVector(1, numElems, 1)
+
+
+def CompanionEnd(builder):
+    return builder.EndObject()
+
 
 try:
     from typing import List
 except:
     pass
 
-class CompanionT(object):
 
+class CompanionT(object):
     # CompanionT
     def __init__(self):
         self.file = None  # type: str
@@ -1007,7 +1234,7 @@ class CompanionT(object):
 
 
 class Variable(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -1020,9 +1247,12 @@ class Variable(object):
     def GetRootAsVariable(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def VariableBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # Variable
     def Init(self, buf, pos):
@@ -1056,16 +1286,32 @@ class Variable(object):
             return bool(self._tab.Get(flatbuffers.number_types.BoolFlags, o + self._tab.Pos))
         return False
 
-def VariableStart(builder): builder.StartObject(4)
-def VariableAddName(builder, name): builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
-def VariableAddSize(builder, size): builder.PrependUint64Slot(1, size, 0)
-def VariableAddContent(builder, content): builder.PrependUint64Slot(2, content, 0)
-def VariableAddFilled(builder, filled): builder.PrependBoolSlot(3, filled, 0)
-def VariableEnd(builder): return builder.EndObject()
+
+def VariableStart(builder):
+    builder.StartObject(4)
+
+
+def VariableAddName(builder, name):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
+
+
+def VariableAddSize(builder, size):
+    builder.PrependUint64Slot(1, size, 0)
+
+
+def VariableAddContent(builder, content):
+    builder.PrependUint64Slot(2, content, 0)
+
+
+def VariableAddFilled(builder, filled):
+    builder.PrependBoolSlot(3, filled, 0)
+
+
+def VariableEnd(builder):
+    return builder.EndObject()
 
 
 class VariableT(object):
-
     # VariableT
     def __init__(self):
         self.name = None  # type: str
@@ -1108,8 +1354,576 @@ class VariableT(object):
         return variable
 
 
+class HostTensor(object):
+    __slots__ = ["_tab"]
+
+    @classmethod
+    def GetRootAs(cls, buf, offset=0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, offset)
+        x = HostTensor()
+        x.Init(buf, n + offset)
+        return x
+
+    @classmethod
+    def GetRootAsHostTensor(cls, buf, offset=0):
+        """This method is deprecated. Please switch to GetRootAs."""
+        return cls.GetRootAs(buf, offset)
+
+    @classmethod
+    def HostTensorBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
+
+    # HostTensor
+    def Init(self, buf, pos):
+        self._tab = flatbuffers.table.Table(buf, pos)
+
+    # HostTensor
+    def Name(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # HostTensor
+    def Shape(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(
+                flatbuffers.number_types.Uint32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
+        return 0
+
+    # HostTensor
+    def ShapeAsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Uint32Flags, o)
+        return 0
+
+    # HostTensor
+    def ShapeLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # HostTensor
+    def ShapeIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        return o == 0
+
+    # HostTensor
+    def Dtype(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # HostTensor
+    def Input(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
+        return -1
+
+    # HostTensor
+    def Output(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
+        return -1
+
+    # HostTensor
+    def Place(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(14))
+        if o != 0:
+            x = o + self._tab.Pos
+            obj = Argument()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # HostTensor
+    def Open(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            return bool(self._tab.Get(flatbuffers.number_types.BoolFlags, o + self._tab.Pos))
+        return False
+
+
+def HostTensorStart(builder):
+    builder.StartObject(7)
+
+
+def HostTensorAddName(builder, name):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(name), 0)
+
+
+def HostTensorAddShape(builder, shape):
+    builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(shape), 0)
+
+
+def HostTensorStartShapeVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def HostTensorAddDtype(builder, dtype):
+    builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(dtype), 0)
+
+
+def HostTensorAddInput(builder, input):
+    builder.PrependInt32Slot(3, input, -1)
+
+
+def HostTensorAddOutput(builder, output):
+    builder.PrependInt32Slot(4, output, -1)
+
+
+def HostTensorAddPlace(builder, place):
+    builder.PrependStructSlot(5, flatbuffers.number_types.UOffsetTFlags.py_type(place), 0)
+
+
+def HostTensorAddOpen(builder, open):
+    builder.PrependBoolSlot(6, open, 0)
+
+
+def HostTensorEnd(builder):
+    return builder.EndObject()
+
+
+try:
+    from typing import List, Optional
+except:
+    pass
+
+
+class HostTensorT(object):
+    # HostTensorT
+    def __init__(self):
+        self.name = None  # type: str
+        self.shape = None  # type: List[int]
+        self.dtype = None  # type: str
+        self.input = -1  # type: int
+        self.output = -1  # type: int
+        self.place = None  # type: Optional[ArgumentT]
+        self.open = False  # type: bool
+
+    @classmethod
+    def InitFromBuf(cls, buf, pos):
+        hostTensor = HostTensor()
+        hostTensor.Init(buf, pos)
+        return cls.InitFromObj(hostTensor)
+
+    @classmethod
+    def InitFromObj(cls, hostTensor):
+        x = HostTensorT()
+        x._UnPack(hostTensor)
+        return x
+
+    # HostTensorT
+    def _UnPack(self, hostTensor):
+        if hostTensor is None:
+            return
+        self.name = hostTensor.Name()
+        if not hostTensor.ShapeIsNone():
+            if np is None:
+                self.shape = []
+                for i in range(hostTensor.ShapeLength()):
+                    self.shape.append(hostTensor.Shape(i))
+            else:
+                self.shape = hostTensor.ShapeAsNumpy()
+        self.dtype = hostTensor.Dtype()
+        self.input = hostTensor.Input()
+        self.output = hostTensor.Output()
+        if hostTensor.Place() is not None:
+            self.place = ArgumentT.InitFromObj(hostTensor.Place())
+        self.open = hostTensor.Open()
+
+    # HostTensorT
+    def Pack(self, builder):
+        if self.name is not None:
+            name = builder.CreateString(self.name)
+        if self.shape is not None:
+            if np is not None and type(self.shape) is np.ndarray:
+                shape = builder.CreateNumpyVector(self.shape)
+            else:
+                HostTensorStartShapeVector(builder, len(self.shape))
+                for i in reversed(range(len(self.shape))):
+                    builder.PrependUint32(self.shape[i])
+                shape = builder.EndVector()
+        if self.dtype is not None:
+            dtype = builder.CreateString(self.dtype)
+        HostTensorStart(builder)
+        if self.name is not None:
+            HostTensorAddName(builder, name)
+        if self.shape is not None:
+            HostTensorAddShape(builder, shape)
+        if self.dtype is not None:
+            HostTensorAddDtype(builder, dtype)
+        HostTensorAddInput(builder, self.input)
+        HostTensorAddOutput(builder, self.output)
+        if self.place is not None:
+            place = self.place.Pack(builder)
+            HostTensorAddPlace(builder, place)
+        HostTensorAddOpen(builder, self.open)
+        hostTensor = HostTensorEnd(builder)
+        return hostTensor
+
+
+class HostPart(object):
+    __slots__ = ["_tab"]
+
+    @classmethod
+    def GetRootAs(cls, buf, offset=0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, offset)
+        x = HostPart()
+        x.Init(buf, n + offset)
+        return x
+
+    @classmethod
+    def GetRootAsHostPart(cls, buf, offset=0):
+        """This method is deprecated. Please switch to GetRootAs."""
+        return cls.GetRootAs(buf, offset)
+
+    @classmethod
+    def HostPartBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
+
+    # HostPart
+    def Init(self, buf, pos):
+        self._tab = flatbuffers.table.Table(buf, pos)
+
+    # HostPart
+    def File(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # HostPart
+    def Sha256(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(
+                flatbuffers.number_types.Uint8Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1),
+            )
+        return 0
+
+    # HostPart
+    def Sha256AsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Uint8Flags, o)
+        return 0
+
+    # HostPart
+    def Sha256Length(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # HostPart
+    def Sha256IsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        return o == 0
+
+    # HostPart
+    def Before(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # HostPart
+    def Inputs(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(
+                flatbuffers.number_types.Uint32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
+        return 0
+
+    # HostPart
+    def InputsAsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Uint32Flags, o)
+        return 0
+
+    # HostPart
+    def InputsLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # HostPart
+    def InputsIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        return o == 0
+
+    # HostPart
+    def Outputs(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(
+                flatbuffers.number_types.Uint32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
+        return 0
+
+    # HostPart
+    def OutputsAsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Uint32Flags, o)
+        return 0
+
+    # HostPart
+    def OutputsLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # HostPart
+    def OutputsIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        return o == 0
+
+    # HostPart
+    def Label(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(14))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # HostPart
+    def Operators(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(
+                flatbuffers.number_types.Int32Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4),
+            )
+        return 0
+
+    # HostPart
+    def OperatorsAsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Int32Flags, o)
+        return 0
+
+    # HostPart
+    def OperatorsLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # HostPart
+    def OperatorsIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        return o == 0
+
+
+def HostPartStart(builder):
+    builder.StartObject(7)
+
+
+def HostPartAddFile(builder, file):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(file), 0)
+
+
+def HostPartAddSha256(builder, sha256):
+    builder.PrependUOffsetTRelativeSlot(
+        1, flatbuffers.number_types.UOffsetTFlags.py_type(sha256), 0
+    )
+
+
+def HostPartStartSha256Vector(builder, numElems):
+    return builder.StartVector(1, numElems, 1)
+
+
+def HostPartAddBefore(builder, before):
+    builder.PrependUint32Slot(2, before, 0)
+
+
+def HostPartAddInputs(builder, inputs):
+    builder.PrependUOffsetTRelativeSlot(
+        3, flatbuffers.number_types.UOffsetTFlags.py_type(inputs), 0
+    )
+
+
+def HostPartStartInputsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def HostPartAddOutputs(builder, outputs):
+    builder.PrependUOffsetTRelativeSlot(
+        4, flatbuffers.number_types.UOffsetTFlags.py_type(outputs), 0
+    )
+
+
+def HostPartStartOutputsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def HostPartAddLabel(builder, label):
+    builder.PrependUOffsetTRelativeSlot(5, flatbuffers.number_types.UOffsetTFlags.py_type(label), 0)
+
+
+def HostPartAddOperators(builder, operators):
+    builder.PrependUOffsetTRelativeSlot(
+        6, flatbuffers.number_types.UOffsetTFlags.py_type(operators), 0
+    )
+
+
+def HostPartStartOperatorsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def HostPartEnd(builder):
+    return builder.EndObject()
+
+
+try:
+    from typing import List
+except:
+    pass
+
+
+class HostPartT(object):
+    # HostPartT
+    def __init__(self):
+        self.file = None  # type: str
+        self.sha256 = None  # type: List[int]
+        self.before = 0  # type: int
+        self.inputs = None  # type: List[int]
+        self.outputs = None  # type: List[int]
+        self.label = None  # type: str
+        self.operators = None  # type: List[int]
+
+    @classmethod
+    def InitFromBuf(cls, buf, pos):
+        hostPart = HostPart()
+        hostPart.Init(buf, pos)
+        return cls.InitFromObj(hostPart)
+
+    @classmethod
+    def InitFromObj(cls, hostPart):
+        x = HostPartT()
+        x._UnPack(hostPart)
+        return x
+
+    # HostPartT
+    def _UnPack(self, hostPart):
+        if hostPart is None:
+            return
+        self.file = hostPart.File()
+        if not hostPart.Sha256IsNone():
+            if np is None:
+                self.sha256 = []
+                for i in range(hostPart.Sha256Length()):
+                    self.sha256.append(hostPart.Sha256(i))
+            else:
+                self.sha256 = hostPart.Sha256AsNumpy()
+        self.before = hostPart.Before()
+        if not hostPart.InputsIsNone():
+            if np is None:
+                self.inputs = []
+                for i in range(hostPart.InputsLength()):
+                    self.inputs.append(hostPart.Inputs(i))
+            else:
+                self.inputs = hostPart.InputsAsNumpy()
+        if not hostPart.OutputsIsNone():
+            if np is None:
+                self.outputs = []
+                for i in range(hostPart.OutputsLength()):
+                    self.outputs.append(hostPart.Outputs(i))
+            else:
+                self.outputs = hostPart.OutputsAsNumpy()
+        self.label = hostPart.Label()
+        if not hostPart.OperatorsIsNone():
+            if np is None:
+                self.operators = []
+                for i in range(hostPart.OperatorsLength()):
+                    self.operators.append(hostPart.Operators(i))
+            else:
+                self.operators = hostPart.OperatorsAsNumpy()
+
+    # HostPartT
+    def Pack(self, builder):
+        if self.file is not None:
+            file = builder.CreateString(self.file)
+        if self.sha256 is not None:
+            if np is not None and type(self.sha256) is np.ndarray:
+                sha256 = builder.CreateNumpyVector(self.sha256)
+            else:
+                HostPartStartSha256Vector(builder, len(self.sha256))
+                for i in reversed(range(len(self.sha256))):
+                    builder.PrependUint8(self.sha256[i])
+                sha256 = builder.EndVector()
+        if self.inputs is not None:
+            if np is not None and type(self.inputs) is np.ndarray:
+                inputs = builder.CreateNumpyVector(self.inputs)
+            else:
+                HostPartStartInputsVector(builder, len(self.inputs))
+                for i in reversed(range(len(self.inputs))):
+                    builder.PrependUint32(self.inputs[i])
+                inputs = builder.EndVector()
+        if self.outputs is not None:
+            if np is not None and type(self.outputs) is np.ndarray:
+                outputs = builder.CreateNumpyVector(self.outputs)
+            else:
+                HostPartStartOutputsVector(builder, len(self.outputs))
+                for i in reversed(range(len(self.outputs))):
+                    builder.PrependUint32(self.outputs[i])
+                outputs = builder.EndVector()
+        if self.label is not None:
+            label = builder.CreateString(self.label)
+        if self.operators is not None:
+            if np is not None and type(self.operators) is np.ndarray:
+                operators = builder.CreateNumpyVector(self.operators)
+            else:
+                HostPartStartOperatorsVector(builder, len(self.operators))
+                for i in reversed(range(len(self.operators))):
+                    builder.PrependInt32(self.operators[i])
+                operators = builder.EndVector()
+        HostPartStart(builder)
+        if self.file is not None:
+            HostPartAddFile(builder, file)
+        if self.sha256 is not None:
+            HostPartAddSha256(builder, sha256)
+        HostPartAddBefore(builder, self.before)
+        if self.inputs is not None:
+            HostPartAddInputs(builder, inputs)
+        if self.outputs is not None:
+            HostPartAddOutputs(builder, outputs)
+        if self.label is not None:
+            HostPartAddLabel(builder, label)
+        if self.operators is not None:
+            HostPartAddOperators(builder, operators)
+        hostPart = HostPartEnd(builder)
+        return hostPart
+
+
 class Memory(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def SizeOf(cls):
@@ -1120,11 +1934,26 @@ class Memory(object):
         self._tab = flatbuffers.table.Table(buf, pos)
 
     # Memory
-    def Naive(self): return self._tab.Get(flatbuffers.number_types.Uint64Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(0))
+    def Naive(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint64Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(0),
+        )
+
     # Memory
-    def Planned(self): return self._tab.Get(flatbuffers.number_types.Uint64Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(8))
+    def Planned(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint64Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(8),
+        )
+
     # Memory
-    def LowerBound(self): return self._tab.Get(flatbuffers.number_types.Uint64Flags, self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(16))
+    def LowerBound(self):
+        return self._tab.Get(
+            flatbuffers.number_types.Uint64Flags,
+            self._tab.Pos + flatbuffers.number_types.UOffsetTFlags.py_type(16),
+        )
+
 
 def CreateMemory(builder, naive, planned, lowerBound):
     builder.Prep(8, 24)
@@ -1135,7 +1964,6 @@ def CreateMemory(builder, naive, planned, lowerBound):
 
 
 class MemoryT(object):
-
     # MemoryT
     def __init__(self):
         self.naive = 0  # type: int
@@ -1168,7 +1996,7 @@ class MemoryT(object):
 
 
 class Plan(object):
-    __slots__ = ['_tab']
+    __slots__ = ["_tab"]
 
     @classmethod
     def GetRootAs(cls, buf, offset=0):
@@ -1181,9 +2009,12 @@ class Plan(object):
     def GetRootAsPlan(cls, buf, offset=0):
         """This method is deprecated. Please switch to GetRootAs."""
         return cls.GetRootAs(buf, offset)
+
     @classmethod
     def PlanBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
-        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x54\x47\x50\x4C", size_prefixed=size_prefixed)
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
 
     # Plan
     def Init(self, buf, pos):
@@ -1312,7 +2143,10 @@ class Plan(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(28))
         if o != 0:
             a = self._tab.Vector(o)
-            return self._tab.Get(flatbuffers.number_types.Uint8Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1))
+            return self._tab.Get(
+                flatbuffers.number_types.Uint8Flags,
+                a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 1),
+            )
         return 0
 
     # Plan
@@ -1464,43 +2298,228 @@ class Plan(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(40))
         return o == 0
 
-def PlanStart(builder): builder.StartObject(19)
-def PlanAddCompiler(builder, compiler): builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(compiler), 0)
-def PlanAddTarget(builder, target): builder.PrependUOffsetTRelativeSlot(1, flatbuffers.number_types.UOffsetTFlags.py_type(target), 0)
-def PlanAddPrecision(builder, precision): builder.PrependUOffsetTRelativeSlot(2, flatbuffers.number_types.UOffsetTFlags.py_type(precision), 0)
-def PlanAddProfile(builder, profile): builder.PrependUOffsetTRelativeSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(profile), 0)
-def PlanAddModel(builder, model): builder.PrependUOffsetTRelativeSlot(4, flatbuffers.number_types.UOffsetTFlags.py_type(model), 0)
-def PlanAddFingerprint(builder, fingerprint): builder.PrependUOffsetTRelativeSlot(5, flatbuffers.number_types.UOffsetTFlags.py_type(fingerprint), 0)
-def PlanAddOptions(builder, options): builder.PrependUOffsetTRelativeSlot(6, flatbuffers.number_types.UOffsetTFlags.py_type(options), 0)
-def PlanAddPasses(builder, passes): builder.PrependUOffsetTRelativeSlot(7, flatbuffers.number_types.UOffsetTFlags.py_type(passes), 0)
-def PlanAddInputs(builder, inputs): builder.PrependUOffsetTRelativeSlot(8, flatbuffers.number_types.UOffsetTFlags.py_type(inputs), 0)
-def PlanStartInputsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanAddOutputs(builder, outputs): builder.PrependUOffsetTRelativeSlot(9, flatbuffers.number_types.UOffsetTFlags.py_type(outputs), 0)
-def PlanStartOutputsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanAddArenaSize(builder, arenaSize): builder.PrependUint64Slot(10, arenaSize, 0)
-def PlanAddWeightsSize(builder, weightsSize): builder.PrependUint64Slot(11, weightsSize, 0)
-def PlanAddWeightsSha256(builder, weightsSha256): builder.PrependUOffsetTRelativeSlot(12, flatbuffers.number_types.UOffsetTFlags.py_type(weightsSha256), 0)
-def PlanStartWeightsSha256Vector(builder, numElems): return builder.StartVector(1, numElems, 1)
-def PlanAddKernels(builder, kernels): builder.PrependUOffsetTRelativeSlot(13, flatbuffers.number_types.UOffsetTFlags.py_type(kernels), 0)
-def PlanStartKernelsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanAddDispatches(builder, dispatches): builder.PrependUOffsetTRelativeSlot(14, flatbuffers.number_types.UOffsetTFlags.py_type(dispatches), 0)
-def PlanStartDispatchesVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanAddTensors(builder, tensors): builder.PrependUOffsetTRelativeSlot(15, flatbuffers.number_types.UOffsetTFlags.py_type(tensors), 0)
-def PlanStartTensorsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanAddMemory(builder, memory): builder.PrependStructSlot(16, flatbuffers.number_types.UOffsetTFlags.py_type(memory), 0)
-def PlanAddCompanions(builder, companions): builder.PrependUOffsetTRelativeSlot(17, flatbuffers.number_types.UOffsetTFlags.py_type(companions), 0)
-def PlanStartCompanionsVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanAddVariables(builder, variables): builder.PrependUOffsetTRelativeSlot(18, flatbuffers.number_types.UOffsetTFlags.py_type(variables), 0)
-def PlanStartVariablesVector(builder, numElems): return builder.StartVector(4, numElems, 4)
-def PlanEnd(builder): return builder.EndObject()
+    # Plan
+    def HostTensors(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(42))
+        if o != 0:
+            x = self._tab.Vector(o)
+            x += flatbuffers.number_types.UOffsetTFlags.py_type(j) * 4
+            x = self._tab.Indirect(x)
+            obj = HostTensor()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # Plan
+    def HostTensorsLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(42))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Plan
+    def HostTensorsIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(42))
+        return o == 0
+
+    # Plan
+    def Parts(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(44))
+        if o != 0:
+            x = self._tab.Vector(o)
+            x += flatbuffers.number_types.UOffsetTFlags.py_type(j) * 4
+            x = self._tab.Indirect(x)
+            obj = HostPart()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # Plan
+    def PartsLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(44))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Plan
+    def PartsIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(44))
+        return o == 0
+
+
+def PlanStart(builder):
+    builder.StartObject(21)
+
+
+def PlanAddCompiler(builder, compiler):
+    builder.PrependUOffsetTRelativeSlot(
+        0, flatbuffers.number_types.UOffsetTFlags.py_type(compiler), 0
+    )
+
+
+def PlanAddTarget(builder, target):
+    builder.PrependUOffsetTRelativeSlot(
+        1, flatbuffers.number_types.UOffsetTFlags.py_type(target), 0
+    )
+
+
+def PlanAddPrecision(builder, precision):
+    builder.PrependUOffsetTRelativeSlot(
+        2, flatbuffers.number_types.UOffsetTFlags.py_type(precision), 0
+    )
+
+
+def PlanAddProfile(builder, profile):
+    builder.PrependUOffsetTRelativeSlot(
+        3, flatbuffers.number_types.UOffsetTFlags.py_type(profile), 0
+    )
+
+
+def PlanAddModel(builder, model):
+    builder.PrependUOffsetTRelativeSlot(4, flatbuffers.number_types.UOffsetTFlags.py_type(model), 0)
+
+
+def PlanAddFingerprint(builder, fingerprint):
+    builder.PrependUOffsetTRelativeSlot(
+        5, flatbuffers.number_types.UOffsetTFlags.py_type(fingerprint), 0
+    )
+
+
+def PlanAddOptions(builder, options):
+    builder.PrependUOffsetTRelativeSlot(
+        6, flatbuffers.number_types.UOffsetTFlags.py_type(options), 0
+    )
+
+
+def PlanAddPasses(builder, passes):
+    builder.PrependUOffsetTRelativeSlot(
+        7, flatbuffers.number_types.UOffsetTFlags.py_type(passes), 0
+    )
+
+
+def PlanAddInputs(builder, inputs):
+    builder.PrependUOffsetTRelativeSlot(
+        8, flatbuffers.number_types.UOffsetTFlags.py_type(inputs), 0
+    )
+
+
+def PlanStartInputsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddOutputs(builder, outputs):
+    builder.PrependUOffsetTRelativeSlot(
+        9, flatbuffers.number_types.UOffsetTFlags.py_type(outputs), 0
+    )
+
+
+def PlanStartOutputsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddArenaSize(builder, arenaSize):
+    builder.PrependUint64Slot(10, arenaSize, 0)
+
+
+def PlanAddWeightsSize(builder, weightsSize):
+    builder.PrependUint64Slot(11, weightsSize, 0)
+
+
+def PlanAddWeightsSha256(builder, weightsSha256):
+    builder.PrependUOffsetTRelativeSlot(
+        12, flatbuffers.number_types.UOffsetTFlags.py_type(weightsSha256), 0
+    )
+
+
+def PlanStartWeightsSha256Vector(builder, numElems):
+    return builder.StartVector(1, numElems, 1)
+
+
+def PlanAddKernels(builder, kernels):
+    builder.PrependUOffsetTRelativeSlot(
+        13, flatbuffers.number_types.UOffsetTFlags.py_type(kernels), 0
+    )
+
+
+def PlanStartKernelsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddDispatches(builder, dispatches):
+    builder.PrependUOffsetTRelativeSlot(
+        14, flatbuffers.number_types.UOffsetTFlags.py_type(dispatches), 0
+    )
+
+
+def PlanStartDispatchesVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddTensors(builder, tensors):
+    builder.PrependUOffsetTRelativeSlot(
+        15, flatbuffers.number_types.UOffsetTFlags.py_type(tensors), 0
+    )
+
+
+def PlanStartTensorsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddMemory(builder, memory):
+    builder.PrependStructSlot(16, flatbuffers.number_types.UOffsetTFlags.py_type(memory), 0)
+
+
+def PlanAddCompanions(builder, companions):
+    builder.PrependUOffsetTRelativeSlot(
+        17, flatbuffers.number_types.UOffsetTFlags.py_type(companions), 0
+    )
+
+
+def PlanStartCompanionsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddVariables(builder, variables):
+    builder.PrependUOffsetTRelativeSlot(
+        18, flatbuffers.number_types.UOffsetTFlags.py_type(variables), 0
+    )
+
+
+def PlanStartVariablesVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddHostTensors(builder, hostTensors):
+    builder.PrependUOffsetTRelativeSlot(
+        19, flatbuffers.number_types.UOffsetTFlags.py_type(hostTensors), 0
+    )
+
+
+def PlanStartHostTensorsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanAddParts(builder, parts):
+    builder.PrependUOffsetTRelativeSlot(
+        20, flatbuffers.number_types.UOffsetTFlags.py_type(parts), 0
+    )
+
+
+def PlanStartPartsVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
+def PlanEnd(builder):
+    return builder.EndObject()
+
 
 try:
     from typing import List, Optional
 except:
     pass
 
-class PlanT(object):
 
+class PlanT(object):
     # PlanT
     def __init__(self):
         self.compiler = None  # type: str
@@ -1522,6 +2541,8 @@ class PlanT(object):
         self.memory = None  # type: Optional[MemoryT]
         self.companions = None  # type: List[CompanionT]
         self.variables = None  # type: List[VariableT]
+        self.hostTensors = None  # type: List[HostTensorT]
+        self.parts = None  # type: List[HostPartT]
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -1614,6 +2635,22 @@ class PlanT(object):
                 else:
                     variable_ = VariableT.InitFromObj(plan.Variables(i))
                     self.variables.append(variable_)
+        if not plan.HostTensorsIsNone():
+            self.hostTensors = []
+            for i in range(plan.HostTensorsLength()):
+                if plan.HostTensors(i) is None:
+                    self.hostTensors.append(None)
+                else:
+                    hostTensor_ = HostTensorT.InitFromObj(plan.HostTensors(i))
+                    self.hostTensors.append(hostTensor_)
+        if not plan.PartsIsNone():
+            self.parts = []
+            for i in range(plan.PartsLength()):
+                if plan.Parts(i) is None:
+                    self.parts.append(None)
+                else:
+                    hostPart_ = HostPartT.InitFromObj(plan.Parts(i))
+                    self.parts.append(hostPart_)
 
     # PlanT
     def Pack(self, builder):
@@ -1697,6 +2734,22 @@ class PlanT(object):
             for i in reversed(range(len(self.variables))):
                 builder.PrependUOffsetTRelative(variableslist[i])
             variables = builder.EndVector()
+        if self.hostTensors is not None:
+            hostTensorslist = []
+            for i in range(len(self.hostTensors)):
+                hostTensorslist.append(self.hostTensors[i].Pack(builder))
+            PlanStartHostTensorsVector(builder, len(self.hostTensors))
+            for i in reversed(range(len(self.hostTensors))):
+                builder.PrependUOffsetTRelative(hostTensorslist[i])
+            hostTensors = builder.EndVector()
+        if self.parts is not None:
+            partslist = []
+            for i in range(len(self.parts)):
+                partslist.append(self.parts[i].Pack(builder))
+            PlanStartPartsVector(builder, len(self.parts))
+            for i in reversed(range(len(self.parts))):
+                builder.PrependUOffsetTRelative(partslist[i])
+            parts = builder.EndVector()
         PlanStart(builder)
         if self.compiler is not None:
             PlanAddCompiler(builder, compiler)
@@ -1735,7 +2788,9 @@ class PlanT(object):
             PlanAddCompanions(builder, companions)
         if self.variables is not None:
             PlanAddVariables(builder, variables)
+        if self.hostTensors is not None:
+            PlanAddHostTensors(builder, hostTensors)
+        if self.parts is not None:
+            PlanAddParts(builder, parts)
         plan = PlanEnd(builder)
         return plan
-
-

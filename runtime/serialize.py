@@ -20,6 +20,8 @@ from .plan import (
     Argument,
     Companion,
     Dispatch,
+    HostPart,
+    HostTensor,
     Kernel,
     Memory,
     PlacedTensor,
@@ -31,7 +33,7 @@ from .plan import (
 from .verify import LARGEST_COUNT, verify
 
 MAGIC = b"tflgpu\r\n"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HEADER = struct.Struct("<8sI32s")
 IDENTIFIER = b"TGPL"
 
@@ -86,6 +88,8 @@ def _plan_object(plan: Plan) -> Any:
         ),
         companions=[_companion_object(companion) for companion in plan.companions],
         variables=[_variable_object(variable) for variable in plan.variables],
+        hostTensors=[_host_tensor_object(tensor) for tensor in plan.host_tensors],
+        parts=[_part_object(part) for part in plan.parts],
     )
 
 
@@ -97,6 +101,7 @@ def _info_object(info: TensorInfo) -> Any:
         dtype=info.dtype,
         scale=info.scale,
         zeroPoint=info.zero_point,
+        open=info.open,
     )
 
 
@@ -122,6 +127,32 @@ def _variable_object(variable: Variable) -> Any:
         size=variable.size,
         content=variable.content or 0,
         filled=variable.content is not None,
+    )
+
+
+def _host_tensor_object(tensor: HostTensor) -> Any:
+    return _fill(
+        schema.HostTensorT(),
+        name=tensor.name,
+        shape=_numbers(tensor.shape, np.uint32),
+        dtype=tensor.dtype,
+        input=tensor.input,
+        output=tensor.output,
+        place=None if tensor.place is None else _argument_object(tensor.place),
+        open=tensor.open,
+    )
+
+
+def _part_object(part: HostPart) -> Any:
+    return _fill(
+        schema.HostPartT(),
+        file=part.file,
+        sha256=_numbers(part.sha256, np.uint8),
+        before=part.before,
+        inputs=_numbers(part.inputs, np.uint32),
+        outputs=_numbers(part.outputs, np.uint32),
+        label=part.label,
+        operators=_numbers(part.operators, np.int32),
     )
 
 
@@ -231,6 +262,8 @@ def _plan(table: schema.Plan) -> Plan:
         memory=Memory(memory.Naive(), memory.Planned(), memory.LowerBound()),
         companions=_records(table.CompanionsLength(), table.Companions, _companion),
         variables=_records(table.VariablesLength(), table.Variables, _variable),
+        host_tensors=_records(table.HostTensorsLength(), table.HostTensors, _host_tensor),
+        parts=_records(table.PartsLength(), table.Parts, _part),
     )
 
 
@@ -241,6 +274,7 @@ def _info(table: schema.TensorInfo) -> TensorInfo:
         dtype=_text(table.Dtype()),
         scale=table.Scale(),
         zero_point=table.ZeroPoint(),
+        open=bool(table.Open()),
     )
 
 
@@ -260,6 +294,31 @@ def _companion(table: schema.Companion) -> Companion:
 def _variable(table: schema.Variable) -> Variable:
     content = table.Content() if table.Filled() else None
     return Variable(_text(table.Name()), table.Size(), content)
+
+
+def _host_tensor(table: schema.HostTensor) -> HostTensor:
+    place = table.Place()
+    return HostTensor(
+        name=_text(table.Name()),
+        shape=tuple(table.ShapeAsNumpy().tolist()),
+        dtype=_text(table.Dtype()),
+        input=table.Input(),
+        output=table.Output(),
+        place=None if place is None else _argument(place),
+        open=bool(table.Open()),
+    )
+
+
+def _part(table: schema.HostPart) -> HostPart:
+    return HostPart(
+        file=_text(table.File()),
+        sha256=table.Sha256AsNumpy().tobytes(),
+        before=table.Before(),
+        inputs=tuple(table.InputsAsNumpy().tolist()),
+        outputs=tuple(table.OutputsAsNumpy().tolist()),
+        label=_text(table.Label()),
+        operators=tuple(table.OperatorsAsNumpy().tolist()),
+    )
 
 
 def _dispatch(table: schema.Dispatch) -> Dispatch:

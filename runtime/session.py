@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 from warnings import warn
@@ -17,11 +19,21 @@ from .binaries import read_binary, write_binary
 from .cache import Variant
 from .device import Buffer, Device, DeviceInfo, Launch, Program
 from .errors import CacheWarning, DeviceError, InputError, PlanError
+from .host_part import Part, open_parts
 from .inputs import arrays_for, device_arrays
 from .plan import Argument, PlacedTensor, Plan, Region, TensorInfo
 from .verify import DEVICE_TYPES, region_size, slices
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class PartTime:
+    """Seconds that a part on LiteRT took, copies between device and host included."""
+
+    copy_in: float
+    run: float
+    copy_out: float
 
 
 class Session:
@@ -35,7 +47,8 @@ class Session:
 
         With `store_binaries`, kernels that had to be compiled are stored beside the plan; a
         CacheWarning says so if they cannot be. PlanError if the device cannot run the variant,
-        DeviceError if the driver refuses something.
+        DeviceError if the driver refuses something, or parts of the model run on LiteRT and it is
+        not installed.
         """
         self.plan: Plan = variant.plan
         self._device: Device | None = device
@@ -43,6 +56,8 @@ class Session:
         self._ran = False
         self._buffers: dict[tuple[Region, int], Buffer] = {}
         self._launches: list[Launch] = []
+        self._parts: list[Part] = []
+        self._uploaded = _uploaded(self.plan)
         self._contents: dict[int, Array] = {}
         """First contents of the variables that do not start with zeros."""
         try:
@@ -53,6 +68,7 @@ class Session:
                     f"model for this device: tflgpu-compile --target {device.info.target} "
                     f"--device '{device.info.name}'"
                 )
+            self._parts = open_parts(variant)
             self._place(device, variant.weights)
             restored = self._restore(device, variant)
             programs = restored or self._compile(device, variant)
@@ -184,36 +200,130 @@ class Session:
         layout; their types must be the model's, or be safe to convert to it. InputError names all
         inputs that do not fit, DeviceError is the driver's or says that the session is closed.
         """
-        arrays = device_arrays(self.plan.inputs, arrays_for(self.plan.inputs, inputs))
-        infos = self.plan.outputs
+        arrays = arrays_for(self.plan.inputs, inputs)
+        on_device = self._device_inputs(arrays)
         with self._lock:
             device = self._opened()
-            self._upload(device, arrays)
-            device.dispatch(self._launches)
-            results = [np.empty(info.shape, DEVICE_TYPES[info.dtype]) for info in infos]
-            for index, result in enumerate(results):
-                device.download(self._buffers[Region.OUTPUT, index], result)
-            device.finish()
+            self._upload(device, on_device)
+            values = self._execute(device, arrays, device.dispatch)
+            results = self._results(device, values)
             self._ran = True
         return {
-            info.name: result.astype(info.dtype, copy=False)
-            for info, result in zip(infos, results, strict=True)
+            info.name: result if info.dtype == "string" else result.astype(info.dtype, copy=False)
+            for info, result in zip(self.plan.outputs, results, strict=True)
         }
 
     def profile(self, inputs: Any = ()) -> list[tuple[int, float]]:
         """Run the model dispatch by dispatch; (index of the dispatch, seconds on the device)."""
-        arrays = device_arrays(self.plan.inputs, arrays_for(self.plan.inputs, inputs))
+        times: list[float] = []
+
+        def dispatch(launches: Sequence[Launch]) -> None:
+            times.extend(device.profile(launches))
+
+        arrays = arrays_for(self.plan.inputs, inputs)
+        on_device = self._device_inputs(arrays)
         with self._lock:
             device = self._opened()
-            self._upload(device, arrays)
+            self._upload(device, on_device)
             device.finish()
-            times = device.profile(self._launches)
+            self._execute(device, arrays, dispatch)
+            device.finish()
             self._ran = True
         return list(enumerate(times))
 
+    def profile_parts(self, inputs: Any = ()) -> list[PartTime]:
+        """Run the model; what each of `plan.parts` took."""
+        times: list[PartTime] = []
+        arrays = arrays_for(self.plan.inputs, inputs)
+        on_device = self._device_inputs(arrays)
+        with self._lock:
+            device = self._opened()
+            self._upload(device, on_device)
+            self._execute(device, arrays, device.dispatch, times)
+            device.finish()
+            self._ran = True
+        return times
+
+    def _device_inputs(self, arrays: Sequence[Array]) -> list[Array]:
+        """Those inputs that the device reads, as it has them."""
+        infos = [self.plan.inputs[index] for index in self._uploaded]
+        return device_arrays(infos, [arrays[index] for index in self._uploaded])
+
     def _upload(self, device: Device, arrays: Sequence[Array]) -> None:
-        for index, array in enumerate(arrays):
+        for index, array in zip(self._uploaded, arrays, strict=True):
             device.upload(self._buffers[Region.INPUT, index], array)
+
+    def _execute(
+        self,
+        device: Device,
+        arrays: Sequence[Array],
+        dispatch: Callable[[Sequence[Launch]], None],
+        times: list[PartTime] | None = None,
+    ) -> dict[int, Array]:
+        """Dispatches and parts in their order; the tensors of the host, by their index.
+
+        `times` gets what each part took, for which everything before it has to be waited for.
+        """
+        tensors = self.plan.host_tensors
+        values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
+        done = 0
+        for part in self._parts:
+            dispatch(self._launches[done : part.record.before])
+            done = part.record.before
+            if times is not None:
+                device.finish()
+            start = perf_counter()
+            self._fetch(device, part, values)
+            fetched = perf_counter()
+            results = part.run([values[index] for index in part.record.inputs])
+            ran = perf_counter()
+            values.update(zip(part.record.outputs, results, strict=True))
+            self._hand_over(device, part, values)
+            if times is not None:
+                times.append(PartTime(fetched - start, ran - fetched, perf_counter() - ran))
+        dispatch(self._launches[done:])
+        return values
+
+    def _fetch(self, device: Device, part: Part, values: dict[int, Array]) -> None:
+        """Copy from the device what a part reads and the host does not have yet."""
+        tensors = self.plan.host_tensors
+        missing = [index for index in dict.fromkeys(part.record.inputs) if index not in values]
+        for index in missing:
+            tensor = tensors[index]
+            assert tensor.place is not None
+            values[index] = np.empty(tensor.shape, DEVICE_TYPES[tensor.dtype])
+            buffer = self._buffers[tensor.place.region, tensor.place.index]
+            device.download(buffer, values[index], tensor.place.offset)
+        if missing:
+            device.finish()
+        for index in missing:
+            values[index] = values[index].astype(tensors[index].dtype, copy=False)
+
+    def _hand_over(self, device: Device, part: Part, values: dict[int, Array]) -> None:
+        """Copy to the device what a part has written and the device needs."""
+        written = [(self.plan.host_tensors[index], index) for index in part.record.outputs]
+        placed = [(tensor, values[index]) for tensor, index in written if tensor.place is not None]
+        arrays = device_arrays([t for t, _ in placed], [array for _, array in placed])
+        for (tensor, _), array in zip(placed, arrays, strict=True):
+            assert tensor.place is not None
+            buffer = self._buffers[tensor.place.region, tensor.place.index]
+            device.upload(buffer, array, tensor.place.offset)
+        if arrays:
+            device.finish()  # the arrays must live until then
+
+    def _results(self, device: Device, values: dict[int, Array]) -> list[Array]:
+        """The model's outputs, from the host where parts have written them."""
+        tensors = self.plan.host_tensors
+        given = {tensors[i].output: array for i, array in values.items()}
+        results = []
+        for index, info in enumerate(self.plan.outputs):
+            if index in given:
+                results.append(given[index])
+            else:
+                results.append(np.empty(info.shape, DEVICE_TYPES[info.dtype]))
+                device.download(self._buffers[Region.OUTPUT, index], results[-1])
+        device.finish()
+        return results
 
     def reset(self) -> None:
         """Let the model forget: what it keeps between runs is as it was before the first.
@@ -222,6 +332,8 @@ class Session:
         """
         with self._lock:
             self._forget(self._opened())
+            for part in self._parts:
+                part.reset()
 
     # -- looking inside ---------------------------------------------------------------------
 
@@ -277,6 +389,7 @@ class Session:
         with self._lock:
             device, self._device = self._device, None
             self._launches = []
+            self._parts = []
             self._buffers = {}
             if device is not None:
                 device.release()
@@ -292,6 +405,14 @@ class Session:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _uploaded(plan: Plan) -> list[int]:
+    """The inputs that something on the device, or a copy from it, reads."""
+    places = [tensor.place for tensor in plan.host_tensors if tensor.place is not None]
+    arguments = [argument for dispatch in plan.dispatches for argument in dispatch.arguments]
+    used = {span.index for span in (*places, *arguments) if span.region is Region.INPUT}
+    return sorted(used)
 
 
 def _unpack(tensor: PlacedTensor, content: Array) -> Array:

@@ -7,12 +7,22 @@ written makes sense. The compiler runs them before it writes, the runtime after 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 from math import isfinite, prod
 
 from .errors import PlanError
-from .plan import Argument, Dispatch, Kernel, PlacedTensor, Plan, Region, TensorInfo
+from .plan import (
+    Argument,
+    Dispatch,
+    HostPart,
+    HostTensor,
+    Kernel,
+    PlacedTensor,
+    Plan,
+    Region,
+    TensorInfo,
+)
 
 DEVICE_TYPES = {
     "float32": "float32",
@@ -27,6 +37,9 @@ DEVICE_TYPES = {
     "int64": "int32",
 }
 """Each type a tensor may have, and the type its elements have in memory of the device."""
+
+HOST_TYPES = frozenset([*DEVICE_TYPES, "complex64", "complex128", "float64", "string", "uint64"])
+"""Types a tensor may have that never leaves the host."""
 
 ITEM_SIZE = 4
 """Bytes of an element in memory of the device, whatever its type."""
@@ -50,6 +63,7 @@ REPORTED = 5
 _HEX_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _ENTRY_POINT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _FILE = re.compile(r"kernels/[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.tflite\Z")
 
 
 def verify(plan: Plan, source: str = "the plan") -> None:
@@ -62,8 +76,8 @@ def verify(plan: Plan, source: str = "the plan") -> None:
 
 
 def byte_size(info: TensorInfo) -> int:
-    """Bytes of an input or output on the device: row-major and dense."""
-    return prod(info.shape) * ITEM_SIZE
+    """Bytes of an input or output on the device: row-major and dense, 0 if it is never there."""
+    return prod(info.shape) * ITEM_SIZE if info.dtype in DEVICE_TYPES and not info.open else 0
 
 
 def slices(tensor: PlacedTensor) -> tuple[int, int, int, int, int]:
@@ -95,7 +109,7 @@ def region_size(plan: Plan, region: Region, index: int) -> int:
 
 def _problems(plan: Plan) -> Iterator[str]:
     # Each check relies on those before it, so the first that finds something is the last to run.
-    for check in (_header, _infos, _kernels, _dispatches, _tensors):
+    for check in (_header, _infos, _kernels, _dispatches, _tensors, _host_tensors, _parts):
         found = False
         for problem in check(plan):
             found = True
@@ -128,6 +142,8 @@ def _header(plan: Plan) -> Iterator[str]:
         ("dispatches", plan.dispatches),
         ("tensors", plan.tensors),
         ("variables", plan.variables),
+        ("tensors of the host", plan.host_tensors),
+        ("parts on LiteRT", plan.parts),
     ):
         if len(records) > LARGEST_COUNT:
             yield f"there are {len(records)} {name}"
@@ -148,13 +164,15 @@ def _infos(plan: Plan) -> Iterator[str]:
 def _info(kind: str, infos: Sequence[TensorInfo]) -> Iterator[str]:
     yield from _repeated(f"{kind}s are named", (info.name for info in infos))
     for info in infos:
-        yield from _shape(f"{kind} {info.name}", info.shape, info.dtype)
+        yield from _shape(f"{kind} {info.name}", info.shape, info.dtype, HOST_TYPES)
         if not isfinite(info.scale) or abs(info.zero_point) > LARGEST_SIZE:
             yield f"{kind} {info.name} has scale {info.scale}, zero point {info.zero_point}"
 
 
-def _shape(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:
-    if dtype not in DEVICE_TYPES:
+def _shape(
+    name: str, shape: tuple[int, ...], dtype: str, types: Container[str] = DEVICE_TYPES
+) -> Iterator[str]:
+    if dtype not in types:
         yield f"{name} has type {dtype!r}"
     elif len(shape) > LARGEST_RANK or min(shape, default=0) < 0:
         yield f"{name} has shape {list(shape)}"
@@ -251,6 +269,70 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
     elements = prod(slices(tensor) if tensor.lanes else tensor.shape)
     if elements * (ITEM_SIZE // 2 if tensor.half else ITEM_SIZE) > tensor.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in its {tensor.size} bytes"
+
+
+def _host_tensors(plan: Plan) -> Iterator[str]:
+    for tensor in plan.host_tensors:
+        name = f"tensor {tensor.name} of the host"
+        yield from _shape(name, tensor.shape, tensor.dtype, HOST_TYPES)
+        for kind, index, infos in (
+            ("input", tensor.input, plan.inputs),
+            ("output", tensor.output, plan.outputs),
+        ):
+            if not -1 <= index < len(infos):
+                yield f"{name} is {kind} {index} of {len(infos)}"
+            elif index >= 0 and not _same(tensor, infos[index]):
+                yield f"{name} has another shape or type than {kind} {infos[index].name}"
+        if tensor.place is not None:
+            yield from _host_place(plan, tensor, tensor.place, name)
+
+
+def _same(tensor: HostTensor, info: TensorInfo) -> bool:
+    return (tensor.shape, tensor.dtype, tensor.open) == (info.shape, info.dtype, info.open)
+
+
+def _host_place(plan: Plan, tensor: HostTensor, place: Argument, name: str) -> Iterator[str]:
+    yield from _argument(plan, place, name)
+    if tensor.open or tensor.dtype not in DEVICE_TYPES:
+        yield f"{name} is {tensor.dtype} of shape {list(tensor.shape)}, which no device holds"
+    elif prod(tensor.shape) * ITEM_SIZE > place.size:
+        yield f"{name} of shape {list(tensor.shape)} does not fit in its {place.size} bytes"
+
+
+def _parts(plan: Plan) -> Iterator[str]:
+    yield from _repeated("parts lie in", (part.file for part in plan.parts))
+    written: set[int] = set()
+    previous = 0
+    for part in plan.parts:
+        yield from _part(plan, part, previous)
+        previous = part.before
+        for index in (*part.inputs, *part.outputs):
+            if not 0 <= index < len(plan.host_tensors):
+                yield f"{part.file} has tensor {index} of {len(plan.host_tensors)}"
+                return
+        for index in part.inputs:
+            tensor = plan.host_tensors[index]
+            placed = tensor.place is not None and not tensor.place.writes
+            if not (index in written or tensor.input >= 0 or placed):
+                yield f"{part.file} reads tensor {tensor.name}, which nothing writes"
+        for index in part.outputs:
+            tensor = plan.host_tensors[index]
+            placed = tensor.place is not None and not tensor.place.writes
+            if index in written or tensor.input >= 0 or placed:
+                yield f"{part.file} writes tensor {tensor.name}, which is written elsewhere"
+            written.add(index)
+    given = [plan.host_tensors[i].output for i in written if plan.host_tensors[i].output >= 0]
+    yield from _repeated("parts give output", map(str, given))
+    for index, info in enumerate(plan.outputs):
+        if index not in given and (info.open or info.dtype not in DEVICE_TYPES):
+            yield f"output {info.name} is {info.dtype}, which no device gives"
+
+
+def _part(plan: Plan, part: HostPart, previous: int) -> Iterator[str]:
+    if not _PART_FILE.match(part.file) or len(part.sha256) != 32:
+        yield f"part file {part.file!r} is not of the form fallback/NAME.tflite"
+    if not previous <= part.before <= len(plan.dispatches):
+        yield f"{part.file} runs before dispatch {part.before} of {len(plan.dispatches)}"
 
 
 def _repeated(what: str, names: Iterable[str]) -> Iterator[str]:
