@@ -180,6 +180,22 @@ def quantized_weights() -> Iterator[Case]:
     yield Case("FULLY_CONNECTED", "quantized weights", value, oracle=same)
 
 
+def experts() -> Iterator[Case]:
+    """Two of three experts for each of seven tokens."""
+    for activation in ("gelu", "gelu_tanh"):
+        options = flexbuffers.Builder()
+        with options.Map():
+            for name, size in (("num_experts", 3), ("model_dim", 5), ("hidden_dim", 11)):
+                options.Int(name, size)
+            options.Int("num_active_experts", 2)
+            options.String("activation", activation)
+            options.String("weight_type", "fp32")
+        routing = x(1, 7, 5), x(1, 7, 2, draw="positive"), xi(1, 7, 2, draw="places")
+        matrices = w(11, 3, 1, 5), w(11, 3, 1, 5), w(5, 3, 1, 11), w(1, 1, 1, 3)
+        raw = {"custom_options": bytes(options.Finish())}
+        yield Case("moe", activation, Call("moe", (*routing, *matrices), raw))
+
+
 def detections() -> Iterator[Case]:
     random = np.random.default_rng(23)
     centres = random.uniform(0.2, 0.8, (37, 2))

@@ -23,8 +23,9 @@ CUSTOM = {
     "MaxPoolingWithArgmax2D",
     "MaxUnpooling2D",
     "TFLite_Detection_PostProcess",
+    "moe",
 }
-"""Custom operators of MediaPipe and of the object detection API."""
+"""Custom operators of MediaPipe, of the object detection API and of language models."""
 
 
 def test_every_operator_has_a_case() -> None:
