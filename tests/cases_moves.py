@@ -140,6 +140,9 @@ def strided_slices() -> Iterator[Case]:
         "ellipsis in the middle": strided(
             (2, 3, 5, 7), (1, 0, 2), (2, 0, 7), (1, 1, 1), ellipsis=0b010
         ),
+        "ellipsis over no axis": strided(
+            (3, 4), (1, 0, 1), (3, 0, 3), (1, 1, 1), ellipsis=0b010, shrink_axis=0b100
+        ),
         "new axis": strided((5, 7), (1, 0, 0), (4, 0, 7), (1, 1, 1), new_axis=0b010),
         "new axis behind": strided((5, 7), (1, 0, 0), (4, 7, 0), (1, 1, 1), new_axis=0b100),
         "new axis and ellipsis": strided(

@@ -51,7 +51,11 @@ class _Strided:
 
 
 def _strided(op: Op) -> _Strided:
-    """Begin, end and stride entries against the masks, which are sets of bits, one per entry."""
+    """Begin, end and stride entries against the masks, which are sets of bits, one per entry.
+
+    An ellipsis covers an axis at least if there is one left, as in LiteRT and not in numpy; entries
+    for which no axis is left behind it are passed over.
+    """
     shape = op.operand(0).shape
     entries = [tuple(int(v) for v in op.constant(i).reshape(-1)) for i in (1, 2, 3)]
     if len({len(entry) for entry in entries}) != 1:
@@ -68,7 +72,7 @@ def _strided(op: Op) -> _Strided:
         bit = {name: mask >> i & 1 for name, mask in masks.items()}
         if bit["ellipsis"]:
             later_added = sum(1 for j in range(i + 1, count) if masks["new_axis"] >> j & 1)
-            covered = len(shape) - len(ranges) - (count - i - 1 - later_added)
+            covered = max(len(shape) - len(ranges) - (count - i - 1 - later_added), 1)
             for extent in shape[len(ranges) : len(ranges) + covered]:
                 ranges.append(_Range(0, 1, extent))
                 result.append(extent)
@@ -76,6 +80,8 @@ def _strided(op: Op) -> _Strided:
             result.append(1)
         else:
             if len(ranges) >= len(shape):
+                if masks["ellipsis"] & (1 << i) - 1:
+                    continue
                 raise ModelError(
                     f"operator {op.index} STRIDED_SLICE: {count - added} entries for {list(shape)}"
                 )
