@@ -221,6 +221,9 @@ def dense_chains() -> Iterator[Case]:
     yield Case("recognised", "a perceptron", perceptron(x(1, 37), 37, 5, 16, 131, 3))
     behind = perceptron(call("TANH", x(1, 1, 1, 16)), 16, 48, 2)
     yield Case("recognised", "a perceptron behind another", behind)
+    first = call("FULLY_CONNECTED", x(2, 37), w(19, 37), w(19))
+    second = call("FULLY_CONNECTED", x(2, 16), w(19, 16), None)
+    yield Case("recognised", "a sum of layers", call("TANH", call("ADD", first, second)))
 
 
 def recognised() -> Iterator[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cases_recognised import layer, perceptron, squeezed
-from expressions import Value, call, ints, x
+from expressions import Value, call, ints, w, x
 from rewrites import kernels, operators, reasons, text
 
 RULE = "chain_dense"
@@ -67,3 +67,35 @@ def average(height: int, channels: int, *axes: int) -> Value:
 )
 def test_it_declines(value: Value, reason: str) -> None:
     assert reasons(value, RULE, "fuse_elementwise")[-1] == reason
+
+
+SUM = "add_fully_connected"
+
+
+def dense(value: Value, outputs: int, inputs: int, bias: bool = True) -> Value:
+    return call("FULLY_CONNECTED", value, w(outputs, inputs), w(outputs) if bias else None)
+
+
+def step(rows: int = 1) -> Value:
+    """Of a recurrent network."""
+    return call("ADD", dense(x(rows, 37), 19, 37), dense(x(rows, 16), 19, 16, bias=False))
+
+
+def test_a_sum_of_layers() -> None:
+    assert operators(step()) == "FULLY_CONNECTED  FULLY_CONNECTED  ADD"
+    assert operators(step(), SUM) == "tflgpu.fully_connected_sum"
+    assert text(step(), SUM) == "t5 = tflgpu.fully_connected_sum(x0, w2, w3, x1, w4, none)"
+    assert kernels(call("TANH", step())) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (call("ADD", dense(x(1, 37), 19, 37), x(1, 19)), "is no other fully connected layer"),
+        (call("ADD", dense(x(5, 37), 19, 37), dense(x(1, 16), 19, 16)), "one of them broadcasts"),
+        (step(5), "5 rows are better off in tiles of several"),
+    ],
+    ids=["a tensor", "broadcasting", "rows"],
+)
+def test_a_sum_declines(value: Value, reason: str) -> None:
+    assert reason in reasons(value, SUM)[0]

@@ -1,5 +1,6 @@
 """The rewrites, and the order they run in. Order is meaning: each line relies on those above."""
 
+from .add_fully_connected import add_fully_connected
 from .chain_dense import chain_dense
 from .compose_pointwise import compose_pointwise
 from .concat_to_pad import concat_to_pad
@@ -74,6 +75,7 @@ PIPELINE: tuple[Pass, ...] = (
     fold_scale_into_conv,
     fold_scale_before_conv,
     compose_pointwise,
+    add_fully_connected,
     pool_to_mean,
     move_negation,
     # From here on each operator is a kernel.

@@ -1,0 +1,64 @@
+"""tflgpu.fully_connected_sum: two fully connected layers of different inputs, added up.
+
+Inputs are x, weights, bias, and the same again of the second layer. A step of a recurrent network
+is made of it: what comes in and what was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..devices import Profile
+from ..ir import Op, Shape
+from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
+from .conv import bias_slices, pack_weights
+from .elementwise import rank_fits
+
+NAME = "tflgpu.fully_connected_sum"
+
+
+def infer(op: Op) -> list[Shape]:
+    return [(*op.operand(0).shape[:-1], op.operand(1).shape[0])]
+
+
+def halves(op: Op) -> tuple[Op, Op]:
+    """Each layer as an operator of its own, outside of any graph."""
+    first, second = op.inputs[:3], op.inputs[3:]
+    return (
+        Op("FULLY_CONNECTED", first, op.outputs, {}, op.index),
+        Op("FULLY_CONNECTED", second, op.outputs, {}, op.index),
+    )
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    """A work-item for each slice of each row."""
+    batch, height, width, channels = bhwc(op.output.shape)
+    layers = halves(op)
+    weights = [layer.constant(1) for layer in layers]
+    return [
+        Launch(
+            "fully_connected_sum.jinja",
+            (width, height, batch * slices(channels, profile)),
+            {"x": op.operand(0), "second": op.operand(3)},
+            {"y": op.output},
+            {
+                "bias": np.concatenate([bias_slices(o, channels, profile) for o in layers]),
+                "weights": np.concatenate(
+                    [pack_weights(w[:, None, None, :], 1, profile) for w in weights]
+                ),
+            },
+            {"inputs": [w.shape[1] for w in weights]},
+            heavy=True,
+            flops=2 * op.output.elements * sum(w.shape[1] for w in weights),
+        )
+    ]
+
+
+KERNELS = (
+    Kernel("fully_connected_sum", _build, rank_fits),
+    Kernel("fully_connected_sum_from_linear", _build, rank_fits, reads=LINEAR),
+)
+
+define(OpDef(NAME, infer, KERNELS))
