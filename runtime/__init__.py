@@ -17,7 +17,6 @@ from .errors import BuildError, CacheWarning, DeviceError, InputError, PlanError
 from .plan import TensorInfo
 
 if TYPE_CHECKING:
-    from .ahead import Ahead
     from .session import Session
 
 __all__ = [
@@ -65,39 +64,41 @@ def load(
 def _load(
     cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
 ) -> Session:
-    from . import ahead
     from .cache import find_variants, newest_first, newest_runnable, open_variant, read_plan
 
-    folders = newest_first(find_variants(cache, model))
     if not isinstance(device, str):
         raise DeviceError(f"device={device!r}: give a name, or leave it out for auto")
-    started = ahead.start(device, folders)
-    try:
-        from .session import Session
+    found = [(folder, read_plan(folder)) for folder in newest_first(find_variants(cache, model))]
+    targets = list(dict.fromkeys(plan.target for _, plan in found))
+    _start(targets[0])
+    # There is enough to do until the driver is ready.
+    from .session import Session
 
-        found = [(folder, read_plan(folder)) for folder in folders]
-        opened = _open(device, list(dict.fromkeys(plan.target for _, plan in found)), started)
-    finally:
-        if started is not None:
-            started.drop()
+    variant = open_variant(*found[0]) if len(found) == 1 else None
+    opened = _open(device, targets)
     try:
-        variant = open_variant(*newest_runnable(found, opened))
+        if variant is None:
+            variant = open_variant(*newest_runnable(found, opened))
     except BaseException:
         opened.release()
         raise
     return Session(variant, opened, store_binaries)
 
 
-def _open(device: str, targets: Sequence[str], started: Ahead | None) -> Device:
-    """A device of that name for the first of the targets that has one (DeviceError).
+def _start(target: str) -> None:
+    """Let the drivers of a target start, without waiting for them."""
+    if target == "opencl":
+        # What is wrong with them is told when they are needed.
+        with suppress(DeviceError):
+            _driver(target).start_drivers()
 
-    `started` may have opened one for OpenCL.
-    """
+
+def _open(device: str, targets: Sequence[str]) -> Device:
+    """A device of that name for the first of the targets that has one (DeviceError)."""
     refusals = []
     for target in targets:
         try:
-            taken = started.take() if started is not None and target == "opencl" else None
-            opened: Device = taken or _driver(target).open_device(device)
+            opened: Device = _driver(target).open_device(device)
             return opened
         except DeviceError as error:
             refusals.append(error)

@@ -52,11 +52,6 @@ def select_device(name: str = "auto") -> DeviceInfo:
 
 def open_device(name: str = "auto") -> OpenCLDevice:
     """The device `select_device` gives, ready to work (DeviceError)."""
-    started = start_drivers()
-    # A session is what a device is opened for, and importing it takes as long.
-    from . import session as session
-
-    started.join()
     info, device = _select(name)
     with _driver_call(str(info), "opening the device"):
         return OpenCLDevice(info, device)
@@ -78,6 +73,7 @@ def _select(name: str) -> tuple[DeviceInfo, cl.Device]:
 
 def _ranked() -> list[tuple[DeviceInfo, cl.Device]]:
     """What is present, with the driver's objects."""
+    start_drivers().join()
     try:
         platforms = cl.get_platforms()
     except cl.Error:

@@ -385,13 +385,12 @@ def test_build_errors_name_file_and_line(tmp_path: Path, opencl_device: str) -> 
     assert f"{line} |   y[0] = nothing;" in caught.value.source
 
 
-# -- going ahead ------------------------------------------------------------------------------
+# -- taking up --------------------------------------------------------------------------------
 
 
-def test_going_ahead_on_a_wrong_guess(
+def test_an_older_variant_is_taken_up_if_the_newest_cannot_run(
     tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two variants the newest is begun with; the other runs as well if that cannot."""
     folder = chain().write(tmp_path / "cache")
     check(folder, opencl_device)
     parts = chain()
@@ -413,12 +412,13 @@ def test_going_ahead_on_a_wrong_guess(
     assert refused
 
 
-def test_a_device_opened_ahead_is_released_when_the_plan_is_damaged(
+def test_the_device_is_released_when_the_weights_are_damaged(
     tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = chain().write(tmp_path / "cache")
     check(folder, opencl_device)
-    (folder / "plan.tflgpu").write_bytes(b"nothing")
+    weights = folder / "weights.bin"
+    weights.write_bytes(bytes(weights.stat().st_size))
     released = []
     original = OpenCLDevice.release
 
@@ -427,6 +427,6 @@ def test_a_device_opened_ahead_is_released_when_the_plan_is_damaged(
         original(self)
 
     monkeypatch.setattr(OpenCLDevice, "release", release)
-    with pytest.raises(PlanError, match="is not a plan of tflgpu"):
+    with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
         load(folder, device=opencl_device)
     assert len(released) == 1
