@@ -14,15 +14,21 @@ from .rewrite import Event, check, describe
 
 SHAPE_CHANGES = frozenset(
     [
+        "BATCH_TO_SPACE_ND",
         "BROADCAST_TO",
+        "DEPTH_TO_SPACE",
         "EXPAND_DIMS",
+        "MIRROR_PAD",
         "PAD",
         "PADV2",
         "RESHAPE",
         "RESIZE_BILINEAR",
         "RESIZE_NEAREST_NEIGHBOR",
         "SLICE",
+        "SPACE_TO_BATCH_ND",
+        "SPACE_TO_DEPTH",
         "SQUEEZE",
+        "TILE",
     ]
 )
 """Operators that do nothing if the shape stays the same."""
