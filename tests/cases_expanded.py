@@ -200,27 +200,31 @@ def detections() -> Iterator[Case]:
     random = np.random.default_rng(23)
     centres = random.uniform(0.2, 0.8, (37, 2))
     anchors = known(np.concatenate([centres, np.full((37, 2), 0.2)], 1).astype(np.float32))
-    for background in (0, 1):
-        for most in (5, 19):
-            options = flexbuffers.Builder()
-            with options.Map():
-                for name, scale in (("y", 10.0), ("x", 10.0), ("h", 5.0), ("w", 5.0)):
-                    options.Float(f"{name}_scale", scale)
-                options.Float("nms_iou_threshold", 0.4)
-                options.Float("nms_score_threshold", 0.3)
-                options.Int("max_detections", most)
-                options.Int("max_classes_per_detection", 1)
-                options.Int("detections_per_class", 100)
-                options.Int("num_classes", 7)
-                options.Bool("use_regular_nms", False)
-            scores = x(1, 37, 7 + background, draw="positive")
-            raw = bytes(options.Finish())
-            operands = x(1, 37, 4), scores, anchors
-            attrs = {"custom_options": raw}
-            value = Call("TFLite_Detection_PostProcess", operands, attrs, outputs=4)
-            results = [Part(value, position) for position in range(4)]
-            situation = f"{most} of 37, {background} background"
-            yield Case("TFLite_Detection_PostProcess", situation, results)
+    ways = (
+        ("5 of 37", 0, 5, 1, None),
+        ("19 of 37, with background", 1, 19, 1, None),
+        ("three classes for a box", 1, 5, 3, None),
+        ("class by class", 1, 19, 1, 100),
+        ("class by class, two of each", 0, 19, 1, 2),
+    )
+    for situation, background, most, for_a_box, of_a_class in ways:
+        options = flexbuffers.Builder()
+        with options.Map():
+            for name, scale in (("y", 10.0), ("x", 10.0), ("h", 5.0), ("w", 5.0)):
+                options.Float(f"{name}_scale", scale)
+            options.Float("nms_iou_threshold", 0.4)
+            options.Float("nms_score_threshold", 0.3)
+            options.Int("max_detections", most)
+            options.Int("max_classes_per_detection", for_a_box)
+            options.Int("detections_per_class", of_a_class or 100)
+            options.Int("num_classes", 7)
+            options.Bool("use_regular_nms", of_a_class is not None)
+        scores = x(1, 37, 7 + background, draw="positive")
+        attrs = {"custom_options": bytes(options.Finish())}
+        operands = x(1, 37, 4), scores, anchors
+        value = Call("TFLite_Detection_PostProcess", operands, attrs, outputs=4)
+        results = [Part(value, position) for position in range(4)]
+        yield Case("TFLite_Detection_PostProcess", situation, results)
 
 
 def bits() -> Iterator[Case]:

@@ -10,13 +10,16 @@ from ..ir import Op, Shape
 from .base import LINEAR, Kernel, Launch, OpDef, define
 
 SUPPRESS = "tflgpu.suppress"
-"""Of boxes, scores, their number, least overlap, least score and sigma: kept, scores, count."""
+"""Of boxes, scores, their number, least overlap, least score and sigma: kept, scores, count, left.
+
+Scores of rank 2 are those of several classes, each of which is suppressed on its own.
+"""
 
 
 def _count(op: Op) -> int:
     """How many boxes are kept at most (UnsupportedError if that is computed)."""
     boxes, scores = op.operand(0).shape, op.operand(1).shape
-    if len(boxes) != 2 or boxes[1] != 4 or scores != boxes[:1]:
+    if len(boxes) != 2 or boxes[1] != 4 or scores[-1:] != boxes[:1]:
         raise ModelError(
             f"operator {op.index} {op.name}: boxes {list(boxes)} with scores {list(scores)}"
         )
@@ -32,7 +35,9 @@ def _infer_v5(op: Op) -> list[Shape]:
 
 
 def _infer_suppress(op: Op) -> list[Shape]:
-    return [(_count(op),), (_count(op),), (), op.operand(1).shape]
+    scores = op.operand(1).shape
+    kept = (*scores[:-1], _count(op))
+    return [kept, kept, scores[:-1], scores]
 
 
 def _build(op: Op, profile: Profile) -> Sequence[Launch]:
@@ -42,12 +47,16 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         Launch(
             "suppress.jinja",
-            (1, 1, 1),
+            (count.elements, 1, 1),
             reads,
             {"y": kept, "scores": scores, "total": count, "left": left},
-            variables={"boxes_in": op.operand(1).elements, "most": kept.elements},
+            variables={
+                "boxes_in": op.operand(0).shape[0],
+                "most": _count(op),
+                "classes": count.elements,
+            },
             heavy=True,
-            flops=20 * op.operand(1).elements * kept.elements,
+            flops=20 * op.operand(1).elements * _count(op),
         )
     ]
 
