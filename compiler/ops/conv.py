@@ -57,13 +57,15 @@ def check_bias(op: Op, channels: int) -> None:
         )
 
 
-def bias_slices(op: Op, channels: int, profile: Profile, blocks: int = 1) -> Array:
+def bias_slices(
+    op: Op, channels: int, profile: Profile, blocks: int = 1, position: int = 2
+) -> Array:
     """The bias, zeros if there is none, padded to whole blocks of slices: [slice][lane]."""
     lanes = profile.slice_width
     count = -(-slices(channels, profile) // blocks) * blocks
     padded = np.zeros(count * lanes, np.float32)
-    if op.input(2) is not None:
-        padded[:channels] = op.constant(2).reshape(-1)
+    if op.input(position) is not None:
+        padded[:channels] = op.constant(position).reshape(-1)
     return padded.reshape(count, lanes)
 
 

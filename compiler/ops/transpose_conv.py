@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape, Tensor
 from .base import Kernel, Launch, OpDef, define, slices
-from .conv import pack_weights
+from .conv import bias_slices, pack_weights
+from .tile import choose_tile
 from .window import Window
 
 
@@ -87,22 +86,31 @@ def _constant(op: Op, profile: Profile) -> str | None:
 
 def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
-    count = slices(channels, profile)
     weights = op.constant(1)
-    bias = np.zeros(count * profile.slice_width, np.float32)
-    if op.input(bias_position(op)) is not None:
-        bias[:channels] = op.constant(bias_position(op)).reshape(-1)
+    shape = window(op)
+    # Columns of the input from the one below the first output to the one below the last.
+    first, last = shape.left // shape.stride_x, (width - 1 + shape.left) // shape.stride_x
+    columns = last - first + 1
+    rows = height * batch * shape.stride_x
+    tile = choose_tile(columns, rows, slices(channels, profile), profile)
+    blocks = -(-slices(channels, profile) // tile.blocks)
     return [
         Launch(
             "transpose_conv.jinja",
-            (width, height, batch * count),
+            (-(-columns // tile.pixels) * shape.stride_x, height, batch * blocks),
             {"x": image(op)},
             {"y": op.output},
             {
-                "bias": bias.reshape(count, profile.slice_width),
-                "weights": pack_weights(weights, 1, profile),
+                "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
+                "weights": pack_weights(weights, tile.blocks, profile),
             },
-            {"window": window(op), "inputs": weights.shape[3]},
+            {
+                "tile": tile,
+                "blocks": blocks,
+                "window": shape,
+                "first": first,
+                "inputs": weights.shape[3],
+            },
             heavy=True,
             flops=2 * image(op).elements * prod(weights.shape[:3]),
         )
