@@ -24,6 +24,7 @@ from .options import Options
 from .pack import pack
 from .passes import PIPELINE, REQUIRED, Event
 from .passes.rewrite import check
+from .prebuild import prebuild as prebuild_kernels
 from .reader import read
 from .storage import Choice, choose_storage, insert_conversions
 from .target import choose_profile
@@ -79,13 +80,20 @@ class Program:
         }
 
 
-def compile(model: Model, cache: str | os.PathLike[str], **options: Any) -> Path:
+def compile(
+    model: Model, cache: str | os.PathLike[str], *, prebuild: str = "", **options: Any
+) -> Path:
     """Compile a model into a cache directory and return the folder it is compiled to.
 
-    `options` are the fields of `Options`. Raises ModelError for a bad model, UnsupportedError for
-    operators that cannot run, OptionError for an option, PlanError where the cache is unusable.
+    `options` are the fields of `Options`. `prebuild` names an attached device, as `device` of
+    `tflgpu.load` does: its driver's compiler runs now and not at the first load. Raises ModelError
+    for a bad model, UnsupportedError for operators that cannot run, OptionError for an option,
+    PlanError where the cache is unusable; with `prebuild` also what `tflgpu.load` raises.
     """
-    return store(build(model, make_options(options)), Path(cache))
+    folder = store(build(model, make_options(options)), Path(cache))
+    if prebuild:
+        prebuild_kernels(folder, prebuild)
+    return folder
 
 
 def make_options(options: Mapping[str, Any]) -> Options:

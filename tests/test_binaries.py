@@ -9,12 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import Attached, opencl_devices, unavailable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import ADD, chain, check, copy, copy_source, kernel
 
+import tflgpu
+from tflgpu.compiler.litert import Reference
 from tflgpu.runtime import BuildError, CacheWarning, DeviceError, PlanError, binaries, load
 from tflgpu.runtime.binaries import (
     BINARIES,
@@ -31,6 +34,7 @@ from tflgpu.runtime.joined_binaries import join_binaries, split_binaries
 from tflgpu.runtime.opencl import OpenCLDevice, open_device
 from tflgpu.runtime.plan import TensorInfo
 
+DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
 
 
@@ -107,6 +111,23 @@ def test_private(folder: Path, attached: Attached) -> None:
 def test_nothing_is_stored_unasked(folder: Path, attached: Attached) -> None:
     load(folder, device=attached.device, store_binaries=False).close()
     assert stored(folder) == []
+
+
+def test_prebuilt_kernels_are_not_compiled_again(
+    tmp_path: Path, attached: Attached, builds: list[str]
+) -> None:
+    """Nor do they change what is compiled: with and without them it is one variant."""
+    options = {"target": attached.target, "device": attached.device}
+    plain = tflgpu.compile(DIGITS, tmp_path / "cache", **options)
+    assert stored(plain) == []
+    folder = tflgpu.compile(DIGITS, tmp_path / "cache", prebuild=attached.device, **options)
+    assert folder == plain
+    assert len(stored(folder)) == len(builds) == 1
+    image = np.random.default_rng(17).random((1, 8, 8, 1), np.float32)
+    with load(folder, device=attached.device) as session:
+        (probabilities,) = session.run(image).values()
+    assert len(builds) == 1
+    np.testing.assert_allclose(probabilities, Reference(DIGITS).run([image])[0], 1e-4, 1e-4)
 
 
 def test_identical_sources_are_compiled_once(

@@ -101,6 +101,14 @@ def test_compile_json(tmp_path: Path) -> None:
     assert (Path(value["path"]) / "weights.bin").is_file()
 
 
+def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
+    options = ("compile", MODEL, "-o", tmp_path / "cache", "--device", opencl_device)
+    path = as_json(*options, "--prebuild", opencl_device)["path"]
+    assert len(list((Path(path) / "binaries").glob("*.bin"))) == 1
+    message = invoke(*options, "--prebuild", "abacus", code=1).stderr
+    assert "no OpenCL device has 'abacus' in its name" in message
+
+
 def test_compile_main_is_the_same(tmp_path: Path) -> None:
     arguments = [str(MODEL), "-o", str(tmp_path / "cache"), "--device", PROFILE, "--json"]
     result = CliRunner().invoke(compile_main, arguments)

@@ -25,8 +25,10 @@ ALLOWED = {
     # These also run what was compiled; target asks the attached device what it is.
     "compiler.benchmark": ("compiler", "runtime"),
     "compiler.roofline": ("compiler", "runtime"),
+    "compiler.kept_roofline": ("compiler", "runtime"),
     "compiler.cli": ("compiler", "runtime"),
     "compiler.verify": ("compiler", "runtime"),
+    "compiler.prebuild": ("compiler", "runtime"),
     "compiler.target": ("compiler", "runtime"),
     "compiler.tuning_search": ("compiler", "runtime"),
     "compiler.devices": ("compiler.devices", "compiler.errors", "runtime.device"),

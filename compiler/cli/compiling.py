@@ -14,6 +14,7 @@ from .. import driver
 from ..explain import Explanation
 from ..explain import explain as explain_model
 from ..options import Options
+from ..prebuild import prebuild as prebuild_kernels
 from ..tuning_search import table_path, tune
 from .options import compile_options, model_argument
 from .shell import Command, Failure, console, json_option, print_json, print_table, progress, warn
@@ -38,9 +39,21 @@ from .shell import Command, Failure, console, json_option, print_json, print_tab
     help="First search for the fastest tiles and work-groups on the attached device. What is found "
     "is kept in the file of --tuning, else in CACHE/tuning; a search that is ended goes on there.",
 )
+@click.option(
+    "--prebuild",
+    default="",
+    metavar="DEVICE",
+    help="Also compile the kernels for this attached device (auto: the best), so that even the "
+    "first load there takes them up.",
+)
 @json_option
 def compile_command(
-    model: Path, cache: Path, options: Options, search: bool, as_json: bool
+    model: Path,
+    cache: Path,
+    options: Options,
+    search: bool,
+    prebuild: str,
+    as_json: bool,
 ) -> None:
     """Compile MODEL, a .tflite file, into a cache folder."""
     with progress() as show:
@@ -50,6 +63,9 @@ def compile_command(
             options = replace(options, tuning=str(table))
         program = driver.build(model, options, show)
         path = driver.store(program, cache)
+        if prebuild:
+            show("prebuild", 0, 1)
+            prebuild_kernels(path, prebuild)
     report = program.report
     warn_of_fallback(report["fallback"])
     if as_json:
