@@ -1,4 +1,4 @@
-"""How fast a compiled model is: loading, running, each kernel, and LiteRT on the processor."""
+"""How fast a compiled model is: loading, running, each kernel, and LiteRT beside it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from ..runtime.plan import Plan, Region, TensorInfo
 from ..runtime.verify import region_size
 from . import driver
 from .ir import Array
+from .kept_roofline import KeptRoofline, roofline_of
 from .litert import Model, Reference
+from .litert_gpu import Accelerated
 from .options import Options
-from .roofline import Roofline, bytes_moved, measure
+from .roofline import Roofline, bytes_moved
 from .target import attached_device, choose_profile
 
 WARM_UP = 5
@@ -50,6 +52,15 @@ class Spread:
     def of(cls, seconds: Sequence[float]) -> Spread:
         lower, middle, upper = np.percentile(seconds, (25, 50, 75))
         return cls(float(lower), float(middle), float(upper), len(seconds))
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another runtime with the same model and inputs, in turns with ours."""
+
+    runs: Spread
+    ratio: float
+    """Our time divided by its time: the median over the rounds."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +108,15 @@ class Benchmark:
     first_run: float
     """The first run after that load."""
     runs: Spread
-    litert: Spread | None
+    litert: Rival | None
     """The same for LiteRT with XNNPACK: inputs copied in, invoked, outputs copied out."""
     threads: int
-    """LiteRT's."""
-    ratio: float | None
-    """Our time divided by LiteRT's: the median over the rounds."""
+    """Its threads."""
+    litert_gpu: Rival | None
+    """The same for LiteRT's own GPU accelerator."""
     kernels: tuple[KernelTime, ...]
     """In the order of dispatch."""
-    roofline: Roofline
+    roofline: KeptRoofline
     memory: Footprint
 
 
@@ -117,12 +128,13 @@ def benchmark(
     rounds: int = 10,
     threads: int = 2,
     litert: bool = True,
+    litert_gpu: bool = False,
     progress: driver.Progress = lambda stage, done, total: None,
 ) -> Benchmark:
     """Compile into a temporary cache, load, and measure.
 
-    Raises what compiling and loading raise; with `litert` also ReferenceMissingError if LiteRT is
-    not installed, and ModelError if it does not run the model.
+    Raises what compiling and loading raise; with `litert` or `litert_gpu` also
+    ReferenceMissingError if LiteRT is not installed, and ModelError if it does not run the model.
     """
     name = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
@@ -140,25 +152,29 @@ def benchmark(
             first_run = _time(lambda: session.run(arrays))
             _warm_up(lambda: session.run(arrays))
             memory = _footprint(session.plan)
-            other = _litert(model, session, arrays, threads) if litert else None
-            ours, theirs = _rounds(lambda: session.run(arrays), other, rounds, progress)
+            sides = [lambda: session.run(arrays)]
+            if litert:
+                sides.append(_litert(model, session, arrays, threads))
+            if litert_gpu:
+                sides.append(_litert_gpu(model, session, arrays))
+            ours, *others = _rounds(sides, rounds, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             device = session.device
     progress("roofline", 0, 1)
-    profile = choose_profile(options.device, options.target)
-    roofline = measure(str(device), profile, program.plan.target)
+    roofline = roofline_of(device, choose_profile(options.device, options.target))
+    rivals = [Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others]
     return Benchmark(
         plan=program.plan,
         device=device,
         build=build,
         load=load,
         first_run=first_run,
-        runs=Spread.of(np.ravel(ours).tolist()),
-        litert=Spread.of(np.ravel(theirs).tolist()) if theirs else None,
+        runs=_spread(ours),
+        litert=rivals[0] if litert else None,
         threads=threads,
-        ratio=_ratio(ours, theirs) if theirs else None,
-        kernels=_kernels(program.plan, times, roofline),
+        litert_gpu=rivals[-1] if litert_gpu else None,
+        kernels=_kernels(program.plan, times, roofline.roofline),
         roofline=roofline,
         memory=memory,
     )
@@ -186,19 +202,30 @@ def _litert(
     return lambda: reference.run(inputs)
 
 
+def _litert_gpu(model: Model, session: runtime.Session, arrays: Mapping[str, Array]) -> Run:
+    """The same on LiteRT's GPU accelerator, warmed up."""
+    accelerated = Accelerated(model)
+    inputs = [arrays[info.name] for info in session.inputs]
+    _warm_up(lambda: accelerated.run(inputs))
+    return lambda: accelerated.run(inputs)
+
+
 def _rounds(
-    ours: Run, theirs: Run | None, rounds: int, progress: driver.Progress
-) -> tuple[list[list[float]], list[list[float]]]:
-    """Seconds of both, by round. They take turns, so that both have the same bad moments."""
-    results: tuple[list[list[float]], list[list[float]]] = ([], [])
+    sides: Sequence[Run], rounds: int, progress: driver.Progress
+) -> list[list[list[float]]]:
+    """Seconds of each side by round. They take turns, so that all have the same bad moments."""
+    results: list[list[list[float]]] = [[] for _ in sides]
     for number in range(rounds):
         progress("run", number, rounds)
-        for run, times in zip((ours, theirs), results, strict=True):
-            if run is not None:
-                # Threads of the other side may still be spinning, and the caches hold its data.
-                run()
-                times.append([_time(run) for _ in range(RUNS)])
+        for run, times in zip(sides, results, strict=True):
+            # Threads of the other sides may still be spinning, and the caches hold their data.
+            run()
+            times.append([_time(run) for _ in range(RUNS)])
     return results
+
+
+def _spread(rounds: list[list[float]]) -> Spread:
+    return Spread.of(np.ravel(rounds).tolist())
 
 
 def _ratio(ours: list[list[float]], theirs: list[list[float]]) -> float:

@@ -1,17 +1,20 @@
 """The roofline of a device: how fast it computes and moves memory at best, measured.
 
 Two small kernels are compiled like a model's own: multiply-adds that never leave the registers,
-and copies of several sizes, since tensors that fit into a cache move faster than others.
+and copies of several sizes, since tensors that fit into a cache move faster than others. A third
+plan has many dispatches of a kernel that does next to nothing: what is left is their own time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -23,6 +26,7 @@ from .ir import Array, Graph, Op, Tensor
 from .lower import lower
 from .ops.base import SLICED, Kernel, Launch
 from .options import Options
+from .storage import Choice
 
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
 """Bytes each copy reads, and writes again."""
@@ -36,6 +40,10 @@ REPEATS = 4
 """Launches of each kernel in a row, so that the later ones find in the caches what fits there."""
 PASSES = 8
 """Over all kernels. The fastest launch counts: a roof is what the device can do undisturbed."""
+DISPATCHES = 1000
+"""Of the kernel that does next to nothing."""
+RUNS = 20
+"""Of these dispatches."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Roofline:
     """Operations a second, a multiply-add counting two."""
     copies: tuple[tuple[int, float], ...]
     """For each copy the bytes it moved, reads and writes together, and its bytes a second."""
+    dispatch: float
+    """Seconds a dispatch takes besides its kernel's work, on the host and on the device."""
 
     def bandwidth(self, moved: int) -> float:
         """Bytes a second of the fastest copy that moved at least that much."""
@@ -79,8 +89,14 @@ def _copy(op: Op, profile: Profile) -> Sequence[Launch]:
     return [launch] * REPEATS
 
 
+def _tiny_copies(op: Op, profile: Profile) -> Sequence[Launch]:
+    launch = Launch("roofline_copy.jinja", (1, 1, 1), {"x": op.operand(0)}, {"y": op.output})
+    return [launch] * DISPATCHES
+
+
 ARITHMETIC = Kernel("multiply-adds", _multiply_adds)
 COPY = Kernel("copy", _copy)
+TINY_COPIES = Kernel("dispatches", _tiny_copies)
 
 
 def _step(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) -> Op:
@@ -107,6 +123,18 @@ def compile_roofline(profile: Profile, target: str) -> driver.Program:
     for size in COPIES:
         shape = (1, size // (4 * lanes * COLUMNS) or 1, min(size // (4 * lanes), COLUMNS), lanes)
         choice[_step(graph, f"copy of {size} bytes", (shape, shape))] = COPY
+    return _assemble(graph, choice, profile, target)
+
+
+def compile_dispatches(profile: Profile, target: str) -> driver.Program:
+    """A compiled model that dispatches a kernel of one work-item many times."""
+    graph = Graph("dispatches")
+    shape = (1, 1, 1, profile.slice_width)
+    choice = {_step(graph, "dispatches", (shape, shape)): TINY_COPIES}
+    return _assemble(graph, choice, profile, target)
+
+
+def _assemble(graph: Graph, choice: Choice, profile: Profile, target: str) -> driver.Program:
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
     lowered = lower(graph, choice, storages, profile, target)
     content = hashlib.sha256(graph.name.encode()).hexdigest()
@@ -117,11 +145,9 @@ def compile_roofline(profile: Profile, target: str) -> driver.Program:
 def measure(device: str, profile: Profile, target: str) -> Roofline:
     """The roofline of an attached device, given as `runtime.load` takes it (DeviceError)."""
     program = compile_roofline(profile, target)
-    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        path = driver.store(program, Path(cache))
-        with runtime.load(path, device=device, store_binaries=False) as session:
-            inputs = _inputs(session)
-            passes = [[time for _, time in session.profile(inputs)] for _ in range(PASSES)]
+    with _loaded(program, device) as session:
+        inputs = _inputs(session)
+        passes = [[time for _, time in session.profile(inputs)] for _ in range(PASSES)]
     # A clock too coarse for the shortest copies gives zeros.
     best = np.maximum(np.reshape(passes, (PASSES, -1, REPEATS)).min(axis=(0, 2)), 1e-9)
     arithmetic, *copies = program.plan.dispatches[::REPEATS]
@@ -129,7 +155,28 @@ def measure(device: str, profile: Profile, target: str) -> Roofline:
     return Roofline(
         arithmetic.flops / float(best[0]),
         tuple((size, size / float(time)) for size, time in zip(sizes, best[1:], strict=True)),
+        _dispatch_seconds(device, profile, target),
     )
+
+
+def _dispatch_seconds(device: str, profile: Profile, target: str) -> float:
+    """The fastest run counts, as with the kernels; copying its few bytes is a small part of it."""
+    with _loaded(compile_dispatches(profile, target), device) as session:
+        inputs = _inputs(session)
+        times = []
+        for _ in range(RUNS):
+            start = perf_counter()
+            session.run(inputs)
+            times.append(perf_counter() - start)
+    return min(times) / DISPATCHES
+
+
+@contextmanager
+def _loaded(program: driver.Program, device: str) -> Iterator[runtime.Session]:
+    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
+        path = driver.store(program, Path(cache))
+        with runtime.load(path, device=device, store_binaries=False) as session:
+            yield session
 
 
 def bytes_moved(dispatch: Dispatch) -> int:

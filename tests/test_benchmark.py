@@ -3,6 +3,8 @@
 import json
 import math
 import sys
+import time
+from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,14 +15,27 @@ import pytest
 from click.testing import CliRunner, Result
 from plans import chain
 
-from tflgpu.compiler import devices, driver
+from tflgpu.compiler import benchmark, devices, driver, kept_roofline
 from tflgpu.compiler.cli import benchmarking, main
 from tflgpu.compiler.cli.report import report
+from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert import ReferenceMissingError
+from tflgpu.compiler.litert_gpu import Accelerated
 from tflgpu.compiler.options import Options
-from tflgpu.compiler.roofline import REPEATS, TURNS, Roofline, bytes_moved, compile_roofline
+from tflgpu.compiler.roofline import (
+    DISPATCHES,
+    REPEATS,
+    TURNS,
+    Roofline,
+    bytes_moved,
+    compile_dispatches,
+    compile_roofline,
+)
+from tflgpu.compiler.target import match
 from tflgpu.compiler.writer import write
 from tflgpu.runtime import PlanError, load
+from tflgpu.runtime import devices as devices_present
 from tflgpu.runtime.cache import Variant, read_variant
 from tflgpu.runtime.plan import Region
 
@@ -29,6 +44,15 @@ PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where rooflines are kept in these tests: not among those of whoever runs them."""
+    folder = tmp_path_factory.mktemp("rooflines")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_roofline, "folder", lambda: folder)
+        yield folder
 
 
 def invoke(*arguments: object, code: int = 0) -> Result:
@@ -80,7 +104,7 @@ def test_every_kernel_is_measured(opencl_device: str) -> None:
 def test_the_roofline_is_what_the_shares_refer_to(opencl_device: str) -> None:
     value = measured(opencl_device)
     copies = tuple((item["bytes"], item["gbps"] * 1e9) for item in value["roofline"]["copies"])
-    roofline = Roofline(value["roofline"]["gflops"] * 1e9, copies)
+    roofline = Roofline(value["roofline"]["gflops"] * 1e9, copies, 0.0)
     for kernel in value["kernels"]:
         least = roofline.seconds(kernel["flops"], kernel["bytes"])
         assert kernel["roofline"] * kernel["ms"] == pytest.approx(least * 1e3)
@@ -88,7 +112,7 @@ def test_the_roofline_is_what_the_shares_refer_to(opencl_device: str) -> None:
 
 def test_a_roofline() -> None:
     """A kernel is held against the fastest copy of at least its size."""
-    roofline = Roofline(100.0, ((8, 4.0), (16, 6.0), (32, 2.0)))
+    roofline = Roofline(100.0, ((8, 4.0), (16, 6.0), (32, 2.0)), 0.0)
     assert [roofline.bandwidth(moved) for moved in (1, 8, 9, 17, 33)] == [6.0, 6.0, 6.0, 2.0, 2.0]
     assert roofline.seconds(flops=1000, moved=6) == 10.0
     assert roofline.seconds(flops=10, moved=64) == 32.0
@@ -118,6 +142,40 @@ def test_the_kernels_of_the_roofline(opencl_device: str, tmp_path: Path) -> None
 
 def test_the_kernels_of_the_roofline_in_glsl(opengl_device: str, tmp_path: Path) -> None:
     run_roofline(opengl_device, "gles31", "glsl", tmp_path)
+
+
+def test_the_dispatches_are_many_and_small() -> None:
+    plan = compile_dispatches(devices.profile("gpu"), "opencl").plan
+    assert len(plan.dispatches) == DISPATCHES
+    assert {dispatch.grid for dispatch in plan.dispatches} == {(1, 1, 1)}
+
+
+def test_a_roofline_is_measured_once(
+    opencl_device: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = measured(opencl_device)["roofline"]
+    file = Path(value["file"])
+    assert file.parent == kept and json.loads(file.read_text())["device"] == opencl_device
+    assert 0 < value["dispatch_us"] < 1000 and len(value["measured"]) == len("2020-02-20")
+
+    def forbidden(*arguments: object) -> Roofline:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(kept_roofline, "measure", forbidden)
+    info = next(item for item in devices_present() if str(item) == opencl_device)
+    profile = match(info).profile
+    assert kept_roofline.roofline_of(info, profile).roofline.flops / 1e9 == value["gflops"]
+    # What is damaged, or of other kernels, is measured again.
+    for content in ("", "[]", file.read_text().replace('"kernels": "', '"kernels": "0')):
+        file.write_text(content)
+        with pytest.raises(AssertionError, match="measured again"):
+            kept_roofline.roofline_of(info, profile)
+    found = Roofline(1.0, ((8, 2.0),), 3.0)
+    monkeypatch.setattr(kept_roofline, "measure", lambda *arguments: found)
+    assert kept_roofline.roofline_of(info, profile).roofline == found
+    monkeypatch.setattr(kept_roofline, "measure", forbidden)
+    assert kept_roofline.roofline_of(info, profile).roofline == found
+    file.unlink()
 
 
 def test_glsl_is_measured(opengl_device: str) -> None:
@@ -154,6 +212,41 @@ def test_without_litert_the_way_out_is_shown(
     assert "pip install 'tflgpu[litert]'" in message and "--no-litert" in message
     value = json.loads(invoke(*command, "--no-litert", "--json").stdout)
     assert value["litert"] is None and value["ratio"] is None
+
+
+def test_litert_on_the_gpu_takes_turns_too(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fake:
+        def __init__(self, model: object) -> None:
+            pass
+
+        def run(self, inputs: object) -> None:
+            time.sleep(0.02)
+
+    monkeypatch.setattr(benchmark, "Accelerated", Fake)
+    command = ("benchmark", MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
+    value = json.loads(invoke(*command, "--litert-gpu", "--json").stdout)
+    assert value["litert"] is None and value["litert_gpu"]["median_ms"] > 20
+    assert 0 < value["litert_gpu"]["ratio"] < 1
+    assert "tflgpu / LiteRT GPU" in invoke(*command, "--litert-gpu").stdout
+
+
+def test_litert_on_the_gpu_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.compiled_model", None)
+    with pytest.raises(ReferenceMissingError, match="pip install 'tflgpu"):
+        Accelerated(MODEL)
+
+
+def test_litert_on_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled_model = pytest.importorskip("ai_edge_litert.compiled_model")
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise RuntimeError("No adapters found")
+
+    monkeypatch.setattr(compiled_model.CompiledModel, "from_file", refuse)
+    with pytest.raises(ModelError, match="or finds no GPU"):
+        Accelerated(MODEL)
 
 
 def test_a_plot_is_a_picture(opencl_device: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from rich.filesize import decimal
 
 from ...runtime.plan import TensorInfo
 from .. import plot as drawing
-from ..benchmark import Benchmark, KernelTime, Spread, benchmark
+from ..benchmark import Benchmark, KernelTime, Rival, Spread, benchmark
 from ..images import RANDOM, Scaling
 from ..ir import Array
 from ..litert import ReferenceMissingError
@@ -54,6 +54,9 @@ def _check_format(
     help="Threads LiteRT gets.",
 )
 @click.option("--litert/--no-litert", default=True, help="Measure LiteRT (XNNPACK), too, or not.")
+@click.option(
+    "--litert-gpu", is_flag=True, help="Measure LiteRT's GPU accelerator, too; it needs a GPU."
+)
 @click.option("--all", "everything", is_flag=True, help=f"Show all kernels, not just {TOP}.")
 @click.option(
     "--plot",
@@ -73,6 +76,7 @@ def benchmark_command(
     rounds: int,
     threads: int,
     litert: bool,
+    litert_gpu: bool,
     everything: bool,
     plot: Path | None,
     as_json: bool,
@@ -97,6 +101,7 @@ def benchmark_command(
                 rounds=rounds,
                 threads=threads,
                 litert=litert,
+                litert_gpu=litert_gpu,
                 progress=show,
             )
     except ReferenceMissingError as error:
@@ -120,7 +125,8 @@ def _spread_dict(spread: Spread) -> dict[str, Any]:
 
 
 def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
-    litert = result.litert
+    litert, gpu = result.litert, result.litert_gpu
+    kept = result.roofline
     return {
         "model": result.plan.model,
         "device": str(result.device),
@@ -130,14 +136,18 @@ def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
         "build_ms": result.build * 1e3,
         "load_ms": result.load * 1e3,
         "first_run_ms": result.first_run * 1e3,
-        "litert": {**_spread_dict(litert), "threads": result.threads} if litert else None,
-        "ratio": result.ratio,
+        "litert": {**_spread_dict(litert.runs), "threads": result.threads} if litert else None,
+        "ratio": litert.ratio if litert else None,
+        "litert_gpu": {**_spread_dict(gpu.runs), "ratio": gpu.ratio} if gpu else None,
         "kernels": [_kernel_dict(kernel) for kernel in result.kernels],
         "roofline": {
-            "gflops": result.roofline.flops / 1e9,
+            "gflops": kept.roofline.flops / 1e9,
             "copies": [
-                {"bytes": size, "gbps": speed / 1e9} for size, speed in result.roofline.copies
+                {"bytes": size, "gbps": speed / 1e9} for size, speed in kept.roofline.copies
             ],
+            "dispatch_us": kept.roofline.dispatch * 1e6,
+            "measured": kept.date,
+            "file": kept.file,
         },
         "memory": asdict(result.memory),
         "plot": plot,
@@ -165,12 +175,15 @@ def _print(result: Benchmark, everything: bool) -> None:
         right=("time",),
     )
     _print_kernels(result, everything)
-    memory, roof = result.memory, result.roofline
+    memory, kept = result.memory, result.roofline
+    roof = kept.roofline
     peak = "unknown" if memory.process_peak is None else decimal(memory.process_peak)
     speeds = ", ".join(f"{speed / 1e9:.1f} ({decimal(size)})" for size, speed in roof.copies)
     rows = (
         ("the device at its best", f"{roof.flops / 1e9:.0f} GFLOP/s"),
         ("copies, GB/s (bytes moved)", speeds),
+        ("a dispatch without work", f"{roof.dispatch * 1e6:.2f} us, on host and device together"),
+        ("measured", f"{kept.date}, kept in {kept.file}"),
         ("arena, weights", f"{decimal(memory.arena)}, {decimal(memory.weights)}"),
         ("inputs and outputs", decimal(memory.buffers)),
         ("peak of this process", f"{peak}, compiler included, LiteRT not"),
@@ -187,13 +200,18 @@ def _rows(result: Benchmark) -> list[tuple[str, str, str]]:
     ]
     if result.litert is not None:
         threads = "1 thread" if result.threads == 1 else f"{result.threads} threads"
-        how = f"CPU (XNNPACK), {threads}, {_spread_text(result.litert)}"
-        ratio = f"{result.ratio:.2f}"
-        rows += [
-            ("LiteRT", _ms(result.litert.median), how),
-            ("tflgpu / LiteRT", ratio, "below 1 tflgpu is faster; median over the rounds"),
-        ]
+        rows += _rival_rows("LiteRT", f"CPU (XNNPACK), {threads}", result.litert)
+    if result.litert_gpu is not None:
+        rows += _rival_rows("LiteRT GPU", "its own accelerator", result.litert_gpu)
     return rows
+
+
+def _rival_rows(name: str, how: str, rival: Rival) -> list[tuple[str, str, str]]:
+    ratio = "below 1 tflgpu is faster; median over the rounds"
+    return [
+        (name, _ms(rival.runs.median), f"{how}, {_spread_text(rival.runs)}"),
+        (f"tflgpu / {name}", f"{rival.ratio:.2f}", ratio),
+    ]
 
 
 def _spread_text(spread: Spread) -> str:
