@@ -25,6 +25,9 @@ NAME = "tflgpu.dense"
 BLOCK = 4
 """Slices of outputs a work-item computes at a time, where each has that many."""
 
+PIXELS = 8
+"""Pixels a work-item adds up at least, where several share a mean."""
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -42,7 +45,7 @@ class Layer:
     weights: int
     bias: int
     activation: str | None
-    """The text of what becomes of `v`, None if it stays."""
+    """The text of what becomes of `result`, None if it stays."""
 
 
 def infer(op: Op) -> list[Shape]:
@@ -69,7 +72,7 @@ def _layers(op: Op, items: int, profile: Profile) -> list[Layer]:
         block = max(1, min(BLOCK, count // items))
         blocks = -(-count // block)
         target = source + slices(inputs, profile) * profile.slice_width
-        activation = None if name == "NONE" else ELEMENTWISE[name].expression.format(a="v")
+        activation = None if name == "NONE" else ELEMENTWISE[name].expression.format(a="result")
         found.append(
             Layer(inputs, count, block, blocks, source, target, weights_at, bias_at, activation)
         )
@@ -102,10 +105,13 @@ def _vector(op: Op, profile: Profile) -> str | None:
 
 
 def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    _, height, width, channels = bhwc(op.operand(0).shape)
+    averaged = height * width if op.attrs["mean"] else 0
+    count = slices(channels, profile)
     widest = max(slices(max(w.shape), profile) for w in weights_of(op))
-    items = team(widest, profile)
+    items = team(max(widest, averaged * count // PIXELS), profile)
+    rows = min(items // count, averaged // PIXELS)
     layers = _layers(op, items, profile)
-    _, rows, columns, channels = bhwc(op.operand(0).shape)
     products = sum(weights.size for weights in weights_of(op))
     return [
         Launch(
@@ -116,13 +122,14 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
             _packed(op, layers, profile),
             {
                 "layers": layers,
-                "held": held(op, profile),
+                "held": max(held(op, profile), rows * count * profile.slice_width),
                 "mean": op.attrs["mean"],
+                "rows": rows,
                 "team": items,
             },
             group=(items, 1, 1),
             flatten=True,
-            flops=2 * products + (rows * columns * channels if op.attrs["mean"] else 0),
+            flops=2 * products + averaged * channels,
         )
     ]
 
