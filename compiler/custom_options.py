@@ -31,7 +31,7 @@ def custom_attrs(operator: str, raw: bytes) -> dict[str, Any]:
     """What can be read of a custom operator's options, and `custom_options`: the bytes."""
     if operator == "Convolution2DTransposeBias":
         return {**_transpose_convolution(raw), "custom_options": raw}
-    if operator in ("MaxPoolingWithArgmax2D", "MaxUnpooling2D"):
+    if operator in ("MaxPoolingWithArgmax2D", "MaxUnpooling2D", "LiteRtMaxUnpooling2D"):
         return {**_pooling(raw), "custom_options": raw}
     try:
         return {**_map_entries(raw), "custom_options": raw}
@@ -48,7 +48,7 @@ def _transpose_convolution(raw: bytes) -> dict[str, Any]:
 
 
 def _pooling(raw: bytes) -> dict[str, Any]:
-    """MediaPipe's pools hold LiteRT's struct TfLitePoolParams as it lies in memory."""
+    """Custom pools hold LiteRT's struct TfLitePoolParams as it lies in memory."""
     if len(raw) < 20:
         return {}
     padding, stride_x, stride_y, width, height = struct.unpack_from("<5i", raw)

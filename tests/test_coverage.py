@@ -20,6 +20,7 @@ OWN = "tflgpu."
 
 CUSTOM = {
     "Convolution2DTransposeBias",
+    "LiteRtMaxUnpooling2D",
     "MaxPoolingWithArgmax2D",
     "MaxUnpooling2D",
     "TFLite_Detection_PostProcess",

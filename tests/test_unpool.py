@@ -1,4 +1,4 @@
-"""MediaPipe's pools with places, which LiteRT does not know, against loops in numpy."""
+"""Pools with places, custom operators LiteRT's interpreter lacks, against loops in numpy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import Attached
 from numpy.typing import NDArray
 
 import tflgpu
@@ -103,3 +104,34 @@ def test_there_and_back(size: tuple[int, int], opencl_device: str, tmp_path: Pat
     graph.add(Op("MaxUnpooling2D", between, (back,), dict(attrs), 1))
     (result,) = run(graph, tmp_path, opencl_device, x)
     np.testing.assert_array_equal(result, unpool(values, places, size))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_places_counted_in_the_whole_picture(
+    padding: str, attached: Attached, tmp_path: Path
+) -> None:
+    """LiteRT's operator: the last value at a place stays, places elsewhere hold zeros."""
+    random = np.random.default_rng(3)
+    shape, size, stride = (2, 3, 4, 5), (2, 3), (2, 2)
+    wide = [
+        count * step if padding == "SAME" else (count - 1) * step + length
+        for count, step, length in zip(shape[1:3], stride, size, strict=True)
+    ]
+    pixels = random.integers(0, wide[0] * wide[1], shape)
+    places = (pixels * shape[3] + np.arange(shape[3])).astype(np.int32)
+    values = random.standard_normal(shape).astype(np.float32)
+    wanted = np.zeros((shape[0], *wide, shape[3]), np.float32)
+    for at in np.ndindex(*shape):
+        wanted[at[0]].reshape(-1)[places[at]] = values[at]
+    graph = Graph()
+    graph.inputs = [Tensor("values", shape), Tensor("places", shape, "int32")]
+    graph.outputs = [Tensor("back", wanted.shape)]
+    graph.input_names, graph.output_names = ["values", "places"], ["back"]
+    attrs = {"custom_options": options(padding, size, stride)}
+    graph.add(Op("LiteRtMaxUnpooling2D", tuple(graph.inputs), tuple(graph.outputs), attrs))
+    chosen = Options(target=attached.target, device=attached.device)
+    program = driver.build(write(graph), chosen)
+    with tflgpu.load(driver.store(program, tmp_path), device=attached.device) as session:
+        session.poison()
+        result = session.run({"values": values, "places": places})["back"]
+    np.testing.assert_array_equal(result, wanted)

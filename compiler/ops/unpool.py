@@ -1,6 +1,9 @@
 """MediaPipe's MaxPoolingWithArgmax2D and MaxUnpooling2D, which puts values back where they were.
 
-The place of a maximum in its window, row * width + column, travels as a float 0.1 above it.
+The place of a maximum in its window, row * width + column, travels as a float 0.1 above it. LiteRT
+has a LiteRtMaxUnpooling2D, too, whose places are int32 and count the elements of a whole picture:
+(row * width + column) * channels + channel. Places in channels other than the value's are passed
+over.
 """
 
 from __future__ import annotations
@@ -45,13 +48,27 @@ def _pool(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _infer_unpool(op: Op) -> list[Shape]:
-    image, window = _image(op), _window(op)
+def _unpooled(op: Op) -> tuple[Shape, Window]:
+    """The shape of the values, which is that of their places, and the pool's window."""
+    image = _image(op)
     if op.operand(1).shape != image:
         raise ModelError(
             f"operator {op.index} {op.name}: places {list(op.operand(1).shape)} for {list(image)}"
         )
-    return [(image[0], image[1] * window.height, image[2] * window.width, image[3])]
+    return image, _window(op)
+
+
+def _infer_unpool(op: Op) -> list[Shape]:
+    (batch, rows, columns, channels), window = _unpooled(op)
+    return [(batch, rows * window.height, columns * window.width, channels)]
+
+
+def _infer_flat_unpool(op: Op) -> list[Shape]:
+    (batch, rows, columns, channels), window = _unpooled(op)
+    if op.attrs.get("padding", "SAME") == "SAME":
+        return [(batch, rows * window.stride_y, columns * window.stride_x, channels)]
+    height = (rows - 1) * window.stride_y + window.height
+    return [(batch, height, (columns - 1) * window.stride_x + window.width, channels)]
 
 
 def _before(op: Op, axis: int, size: int, stride: int) -> int:
@@ -74,7 +91,20 @@ def _unpool(op: Op, profile: Profile) -> Sequence[Launch]:
     return [Launch("max_unpool.jinja", grid, reads, {"y": op.output}, variables=variables)]
 
 
+def _flat_unpool(op: Op, profile: Profile) -> Sequence[Launch]:
+    reads = {"x": op.operand(0), "places": op.operand(1)}
+    grid = linear_grid(op.output.shape[0] * op.output.shape[3])
+    return [Launch("max_unpool_flat.jinja", grid, reads, {"y": op.output}, heavy=True)]
+
+
 define(
+    OpDef(
+        "LiteRtMaxUnpooling2D",
+        _infer_flat_unpool,
+        (Kernel("max_unpool_flat", _flat_unpool, reads=LINEAR, writes=LINEAR, fuses=False),),
+        None,
+        ("float32", "int32"),
+    ),
     OpDef(
         "MaxPoolingWithArgmax2D",
         _infer_pool,
