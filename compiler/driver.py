@@ -12,13 +12,16 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from ..runtime.cache import fingerprint, variant_folder
 from ..runtime.plan import Plan
-from .choose import candidates
+from .choose import Candidates, candidates
 from .devices import Profile
-from .errors import OptionError
-from .ir import Graph, Tensor
+from .errors import FallbackWarning, Finding, OptionError, UnsupportedError
+from .fallback import Cut, chosen_by_user
+from .ir import Graph, Op, Tensor
+from .litert import ReferenceMissingError
 from .lower import Lowered, lower
 from .options import Options
 from .pack import pack
@@ -61,7 +64,9 @@ class Program:
     """Operators in the model file."""
     events: tuple[Event, ...]
     companions: Mapping[str, bytes] = field(default_factory=dict)
-    """Files made from the sources, such as SPIR-V."""
+    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
+    fallback: tuple[Finding, ...] = ()
+    """Operators that run on LiteRT instead of the device."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -75,7 +80,12 @@ class Program:
                 "planned": memory.planned,
                 "lower_bound": memory.lower_bound,
             },
-            "fallback": [],
+            "fallback": [
+                {**item.as_dict(), "part": part.file}
+                for part in self.plan.parts
+                for item in self.fallback
+                if item.index in part.operators
+            ],
             "passes": [event.as_dict() for event in self.events],
         }
 
@@ -88,12 +98,26 @@ def compile(
     `options` are the fields of `Options`. `prebuild` names an attached device, as `device` of
     `tflgpu.load` does: its driver's compiler runs now and not at the first load. Raises ModelError
     for a bad model, UnsupportedError for operators that cannot run, OptionError for an option,
-    PlanError where the cache is unusable; with `prebuild` also what `tflgpu.load` raises.
+    PlanError where the cache is unusable; with `prebuild` also what `tflgpu.load` raises. A
+    FallbackWarning lists the operators that run on LiteRT instead of the device.
     """
-    folder = store(build(model, make_options(options)), Path(cache))
+    program = build(model, make_options(options))
+    if program.fallback:
+        warn(fallback_text(program.report["fallback"]), FallbackWarning, stacklevel=2)
+    folder = store(program, Path(cache))
     if prebuild:
         prebuild_kernels(folder, prebuild)
     return folder
+
+
+def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Which operators run on LiteRT, and why, from what a program's report says of them."""
+    lines = (
+        f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
+        for item in entries
+    )
+    count = f"{len(entries)} operator{'s run' if len(entries) > 1 else ' runs'}"
+    return f"{count} on LiteRT, not on the device:{''.join(lines)}"
 
 
 def make_options(options: Mapping[str, Any]) -> Options:
@@ -115,20 +139,76 @@ class Prepared:
     operators: int
     """Operators in the model file."""
     events: list[Event]
+    fallback: tuple[Finding, ...]
+    """Operators that run on LiteRT."""
+
+
+@dataclass(frozen=True)
+class Suited:
+    """A model's graph as rewrites leave it, with the kernels that suit each operator."""
+
+    graph: Graph
+    candidates: Mapping[Op, Candidates]
+    operators: int
+    """Operators in the model file."""
+    fallback: tuple[Finding, ...]
+    """Operators that run on LiteRT."""
+
+
+def suit(
+    model: Model,
+    options: Options,
+    profile: Profile,
+    events: list[Event],
+    progress: Progress = _silent,
+    observe: Observer = _unobserved,
+) -> Suited:
+    """Read a model, rewrite it and find kernels; what finds none is cut out where that is allowed.
+
+    `events` gets what the rewrites did, also if they end in UnsupportedError: operators are left
+    that run nowhere.
+    """
+    cut = Cut()
+    if options.fallback_ops:
+        cut.add(chosen_by_user(_read(model, options), options.fallback_ops))
+    refusals: list[UnsupportedError] = []
+    while True:
+        progress("read", 0, 1)
+        graph = _read(model, options)
+        operators = len(graph)
+        events.clear()
+        try:
+            if cut.findings:
+                cut.apply(graph, _read(model, options))
+            observe(0, "read", graph)
+            events += rewrite(graph, profile, options.disable_passes, progress, observe)
+            progress("choose", 0, 1)
+            return Suited(graph, candidates(graph, profile), operators, cut.reasons())
+        except UnsupportedError as error:
+            refusals.append(error)
+            if options.fallback == "none":
+                raise
+            if not cut.add(error.findings) and not cut.add_everything(_read(model, options)):
+                # LiteRT refuses the whole model; what it says of the operators at fault is best.
+                raise min(refusals[1:], key=lambda refusal: len(refusal.findings)) from error
+        except ReferenceMissingError as error:
+            told = "".join(f"{refusal}\n" for refusal in refusals[-1:])
+            raise ReferenceMissingError(f"{told}{error}") from error
+
+
+def _read(model: Model, options: Options) -> Graph:
+    return read(model, dict(options.input_shapes), options.signature or None)
 
 
 def prepare(model: Model, options: Options, progress: Progress = _silent) -> Prepared:
     """All of a compilation that comes before sizes are chosen and kernels are rendered."""
     profile = choose_profile(options.device, options.target)
     profile = replace(profile, half=options.precision == "f16")
-    progress("read", 0, 1)
-    graph = read(model, dict(options.input_shapes))
-    operators = len(graph)
-    events = rewrite(graph, profile, options.disable_passes, progress)
-    progress("choose", 0, 1)
-    choice = choose_storage(graph, candidates(graph, profile), profile)
-    storages = insert_conversions(graph, choice, profile)
-    return Prepared(graph, choice, storages, profile, operators, events)
+    events: list[Event] = []
+    ready = suit(model, options, profile, events, progress)
+    choice = choose_storage(ready.graph, ready.candidates, profile)
+    storages = insert_conversions(ready.graph, choice, profile)
+    return Prepared(ready.graph, choice, storages, profile, ready.operators, events, ready.fallback)
 
 
 def build(model: Model, options: Options, progress: Progress = _silent) -> Program:
@@ -155,7 +235,9 @@ def build(model: Model, options: Options, progress: Progress = _silent) -> Progr
     # The table by what it says of this model, not by where it lies.
     options = replace(options, tuning=digest(tuned))
     events = [*ready.events, *lowered.events]
-    return assemble(name, fingerprint(content), lowered, profile, options, ready.operators, events)
+    key = fingerprint(content)
+    program = assemble(name, key, lowered, profile, options, ready.operators, events)
+    return replace(program, fallback=ready.fallback)
 
 
 def assemble(
@@ -189,10 +271,11 @@ def assemble(
         memory=lowered.memory,
         variables=lowered.variables,
         companions=shipped.records,
+        host_tensors=lowered.host.tensors,
+        parts=lowered.host.records,
     )
-    return Program(
-        plan, shipped.sources, lowered.weights, operators, tuple(events), shipped.companions
-    )
+    files = {**shipped.companions, **lowered.host.contents}
+    return Program(plan, shipped.sources, lowered.weights, operators, tuple(events), files)
 
 
 def rewrite(

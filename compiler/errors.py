@@ -51,6 +51,10 @@ class UnsupportedError(TflgpuError):
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
 
 
+class FallbackWarning(UserWarning):
+    """Operators run on LiteRT instead of the device; the text lists them, and why."""
+
+
 class PassError(TflgpuError):
     """A rewrite left the graph broken: a bug in tflgpu. The text names rewrite and graph."""
 

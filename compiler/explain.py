@@ -6,14 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .choose import candidates
-from .driver import Model, Observer, Progress, rewrite
+from .driver import Model, Observer, Progress, suit
 from .errors import Finding, UnsupportedError
 from .ir import Graph
 from .options import Options
 from .passes import Event
 from .passes.rewrite import describe
-from .reader import read
 from .storage import choose_storage
 from .target import choose_profile
 
@@ -36,6 +34,8 @@ class Explanation:
     findings: tuple[Finding, ...]
     """Operators that cannot run; none are known to run where there is any."""
     kernels: tuple[KernelChoice, ...]
+    fallback: tuple[Finding, ...] = ()
+    """Operators that run on LiteRT instead."""
 
     def as_dict(self) -> dict[str, Any]:
         """As `tflgpu explain --json` prints it."""
@@ -44,6 +44,7 @@ class Explanation:
             "passes": [event.as_dict() for event in self.events],
             "findings": [finding.as_dict() for finding in self.findings],
             "kernels": [asdict(kernel) for kernel in self.kernels],
+            "fallback": [finding.as_dict() for finding in self.fallback],
         }
 
 
@@ -66,23 +67,20 @@ def explain(
     Raises what `driver.build` raises, apart from UnsupportedError: its findings are in the result.
     """
     profile = choose_profile(options.device, options.target)
-    progress("read", 0, 1)
-    graph = read(model, dict(options.input_shapes))
     observe = dump_to(dump) if dump else lambda number, name, graph: None
-    observe(0, "read", graph)
-    events = tuple(rewrite(graph, profile, options.disable_passes, progress, observe))
-    progress("choose", 0, 1)
+    events: list[Event] = []
     try:
-        suited = candidates(graph, profile)
+        ready = suit(model, options, profile, events, progress, observe)
     except UnsupportedError as error:
-        return Explanation(profile.name, events, error.findings, ())
-    choice = choose_storage(graph, suited, profile)
+        return Explanation(profile.name, tuple(events), error.findings, ())
+    suited = ready.candidates
+    choice = choose_storage(ready.graph, suited, profile)
     kernels = tuple(
         KernelChoice(
             " + ".join((describe(op), *(f"{post.index} {post.name}" for post in op.post))),
             choice[op].name,
             tuple(f"{name}: {reason}" for name, reason in suited[op].objections),
         )
-        for op in graph.ops
+        for op in ready.graph.ops
     )
-    return Explanation(profile.name, events, (), kernels)
+    return Explanation(profile.name, tuple(events), (), kernels, ready.fallback)

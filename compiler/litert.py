@@ -1,6 +1,6 @@
 """LiteRT as the independent oracle: the same model on Google's interpreter.
 
-The one file of the compiler that imports ai_edge_litert, and only when a model is run on it.
+Only this file and `litert_gpu.py` import ai_edge_litert, and only when a model is run on it.
 """
 
 from __future__ import annotations
@@ -115,6 +115,18 @@ class Reference:
             for item in self._interpreter.get_output_details()
         )
 
+    def result_shapes(self) -> list[Shape | None]:
+        """The shape of each output; None for one that only a run tells."""
+        shapes: list[Shape | None] = []
+        for item in self._interpreter.get_output_details():
+            try:
+                self._interpreter.get_tensor(item["index"])
+            except ValueError:  # it gets its memory during the run
+                shapes.append(None)
+            else:
+                shapes.append(tuple(int(size) for size in item["shape"]))
+        return shapes
+
     def tensor(self, name: str) -> Array | None:
         """A tensor's value after a run; None if no tensor, or more than one, has this name."""
         if not self._keeps:
@@ -131,6 +143,14 @@ class Reference:
         except ValueError:  # it never had memory: fused away or left out
             return None
         return value
+
+
+def result_shapes(model: bytes) -> list[Shape | None]:
+    """The shape of each output of a model; None for one that only a run tells.
+
+    ModelError if LiteRT refuses the model, ReferenceMissingError if it is not installed.
+    """
+    return Reference(model).result_shapes()
 
 
 def _info(item: Mapping[str, Any]) -> TensorInfo:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -21,10 +21,12 @@ from ..runtime.plan import (
     Variable,
 )
 from .devices import Profile
+from .host_parts import HostParts, host_parts
 from .ir import Array, Graph, Op, Tensor
 from .memory import Interval, Layout, plan_memory
 from .ops import Kernel as Variant
 from .ops.base import SLICED
+from .ops.litert_part import LITERT, host_only, is_open
 from .order import execution_order
 from .packing import device_array, pack_slices, storage_bytes
 from .passes import Event
@@ -52,6 +54,7 @@ class Lowered:
     arena_size: int
     memory: Memory
     variables: tuple[Variable, ...]
+    host: HostParts
     events: tuple[Event, ...]
     """Copies saved by letting tensors share memory, and those that could not be."""
 
@@ -102,8 +105,11 @@ def lower(
     starts = _starts(storages, sharing, profile.alignment)
     launched: list[_Launched] = []
     numbers: dict[str, int] = {}
+    on_host: dict[Op, int] = {}
     for step in placed.plan:
-        for launch in step.launches:
+        if step.op.name == LITERT:
+            on_host[step.op] = len(launched)
+        for launch in step.launches if step.op not in on_host else ():
             rendered = render(step.op, launch, step.kernel, profile, dialect, starts)
             number = numbers.setdefault(rendered.source, len(numbers))
             launched.append(_Launched(step.op, rendered, number))
@@ -120,6 +126,7 @@ def lower(
         offset = offsets.get(root, 0) + start - inside
         return Argument(*sharing.region(root), offset, sizes[tensor] + inside, writes)
 
+    on_device = {t: s for t, s in storages.items() if not (on_host and host_only(graph, t))}
     weights = _Weights(profile.alignment)
     dispatches = tuple(_dispatch(item, choice, profile, place, weights) for item in launched)
     kept = tuple(_variable(graph, tensor, weights) for tensor in variables(graph))
@@ -129,12 +136,16 @@ def lower(
         sources,
         bytes(weights.data),
         dispatches,
-        tuple(_placed(storages, profile, place, spans, sharing)),
+        tuple(_placed(on_device, profile, place, spans, sharing)),
         tuple(map(_info, graph.inputs, graph.input_names)),
-        tuple(map(_info, graph.outputs, graph.output_names)),
+        tuple(
+            _output(graph, *output)
+            for output in zip(graph.outputs, graph.output_names, strict=True)
+        ),
         layout.total,
         _figures(layout),
         kept,
+        host_parts(graph, on_host, place),
         placed.events,
     )
 
@@ -167,6 +178,11 @@ def _info(tensor: Tensor, name: str) -> TensorInfo:
     scale = quantization.scale[0] if quantization and quantization.scale else 0.0
     zero = quantization.zero_point[0] if quantization and quantization.zero_point else 0
     return TensorInfo(name, tensor.shape, tensor.dtype, scale, zero)
+
+
+def _output(graph: Graph, tensor: Tensor, name: str) -> TensorInfo:
+    producer = graph.producer(tensor)
+    return replace(_info(tensor, name), open=producer is not None and is_open(producer, tensor))
 
 
 def _granules(storages: Mapping[Tensor, str], profile: Profile) -> dict[Tensor, int]:

@@ -23,8 +23,13 @@ class Options:
     device: str = "auto"
     """"auto", part of the name of an attached device, or the name of a device profile."""
     fallback: str = "litert"
-    """Where operators are to run that the device cannot run: on LiteRT, or "none". Parts on LiteRT
-    are not built yet, so either way such operators are an UnsupportedError that lists them all."""
+    """Where operators run that the device cannot run: on LiteRT, with a FallbackWarning that lists
+    them; or "none", and they are an UnsupportedError."""
+    fallback_ops: tuple[str | int, ...] = ()
+    """Names and positions of operators that are to run on LiteRT whatever the device can do."""
+    signature: str = ""
+    """Which of the model's signatures to compile, whose names its inputs and outputs then have; ""
+    for the first subgraph, whose tensors keep their own names."""
     tuning: str = ""
     """File of tuned tiles and work-groups, which `tflgpu compile --tune` makes; "" for none. In a
     plan: a digest of what the file says of its kernels."""
@@ -51,6 +56,13 @@ class Options:
             raise OptionError(f"tuning={self.tuning!r}: give the path of a tuning table as text")
         if not _all_texts(self.disable_passes):
             raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
+        if not isinstance(self.signature, str):
+            raise OptionError(f"signature={self.signature!r}: give the signature's name as text")
+        object.__setattr__(self, "fallback_ops", _names_or_positions(self.fallback_ops))
+        if self.fallback_ops and self.fallback == "none":
+            raise OptionError(
+                f"fallback_ops={self.fallback_ops!r}: nothing runs on LiteRT with fallback='none'"
+            )
         if not isinstance(self.input_shapes, tuple) or not all(
             map(_names_shape, self.input_shapes)
         ):
@@ -69,6 +81,15 @@ class Options:
 
 def _all_texts(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+
+
+def _names_or_positions(value: object) -> tuple[str | int, ...]:
+    """A list or tuple of names and positions as a tuple (OptionError)."""
+    if not isinstance(value, (list, tuple)) or not all(type(item) in (str, int) for item in value):
+        raise OptionError(
+            f"fallback_ops={value!r}: give operators by name or position, such as ('TOPK_V2', 3)"
+        )
+    return tuple(value)
 
 
 def _names_shape(item: object) -> bool:

@@ -37,9 +37,9 @@ def pack(
     """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return it.
 
     `sources` holds the text of each kernel file by its path below the folder, `companions` the
-    plan's companion files and parts likewise, `weights` is an object with the buffer protocol. A valid
-    folder with the same plan is left alone, any other is replaced. The folder appears whole or not
-    at all, also when several processes write it at once.
+    plan's companion files and parts likewise, `weights` is an object with the buffer protocol. A
+    valid folder with the same plan is left alone, any other is replaced. The folder appears whole
+    or not at all, also when several processes write it at once.
 
     PlanError if the parts do not fit together, or the folder cannot be written or is not private.
     """

@@ -18,6 +18,7 @@ from .ir import Graph, Op, Tensor
 from .memory import Interval, live_bytes
 from .ops import Kernel
 from .ops.base import Launch, Part
+from .ops.litert_part import LITERT, host_only
 from .passes.rewrite import Event, describe
 from .post import steps
 
@@ -216,12 +217,13 @@ def lifetimes(graph: Graph, plan: Iterable[Step], sharing: Sharing) -> Spans:
     for step in plan:
         operands = [t for s in steps(step.op) for t in s.operands if isinstance(t, Tensor)]
         operands += step.op.early
+        on_host = step.op.name == LITERT
         for launch in step.launches:
             for tensor in (*launch.reads.values(), *operands, *launch.writes.values()):
-                if not tensor.constant:
+                if not tensor.constant and not (on_host and host_only(graph, tensor)):
                     root = sharing.root(tensor)
                     spans[root] = (spans.get(root, (number,))[0], number)
-            number += 1
+            number += not on_host  # what runs on the host comes before the next dispatch
     for tensor in graph.inputs:
         root = sharing.root(tensor)
         spans[root] = (-1, spans.get(root, (-1, -1))[1])

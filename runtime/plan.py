@@ -37,7 +37,7 @@ class TensorInfo:
     """Quantization step; 0 for a tensor that is not quantized."""
     zero_point: int = 0
     open: bool = False
-    """Whether only a run tells the shape of this output; `shape` is then what the model file says."""
+    """Whether only a run tells the shape of this output; `shape` is then what the file says."""
 
 
 @dataclass(frozen=True)
