@@ -57,7 +57,7 @@ UNARY = {
     "GELU": Row(draws=("normal", "wide"), attrs={"approximate": (False, True)}),
     "HARD_SWISH": Row(draws=("normal", "wide")),
     "LEAKY_RELU": Row(draws=("normal", "wide"), attrs={"alpha": (0.3, 0.01, 1.5, -0.5)}),
-    "LOG": Row(draws=("positive",)),
+    "LOG": Row(draws=("positive", "small")),
     "LOGICAL_NOT": Row(("bool",)),
     "LOGISTIC": Row(draws=("normal", "wide")),
     "NEG": Row(("float32", *WHOLE)),
@@ -66,10 +66,10 @@ UNARY = {
     "RELU_0_TO_1": Row(draws=("normal", "wide")),
     "RELU_N1_TO_1": Row(draws=("normal", "wide")),
     "ROUND": Row(draws=("normal", "wide", "with ties")),
-    "RSQRT": Row(draws=("positive",)),
+    "RSQRT": Row(draws=("positive", "small")),
     "SIGN": Row(("float32", "int32"), ("normal", "small")),
     "SIN": Row(draws=("normal", "wide")),
-    "SQRT": Row(draws=("positive",)),
+    "SQRT": Row(draws=("positive", "small")),
     "SQUARE": Row(draws=("normal", "wide")),
     "TANH": Row(draws=("normal", "wide")),
 }
@@ -81,10 +81,19 @@ BINARY = {
     "ATAN2": Row(draws=("normal",), broadcasts=False),
     "BITWISE_XOR": Row(("int32",), ranks=SLICED),
     "DIV": Row(
-        ("float32", "int32"), ("away from zero",), ranks=SLICED, whole="counts", activates=True
+        ("float32", "int32"),
+        ("away from zero", "small"),
+        ranks=SLICED,
+        whole="counts",
+        activates=True,
     ),
     "EQUAL": Row((*_COMPARED.dtypes, "bool"), _COMPARED.draws, ranks=SLICED, result="bool"),
-    "FLOOR_MOD": Row(WHOLE, ranks=SLICED, whole="counts"),
+    "FLOOR_DIV": Row(
+        ("float32", "int32"), ("away from zero", "counts"), ranks=SLICED, whole="counts"
+    ),
+    "FLOOR_MOD": Row(
+        ("float32", *WHOLE), ("away from zero", "counts"), ranks=SLICED, whole="counts"
+    ),
     "GREATER": _COMPARED,
     "GREATER_EQUAL": _COMPARED,
     "LESS": _COMPARED,
@@ -148,14 +157,12 @@ def prelu(draw: DrawFn) -> Value:
 
 
 def power(draw: DrawFn) -> Value:
+    """Of negative values only whole powers are numbers."""
     first, second = pair(draw, SLICED)
-    return typed("float32", "POW", given(draw, first, kind="positive"), data(draw, second))
-
-
-def floor_division(draw: DrawFn) -> Value:
-    first, second = pair(draw, SLICED)
-    operands = given(draw, first, "int32"), data(draw, second, "int32", "counts")
-    return typed("int32", "FLOOR_DIV", *operands)
+    kinds = pick(draw, (("positive", "normal"), ("away from zero", "places"), ("small", "counts")))
+    return typed(
+        "float32", "POW", given(draw, first, kind=kinds[0]), data(draw, second, kind=kinds[1])
+    )
 
 
 def select(draw: DrawFn) -> Value:
@@ -190,7 +197,6 @@ GENERATORS: dict[str, Generator] = {
     **{operator: _unary(operator, row) for operator, row in UNARY.items()},
     **{operator: _binary(operator, row) for operator, row in BINARY.items()},
     "ADD_N": add_n,
-    "FLOOR_DIV": floor_division,
     "POW": power,
     "PRELU": prelu,
     "SELECT": select,

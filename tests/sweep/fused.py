@@ -5,10 +5,10 @@ Operands broadcast in every way, values have several readers, and inner ones are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from expressions import Call, Value, call, ints
+from expressions import Call, Input, Value, call, ints, typed, w
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape
@@ -42,17 +42,17 @@ _Known = tuple[Value, Shape]
 """A value and its shape."""
 
 
-def _first(generator: Generator) -> Generator:
+def _floats(draw: DrawFn, generator: Generator) -> list[Value]:
     """What another generator draws, of floats."""
+    while True:
+        drawn = generator(draw)
+        values = list(drawn) if isinstance(drawn, Sequence) else [drawn]
+        if all(_dtype(value) == "float32" for value in values):
+            return values
 
-    def generate(draw: DrawFn) -> Value:
-        while True:
-            drawn = generator(draw)
-            value = drawn[0] if isinstance(drawn, Sequence) else drawn
-            if not isinstance(value, Call) or value.dtype == "float32":
-                return value
 
-    return generate
+def _dtype(value: Value) -> str:
+    return value.dtype if isinstance(value, (Input, Call)) else "float32"
 
 
 def softmax(draw: DrawFn) -> Value:
@@ -131,36 +131,80 @@ def _broadcast(first: Shape, second: Shape) -> Shape | None:
         return None
 
 
+def _selected(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
+    """The smaller of two values, by a comparison."""
+    value, sizes = pick(draw, alive)
+    extents = part(draw, sizes)
+    other = data(draw, extents, often=2)
+    less = typed("bool", "LESS", value, other)
+    return call("SELECT_V2", less, value, other), sizes
+
+
 def _moved(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
     """A value in another shape, which a fusion has to stop at or to look through."""
     value, sizes = pick(draw, alive)
-    position = axis(draw, len(sizes)) if sizes else 0
     if not sizes:
         return call("NEG", value), sizes
-    ways = {
-        "concatenation": lambda: call("CONCATENATION", value, value, axis=position),
+    position = axis(draw, len(sizes))
+    ways: dict[str, Callable[[], Call]] = {
         "flat": lambda: call("RESHAPE", value, ints(-1)),
+        "joined": lambda: call("CONCATENATION", value, value, axis=position),
         "mean": lambda: call("MEAN", value, ints(position), keep_dims=True),
         "padded": lambda: call("PAD", value, table([[n % 2, 1] for n in range(len(sizes))])),
+        "softmax": lambda: call("SOFTMAX", value, beta=1.0),
         "turned": lambda: call("TRANSPOSE", value, ints(*reversed(range(len(sizes))))),
     }
     moved = ways[pick(draw, tuple(ways))]()
     return moved, shape_of(moved)
 
 
+def _layer(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
+    """Another layer of a network, which scales, pads and activations around it may go into."""
+    value, sizes = pick(draw, alive)
+    if len(sizes) != 4:
+        return _moved(draw, alive)
+    channels, outputs = sizes[3], pick(draw, (sizes[3], 5, 16))
+    size, stride = pick(draw, (1, 1, 3)), pick(draw, (1, 1, 2))
+    window = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    spread = {**window, "dilation_h_factor": 1, "dilation_w_factor": 1}
+    pool = {**window, "filter_height": 2, "filter_width": 3}
+    if one_in(draw, 4):
+        value = call("PAD", value, table([[0, 0], [1, 1], [2, 0], [0, 0]]))
+    ways: dict[str, Callable[[], Call]] = {
+        "convolution": lambda: activated(
+            draw, "CONV_2D", value, w(outputs, size, size, channels), w(outputs), **spread
+        ),
+        "dense": lambda: activated(
+            draw, "FULLY_CONNECTED", value, w(outputs, channels), w(outputs), keep_num_dims=True
+        ),
+        "depthwise": lambda: activated(
+            draw,
+            "DEPTHWISE_CONV_2D",
+            value,
+            w(1, size, size, channels),
+            w(channels),
+            **spread,
+            depth_multiplier=1,
+        ),
+        "pool": lambda: activated(draw, "MAX_POOL_2D", value, **pool),
+        "resized": lambda: call("RESIZE_BILINEAR", value, ints(5, 7), half_pixel_centers=True),
+    }
+    layer = ways[pick(draw, tuple(ways))]()
+    return layer, shape_of(layer)
+
+
+STEPS = (_unary, _unary, _binary, _binary, _binary, _binary, _selected, _moved, _layer, _layer)
+
+
 def _graph(producer: Generator) -> Generator:
     def generate(draw: DrawFn) -> list[Value]:
-        value = _first(producer)(draw)
-        alive: list[_Known] = [(value, shape_of(value))]
+        alive = [(value, shape_of(value)) for value in _floats(draw, producer)]
         if one_in(draw, 3):
             alive.append((call("NEG", given(draw, alive[0][1])), alive[0][1]))
         for _ in range(number(draw, 1, 6)):
-            steps = (_unary, _binary, _binary, _binary, _moved if one_in(draw, 4) else _binary)
-            recent = alive[-3:]
-            alive.append(pick(draw, steps)(draw, recent))
-        outputs = [alive[-1][0]]
-        outputs += [value for value, _ in alive[:-1] if isinstance(value, Call) and one_in(draw, 6)]
-        return outputs
+            alive.append(pick(draw, STEPS)(draw, alive[-3:]))
+        inner = [value for value, _ in alive[:-1] if not isinstance(value, Input)]
+        return [alive[-1][0], *(value for value in inner if one_in(draw, 6))]
 
     return generate
 

@@ -78,26 +78,47 @@ def slices(draw: DrawFn) -> Value:
 
 
 def strided_slice(draw: DrawFn) -> Value:
-    """Ranges with something in them, forwards and backwards, with every mask but the rarest two."""
+    """Ranges with something in them, forwards and backwards, with every mask."""
     dtype, sizes, value = _moved(draw, (1, 2, 3, 4, 5))
-    masks = {"begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0}
-    entries = []
-    for position, n in enumerate(sizes[: number(draw, 1, len(sizes))]):
-        low = number(draw, 0, n - 1)
-        high = number(draw, low + 1, n + (2 if one_in(draw, 6) else 0))
-        step = pick(draw, (1, 1, 1, 2, 3, -1, -2))
-        begin, end = (low, high) if step > 0 else (min(high, n) - 1, low - 1)
-        if one_in(draw, 5):
-            masks["shrink_axis_mask"] |= 1 << position
-            begin, end, step = low, low + 1, 1
+    names = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    masks = {f"{name}_mask": 0 for name in names}
+    entries: list[tuple[int, int, int]] = []
+
+    def mark(name: str, entry: tuple[int, int, int] = (0, 0, 1)) -> None:
+        masks[f"{name}_mask"] |= 1 << len(entries)
+        entries.append(entry)
+
+    left = list(sizes[: number(draw, 1, len(sizes))])
+    while left:
+        if one_in(draw, 12):
+            mark("new_axis")
+        if one_in(draw, 12) and not masks["ellipsis_mask"]:
+            mark("ellipsis")
+            taken = number(draw, 1, len(left))
+            left = list(sizes[len(sizes) - len(left) + taken :])
+            continue
+        size = left.pop(0)
+        low = number(draw, 0, size - 1)
+        if one_in(draw, 6):
+            mark("shrink_axis", (low - size if flag(draw) else low, low + 1, 1))
         else:
-            masks["begin_mask"] |= one_in(draw, 5) << position
-            masks["end_mask"] |= (one_in(draw, 5) or end < 0) << position
-        if begin < n and flag(draw):
-            begin -= n
-        entries.append((begin, end, step))
+            entries.append(_range(draw, size, low, masks, len(entries)))
     edges = [ints(*column) for column in zip(*entries, strict=True)]
     return typed(dtype, "STRIDED_SLICE", value, *edges, **masks)
+
+
+def _range(
+    draw: DrawFn, size: int, low: int, masks: dict[str, int], place: int
+) -> tuple[int, int, int]:
+    """Begin, end and stride of a range from an entry of an axis, or back to it."""
+    high = number(draw, low + 1, size)
+    step = pick(draw, (1, 1, 1, 2, 3, -1, -2))
+    begin, end = (low, high) if step > 0 else (high - 1, low - 1)
+    masks["begin_mask"] |= one_in(draw, 6) << place
+    masks["end_mask"] |= (one_in(draw, 6) or end < 0) << place
+    if end == size and one_in(draw, 4):
+        end += 2
+    return begin - size if flag(draw) else begin, end, step
 
 
 def split(draw: DrawFn) -> list[Value]:
