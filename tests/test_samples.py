@@ -1,7 +1,9 @@
 """Each sample runs, prints what it promises, and the digits network is as good as it says."""
 
+import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +116,22 @@ def test_the_readme_example(tmp_path: Path) -> None:
     result = run(tmp_path / "example.py")
     assert result.returncode == 0, result.stderr
     assert "TensorInfo(name='image', shape=(1, 8, 8, 1)" in result.stdout
+
+
+def test_the_table_of_networks(tmp_path: Path) -> None:
+    """What runs has a row, what does not has a reason."""
+    shutil.copy(MODEL, tmp_path)
+    (tmp_path / "torn.tflite").write_bytes(MODEL.read_bytes()[:100])
+    script = SAMPLES / "benchmarks" / "networks.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), "--rounds", "1", "--threads", "1"],
+        capture_output=True,
+        text=True,
+        # Not among the rooflines of whoever runs this.
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\n\| digits\.tflite \| float32 (\| \d+\.\d\d ){5}\|\n", done.stdout)
+    assert re.search(r"\n- not run: torn\.tflite: \S", done.stdout)
+    for given in ("- date: 20", "- device: ", "GFLOP/s", "us a dispatch", "--rounds 1"):
+        assert given in done.stdout

@@ -130,6 +130,7 @@ def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
     return {
         "model": result.plan.model,
         "device": str(result.device),
+        "driver": result.device.driver,
         "target": result.plan.target,
         "profile": result.plan.profile,
         **_spread_dict(result.runs),
