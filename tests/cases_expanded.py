@@ -227,6 +227,16 @@ def detections() -> Iterator[Case]:
         yield Case("TFLite_Detection_PostProcess", situation, results)
 
 
+def transforms() -> Iterator[Case]:
+    parts = ("COMPLEX_ABS", "IMAG", "REAL")
+    spectrum = typed("complex64", "RFFT2D", x(3, 1, 32), ints(1, 32))
+    yield Case("RFFT2D", "all parts of rows", [call(part, spectrum) for part in parts])
+    for shape, size in (((2, 5, 21), (8, 16)), ((4, 13), (4, 32))):
+        for part in parts:
+            spectrum = typed("complex64", "RFFT2D", x(*shape), ints(*size))
+            yield Case(part, f"of {shape} over {size}", call(part, spectrum))
+
+
 def bits() -> Iterator[Case]:
     yield Case("BITWISE_XOR", "int32", typed("int32", "BITWISE_XOR", xi(3, 5), xi(5)))
     shifted = typed("int32", "RIGHT_SHIFT", xi(3, 5), xi(3, 5, draw="counts"))

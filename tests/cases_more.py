@@ -18,6 +18,7 @@ from cases_expanded import (
     known_beforehand,
     quantized_weights,
     suppressions,
+    transforms,
     updates,
 )
 from cases_values import kept_nan, quotients
@@ -336,6 +337,28 @@ def norms() -> Iterator[Case]:
         yield Case("ADD_N", f"{count}", value)
 
 
+def shared_kernels() -> Iterator[Case]:
+    """A kernel that computes a depthwise convolution, too, or stores a value on the way."""
+    for batch, channels, stride in ((2, 5, 1), (1, 11, 2)):
+        image, steps = x(batch, 9, 7, channels), {"stride_h": stride, "stride_w": stride}
+        taps = w(1, 3, 3, channels), w(channels)
+        near = call("DEPTHWISE_CONV_2D", image, *taps, padding="SAME", depth_multiplier=1, **steps)
+        weights = w(7, 1, 1, channels), w(7)
+        unit = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
+        value = call("RELU6", call("CONV_2D", call("RELU", near), *weights, **unit))
+        yield Case("DEPTHWISE_CONV_2D", f"thin, stride {stride}", value)
+    value = call("SIN", call("CONV_2D", x(1, 5, 7, 3), w(6, 1, 1, 3), w(6), **unit))
+    twice = [call("CONV_2D", call("PRELU", value, w(1, 1, 6)), w(5, 1, 1, 6), w(5), **unit)]
+    twice.append(
+        call(
+            "SPACE_TO_DEPTH",
+            call("PAD", value, known(np.array([(0, 0), (0, 1), (1, 0), (0, 0)], np.int32))),
+            block_size=2,
+        )
+    )
+    yield Case("PRELU", "of a value stored twice", twice)
+
+
 def casts() -> Iterator[Case]:
     kinds = ("float32", "int32", "int64", "bool", "int8", "uint8", "int16")
     for source in kinds:
@@ -370,6 +393,7 @@ def everything() -> Iterator[Case]:
         matrices,
         integer_reductions,
         norms,
+        shared_kernels,
         casts,
         bits,
         blocks,
@@ -379,6 +403,7 @@ def everything() -> Iterator[Case]:
         computed_weights,
         computed_weights_of_other_kinds,
         suppressions,
+        transforms,
         updates,
         known_beforehand,
         quantized_weights,
