@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Way
+from conftest import Attached, Way
 from numpy.typing import NDArray
 from tolerances import difference
 
@@ -137,3 +137,35 @@ def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
         assert difference(session.run({"x": arrays[0]})["y"], results[0]) is not None
         session.reset()
         np.testing.assert_array_equal(session.run({"x": arrays[0]})["y"], results[0])
+
+
+def running_total() -> bytes:
+    """A resource variable that starts at 0.5 and adds up what the model is given."""
+    handles = [Tensor(f"handle{i}", (), "resource") for i in range(2)]
+    names = {"container": "", "shared_name": "total"}
+    once, graph = Graph(), Graph()
+    once.add(Op("VAR_HANDLE", (), (handles[0],), dict(names)))
+    start = constant("start", np.full((2, 3), 0.5, np.float32))
+    once.add(Op("ASSIGN_VARIABLE", (handles[0], start), (), {}, 1))
+    graph.subgraphs = {1: once}
+    x, before, y = (Tensor(name, (2, 3)) for name in ("x", "before", "y"))
+    graph.inputs, graph.outputs = [x], [y]
+    graph.input_names, graph.output_names = ["x"], ["y"]
+    graph.add(Op("CALL_ONCE", (), (), {"init_subgraph_index": 1}))
+    graph.add(Op("VAR_HANDLE", (), (handles[1],), dict(names), 1))
+    graph.add(Op("READ_VARIABLE", (handles[1],), (before,), {}, 2))
+    graph.add(Op("ADD", (before, x), (y,), {}, 3))
+    graph.add(Op("ASSIGN_VARIABLE", (handles[1], y), (), {}, 4))
+    return write(graph)
+
+
+def test_a_resource_variable_lasts_until_reset(attached: Attached, tmp_path: Path) -> None:
+    model = running_total()
+    reference = Reference(model)
+    folder = tflgpu.compile(model, tmp_path, target=attached.target, device=attached.device)
+    with tflgpu.load(folder, device=attached.device) as session:
+        for step in range(1, 4):
+            x = np.full((2, 3), step, np.float32)
+            np.testing.assert_array_equal(session.run({"x": x})["y"], reference.run([x])[0])
+        session.reset()
+        np.testing.assert_array_equal(session.run({"x": x})["y"], x + np.float32(0.5))

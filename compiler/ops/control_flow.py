@@ -1,4 +1,4 @@
-"""IF and WHILE, which are written out beforehand or not at all, and composites."""
+"""IF and WHILE, which are written out beforehand or not at all, composites, and variables."""
 
 from __future__ import annotations
 
@@ -31,3 +31,16 @@ define(
         refusal="how often it runs is only known while the model runs",
     ),
 )
+
+for _name in ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"):
+    define(
+        OpDef(
+            _name,
+            _as_the_file_says,
+            (),
+            None,
+            ANY,
+            note="become state that lasts from run to run",
+            refusal="its variable is used in a loop or a branch",
+        )
+    )

@@ -65,7 +65,8 @@ def _handles(graph: Graph) -> dict[Tensor, Key]:
 def _key(op: Op, handles: dict[Tensor, Key]) -> Key:
     if op.operand(0) not in handles:
         reason = f"the variable {op.operand(0).name} is chosen while the model runs"
-        raise UnsupportedError([Finding(op.index, op.name, reason)])
+        advice = "use one variable for each handle"
+        raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
     return handles[op.operand(0)]
 
 
