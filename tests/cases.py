@@ -76,6 +76,8 @@ def convolutions() -> Iterator[Case]:
         channels = (outputs, inputs)
         yield row(f"{inputs} to {outputs}", x(2, 5, 7, inputs), channels)
         yield row(f"1x1 {inputs} to {outputs}", x(2, 5, 7, inputs), channels, (1, 1))
+    yield row("37 to 2 by 2", x(2, 7, 11, 37), (2, 37), **window("SAME", (2, 2)))
+    yield row("16 to 1 dilated", x(1, 11, 13, 16), (1, 16), **window("VALID", dilation=(2, 3)))
     yield row("1x1 one pixel", x(1, 1, 1, 37), (41, 37), (1, 1))
     yield row("1x1 batch of pixels", x(7, 1, 1, 37), (41, 37), (1, 1))
     yield row("1x1 by 2", x(2, 7, 11, 5), (7, 5), (1, 1), **window("SAME", (2, 2)))
@@ -166,6 +168,8 @@ def transpose_convolutions() -> Iterator[Case]:
     attrs = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
     odd = transposed(x(2, 5, 7, 3), 17, (3, 3), (9, 13), False, **attrs)
     yield Case("TRANSPOSE_CONV", "SAME odd output without bias", odd)
+    long = transposed(x(1, 2, 67, 3), 33, (3, 3), (4, 133), True, **attrs)
+    yield Case("TRANSPOSE_CONV", "SAME long rows", long)
     wide = transposed(x(1, 3, 5, 32), 16, (2, 2), (6, 10), True, **attrs)
     yield Case("TRANSPOSE_CONV", "32 to 16", wide)
     raw = struct.pack("<3i", 1, 2, 2)

@@ -7,6 +7,7 @@ The weights lie in the order the kernel walks them:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -18,6 +19,9 @@ from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
 from .elementwise import flattens
 from .tile import Tile, choose_tile
 from .window import Window
+
+THIN = 4
+"""Output channels that fill less than one in so many lanes of a slice are few."""
 
 
 def window(op: Op) -> Window:
@@ -110,6 +114,18 @@ def _ungated(op: Op, profile: Profile) -> str | None:
     return constant_weights(op, profile)
 
 
+def _few_outputs(op: Op, profile: Profile) -> str | None:
+    """Lanes of outputs would mostly be idle, and there are whole slices of inputs."""
+    outputs, inputs = op.operand(1).shape[0], op.operand(1).shape[3]
+    if outputs > profile.slice_width // THIN or groups(op) > 1:
+        return f"{outputs} output channels fill a slice well enough"
+    if window(op).pointwise:
+        return "a 1x1 window gains little"
+    if inputs < profile.slice_width:
+        return f"{inputs} input channels fill no slice"
+    return _ungated(op, profile)
+
+
 def _launch(op: Op, profile: Profile, template: str, flat: bool, tile: Tile) -> Launch:
     batch, height, width, channels = bhwc(op.output.shape)
     weights = op.constant(1)
@@ -174,7 +190,35 @@ def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
+def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, outputs = op.output.shape
+    sums = replace(profile, accumulators=max(profile.accumulators // outputs, 1))
+    tile = choose_tile(width, height * batch, 1, sums)
+    lanes = profile.slice_width
+    weights = op.constant(1)
+    inputs = slices(weights.shape[3], profile)
+    padded = np.zeros((*weights.shape[:3], inputs * lanes), np.float32)
+    padded[..., : weights.shape[3]] = weights
+    by_tap = padded.reshape(*weights.shape[:3], inputs, lanes).transpose(1, 2, 3, 0, 4)
+    # Lane 0 starts from the bias, the others from zero.
+    bias = np.zeros((outputs, lanes), np.float32)
+    bias[:, 0] = bias_slices(op, outputs, profile).reshape(-1)[:outputs]
+    return [
+        Launch(
+            "conv_thin.jinja",
+            (-(-width // tile.pixels), height, batch),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {"bias": bias, "weights": np.ascontiguousarray(by_tap)},
+            {"tile": tile, "window": window(op), "outputs": outputs},
+            heavy=True,
+            flops=2 * op.output.elements * prod(weights.shape[1:]),
+        )
+    ]
+
+
 KERNELS = (
+    Kernel("conv_thin", _build_thin, _few_outputs),
     Kernel("conv_1x1", _build_pointwise, _pointwise),
     Kernel("conv", _build_window, _aligned),
     Kernel("conv_from_linear", _build_window, _aligned, reads=LINEAR),
