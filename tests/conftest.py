@@ -10,7 +10,7 @@ TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -94,6 +94,17 @@ def attached(request: pytest.FixtureRequest) -> Attached:
     if not found.device:
         unavailable("no OpenCL device is present")
     return found
+
+
+def device_kinds() -> list[Any]:
+    """The classes of the devices there can be here."""
+    from tflgpu.runtime.opencl import OpenCLDevice
+
+    try:
+        from tflgpu.runtime.opengl import OpenGLDevice
+    except DeviceError:
+        return [OpenCLDevice]
+    return [OpenCLDevice, OpenGLDevice]
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Attached, opencl_devices, unavailable
+from conftest import Attached, device_kinds, opencl_devices, unavailable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import ADD, chain, check, copy, copy_source, kernel
 
 import tflgpu
 from tflgpu.compiler.litert import Reference
-from tflgpu.runtime import BuildError, CacheWarning, DeviceError, PlanError, binaries, load
+from tflgpu.runtime import BuildError, CacheWarning, PlanError, binaries, load
 from tflgpu.runtime.binaries import (
     BINARIES,
     HEADER,
@@ -50,15 +50,6 @@ def open_attached(attached: Attached) -> Any:
 
         return opengl.open_device(attached.device)
     return open_device(attached.device)
-
-
-def device_kinds() -> list[Any]:
-    """The classes of the devices there can be here."""
-    try:
-        from tflgpu.runtime.opengl import OpenGLDevice
-    except DeviceError:
-        return [OpenCLDevice]
-    return [OpenCLDevice, OpenGLDevice]
 
 
 def stored(folder: Path) -> list[Path]:
