@@ -201,7 +201,7 @@ def _graph(producer: Generator) -> Generator:
         alive = [(value, shape_of(value)) for value in _floats(draw, producer)]
         if one_in(draw, 3):
             alive.append((call("NEG", given(draw, alive[0][1])), alive[0][1]))
-        for _ in range(number(draw, 1, 6)):
+        for _ in range(number(draw, 2, 8)):
             alive.append(pick(draw, STEPS)(draw, alive[-3:]))
         inner = [value for value, _ in alive[:-1] if not isinstance(value, Input)]
         return [alive[-1][0], *(value for value in inner if one_in(draw, 6))]
