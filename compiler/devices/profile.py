@@ -36,10 +36,10 @@ class Profile:
     """Slice-wide accumulators a work-item of a convolution keeps in registers."""
     tile_slices: int
     """Slices of output channels a work-item of a convolution computes at most."""
-    fused_inputs: int
-    """Channels of a depthwise convolution up to which it shares a kernel with a 1x1 one behind."""
+    fused_channels: int
+    """Channels up to which a depthwise and a 1x1 convolution behind it are one kernel."""
     fused_outputs: int
-    """Channels of the 1x1 convolution up to which it does."""
+    """Output channels up to which they are, however many the depthwise convolution has."""
     work_items: int
     """Work-items that keep the device busy; tiles shrink until there are as many."""
     light_group: int
@@ -69,7 +69,7 @@ LIMITS = {
     "local_memory": (0, 1 << 30),
     "accumulators": (1, 64),
     "tile_slices": (1, 8),
-    "fused_inputs": (0, 4096),
+    "fused_channels": (0, 4096),
     "fused_outputs": (0, 4096),
     "work_items": (1, 1 << 24),
     "light_group": (1, 65536),

@@ -32,8 +32,9 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     inputs = op.operand(0).shape[3]
     blocks = slices(channels, profile)
-    # The sums of one slice of the depthwise convolution need registers, too.
-    narrow = replace(profile, accumulators=profile.accumulators // (blocks + 1))
+    # The sums of one slice of the depthwise convolution, and weights, need registers, too.
+    free = max(profile.accumulators - blocks, 1)
+    narrow = replace(profile, accumulators=free // (blocks + 1))
     most = depthwise_conv.MOST_PIXELS
     tile = Tile(choose_tile(width, height * batch, 1, narrow, most=most).pixels, blocks)
     shape = depthwise_conv.window(depthwise)

@@ -51,9 +51,6 @@ def _objection(depthwise: Op, op: Op, profile: Profile) -> str | None:
     if any(tensor.elements != 1 or not tensor.constant for tensor in depthwise.post_inputs):
         return "its activation has an operand for each channel"
     inputs, outputs = depthwise.output.shape[3], op.output.shape[3]
-    if inputs > profile.fused_inputs or outputs > profile.fused_outputs:
-        return (
-            f"{inputs} and {outputs} channels are above {profile.fused_inputs} and "
-            f"{profile.fused_outputs}, up to which one kernel is faster on {profile.name}"
-        )
+    if max(inputs, outputs) > profile.fused_channels and outputs > profile.fused_outputs:
+        return f"{inputs} and {outputs} channels are too many on {profile.name}"
     return None
