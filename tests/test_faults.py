@@ -132,15 +132,15 @@ def test_killed_while_compiling(tmp_path: Path, server: ForkServerContext) -> No
 
 @linux
 def test_killed_while_loading(
-    tmp_path: Path, server: ForkServerContext, attached: Attached
+    tmp_path: Path, server: ForkServerContext, opencl_device: str
 ) -> None:
-    folder, moments = chain(target=attached.target).write(tmp_path / "cache"), random.Random(2)
+    folder, moments = chain().write(tmp_path / "cache"), random.Random(2)
     for _ in range(KILLS_WHILE_LOADING):
-        process = server.Process(target=load_for_ever, args=(folder, attached.device))
+        process = server.Process(target=load_for_ever, args=(folder, opencl_device))
         _kill_after(process, moments.uniform(0.1, 0.7))
-        assert read_variant(folder).plan == chain(target=attached.target).plan
-    check(folder, attached.device)
-    check(folder, attached.device)
+        assert read_variant(folder).plan == chain().plan
+    check(folder, opencl_device)
+    check(folder, opencl_device)
     assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
 
 
@@ -169,16 +169,16 @@ def test_processes_compile_and_load_at_once(
 
 @linux
 def test_processes_replace_what_others_load(
-    tmp_path: Path, server: ForkServerContext, attached: Attached
+    tmp_path: Path, server: ForkServerContext, opencl_device: str
 ) -> None:
     cache, start = tmp_path / "cache", server.Event()
-    chain(target=attached.target).write(cache)
+    chain().write(cache)
     _all_end_well(
         start,
         [
             server.Process(
                 target=replace_and_load,
-                args=(cache, attached.target, attached.device, start, 6, number),
+                args=(cache, "opencl", opencl_device, start, 6, number),
             )
             for number in range(4)
         ],
