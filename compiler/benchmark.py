@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import runtime
-from ..runtime.plan import Plan, Region, TensorInfo
+from ..runtime.plan import HostPart, Plan, Region, TensorInfo
+from ..runtime.session import PartTime
 from ..runtime.verify import region_size
 from . import driver
 from .ir import Array
@@ -84,6 +85,21 @@ class KernelTime:
 
 
 @dataclass(frozen=True)
+class PartCost:
+    """A part that runs on LiteRT between dispatches: seconds, each the median over the passes."""
+
+    label: str
+    file: str
+    copy_in: float
+    """From the device, its kernels waited for."""
+    run: float
+    copy_out: float
+    """To the device."""
+    crossing: int
+    """Bytes copied from and to the device."""
+
+
+@dataclass(frozen=True)
 class Footprint:
     """Bytes."""
 
@@ -118,6 +134,8 @@ class Benchmark:
     """In the order of dispatch."""
     roofline: KeptRoofline
     memory: Footprint
+    parts: tuple[PartCost, ...] = ()
+    """In the order in which they run."""
 
 
 def benchmark(
@@ -154,12 +172,13 @@ def benchmark(
             memory = _footprint(session.plan)
             sides = [lambda: session.run(arrays)]
             if litert:
-                sides.append(_litert(model, session, arrays, threads))
+                sides.append(_litert(model, session, arrays, threads, options.signature))
             if litert_gpu:
                 sides.append(_litert_gpu(model, session, arrays))
             ours, *others = _rounds(sides, rounds, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
+            costs = [session.profile_parts(arrays) for _ in range(PASSES)]
             device = session.device
     progress("roofline", 0, 1)
     roofline = roofline_of(device, choose_profile(options.device, options.target))
@@ -177,6 +196,7 @@ def benchmark(
         kernels=_kernels(program.plan, times, roofline.roofline),
         roofline=roofline,
         memory=memory,
+        parts=_parts(program.plan, costs),
     )
 
 
@@ -192,9 +212,17 @@ def _warm_up(run: Run) -> None:
 
 
 def _litert(
-    model: Model, session: runtime.Session, arrays: Mapping[str, Array], threads: int
+    model: Model,
+    session: runtime.Session,
+    arrays: Mapping[str, Array],
+    threads: int,
+    signature: str,
 ) -> Run:
     """The same model and inputs on LiteRT's CPU kernels, warmed up."""
+    if signature:
+        called = Reference(model, threads=threads, delegates=True, signature=signature)
+        _warm_up(lambda: called.run(arrays))
+        return lambda: called.run(arrays)
     shapes = [info.shape for info in session.inputs]
     reference = Reference(model, input_shapes=shapes, threads=threads, delegates=True)
     inputs = [arrays[info.name] for info in session.inputs]
@@ -246,6 +274,24 @@ def _kernels(plan: Plan, times: list[list[float]], roofline: Roofline) -> tuple[
             least_seconds=roofline.seconds(dispatch.flops, bytes_moved(dispatch)),
         )
         for dispatch, time in zip(plan.dispatches, seconds, strict=True)
+    )
+
+
+def _parts(plan: Plan, costs: Sequence[Sequence[PartTime]]) -> tuple[PartCost, ...]:
+    def crossing(part: HostPart) -> int:
+        tensors = (plan.host_tensors[index] for index in {*part.inputs, *part.outputs})
+        return sum(tensor.place.size for tensor in tensors if tensor.place is not None)
+
+    return tuple(
+        PartCost(
+            part.label,
+            part.file,
+            median(time.copy_in for time in times),
+            median(time.run for time in times),
+            median(time.copy_out for time in times),
+            crossing(part),
+        )
+        for part, *times in zip(plan.parts, *costs, strict=True)
     )
 
 

@@ -113,7 +113,13 @@ def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling:
 
 
 def random(info: TensorInfo, generator: np.random.Generator) -> Array:
-    """Standard normal floats, 8-bit integers of the whole range, small positive wider integers."""
+    """Standard normal floats, 8-bit integers of the whole range, small positive wider integers.
+
+    Strings are small numbers in words.
+    """
+    if info.dtype == "string":
+        numbers = generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, endpoint=True)
+        return numbers.astype(str).astype(object)
     dtype = np.dtype(info.dtype)
     if dtype.kind == "f":
         return generator.standard_normal(info.shape).astype(dtype)

@@ -41,8 +41,9 @@ class Reference:
     """A model loaded in LiteRT, with other input shapes (by tensor name or by position) if given.
 
     Without `delegates` its own kernels run, not XNNPACK's: the plain reading of the model. With
-    `keep_intermediates` every tensor can be read after a run. ModelError if LiteRT refuses the
-    model or an input shape, ReferenceMissingError if it is not installed.
+    `keep_intermediates` every tensor can be read after a run. With `signature` that one is run: the
+    names of inputs and outputs are its own, and inputs are given by name. ModelError if LiteRT
+    refuses the model or an input shape, ReferenceMissingError if it is not installed.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Reference:
         threads: int = 1,
         delegates: bool = False,
         keep_intermediates: bool = False,
+        signature: str = "",
     ) -> None:
         litert = _interpreter_module()
         kinds = litert.OpResolverType
@@ -70,8 +72,10 @@ class Reference:
                     kinds.AUTO if delegates else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
                 ),
             )
-            self._resize(input_shapes)
-            self._interpreter.allocate_tensors()
+            self._runner = self._interpreter.get_signature_runner(signature) if signature else None
+            if self._runner is None:  # a signature's runner resizes its inputs itself
+                self._resize(input_shapes)
+                self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"LiteRT does not run this model: {_first_line(error)}") from error
         self._keeps = keep_intermediates
@@ -90,11 +94,17 @@ class Reference:
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
         """The model's inputs, in its order."""
+        if self._runner is not None:
+            details = self._runner.get_input_details()
+            return tuple(_info({**item, "name": name}) for name, item in details.items())
         return tuple(_info(item) for item in self._interpreter.get_input_details())
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
         """The model's outputs, in its order."""
+        if self._runner is not None:
+            details = self._runner.get_output_details()
+            return tuple(_info({**item, "name": name}) for name, item in details.items())
         return tuple(_info(item) for item in self._interpreter.get_output_details())
 
     def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
@@ -103,6 +113,8 @@ class Reference:
         InputError if an array is missing or does not have its input's shape and type, ModelError
         if an operator fails.
         """
+        if self._runner is not None:
+            return self._run_signature(inputs)
         details = self._interpreter.get_input_details()
         for position, item in enumerate(details):
             self._interpreter.set_tensor(item["index"], _checked(inputs, position, item))
@@ -115,10 +127,24 @@ class Reference:
             for item in self._interpreter.get_output_details()
         )
 
+    def _run_signature(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
+        names = [info.name for info in self.inputs]
+        if not isinstance(inputs, Mapping) or set(names) - set(inputs):
+            raise InputError(f"the signature takes arrays by name: {', '.join(names)}")
+        assert self._runner is not None
+        try:
+            results = self._runner(**{name: inputs[name] for name in names})
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"LiteRT failed on this model: {_first_line(error)}") from error
+        return tuple(results.values())
+
     def result_shapes(self) -> list[Shape | None]:
         """The shape of each output; None for one that only a run tells."""
         shapes: list[Shape | None] = []
         for item in self._interpreter.get_output_details():
+            if np.dtype(item["dtype"]).kind in "SO":
+                shapes.append(None)  # reading strings before a run ends the process
+                continue
             try:
                 self._interpreter.get_tensor(item["index"])
             except ValueError:  # it gets its memory during the run

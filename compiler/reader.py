@@ -15,7 +15,7 @@ from .constants import Bytes, byte_size, decode
 from .custom_options import custom_attrs
 from .errors import ModelError
 from .flatbuffer import Source, printable
-from .ir import Array, Blocks, Graph, Op, Quantization, Shape, Tensor
+from .ir import Array, Blocks, Graph, Op, Quantization, Shape, Signature, Tensor
 from .model_file import ModelFile, mapped
 from .sparsity import densify
 from .tflite_schema import DTYPES, ENUMERATIONS, Field, option_table, refers_to_subgraph
@@ -34,27 +34,31 @@ def read(
 ) -> Graph:
     """The graph of a model: of its first subgraph, or of the one that belongs to a signature.
 
-    `input_shapes` gives inputs, by tensor name, other shapes than the file says; everything that
-    is computed keeps the shape of the file. Constants are views of the file. Raises ModelError if
-    the file cannot be read or is not a sound model.
+    With a signature, inputs and outputs have the names it gives them. `input_shapes` gives inputs,
+    by name, other shapes than the file says; everything that is computed keeps the shape of the
+    file. Constants are views of the file. Raises ModelError if the file cannot be read or is not a
+    sound model.
     """
     name = "model" if isinstance(source, bytes) else os.fspath(source)
     data = Source(memoryview(source if isinstance(source, bytes) else mapped(name)))
     with data.at(name):
         model = ModelFile(data)
         signatures = model.signatures()
-        index = 0
-        if signature is not None:
-            index = {entry.key: entry.subgraph for entry in signatures}.get(signature, -1)
-            if index < 0:
-                keys = ", ".join(entry.key for entry in signatures) or "no signatures"
-                raise ModelError(f"it has no signature {signature}; it has {keys}")
-        subgraph = _Subgraph(model, index)
+        chosen = None if signature is None else _find(signatures, signature)
+        subgraph = _Subgraph(model, chosen.subgraph if chosen else 0, chosen)
         graph = subgraph.graph(input_shapes or {})
         graph.signatures = signatures
         graph.subgraphs = _referred(model, subgraph)
         graph.verify()
     return graph
+
+
+def _find(signatures: Sequence[Signature], key: str) -> Signature:
+    for signature in signatures:
+        if signature.key == key:
+            return signature
+    keys = ", ".join(signature.key for signature in signatures) or "no signatures"
+    raise ModelError(f"it has no signature {key}; it has {keys}")
 
 
 def _referred(model: ModelFile, subgraph: _Subgraph) -> dict[int, Graph]:
@@ -75,16 +79,32 @@ def _referred(model: ModelFile, subgraph: _Subgraph) -> dict[int, Graph]:
 class _Subgraph:
     """One subgraph while it is read."""
 
-    def __init__(self, model: ModelFile, index: int) -> None:
+    def __init__(self, model: ModelFile, index: int, signature: Signature | None = None) -> None:
         self.model = model
         self.source = model.source
         self.table = model.subgraphs[index]
         self.names = model.tensor_names(index)
         self.inputs = self._indices(self.table, "Inputs")
         self.outputs = self._indices(self.table, "Outputs")
+        self.input_names = self._called(self.inputs, signature.inputs if signature else {})
+        self.output_names = self._called(self.outputs, signature.outputs if signature else {})
         self.tensors: list[Tensor] = []
         self.subgraphs: dict[int, None] = {}
         """Indices of the subgraphs its operators refer to, in order."""
+
+    def _called(self, indices: Sequence[int], given: Mapping[str, str]) -> list[str]:
+        """What a signature calls tensors, by its names; their own names where it calls them none.
+
+        A tensor that is several outputs has a name for each.
+        """
+        names: dict[str, list[str]] = {}
+        for name, tensor in given.items():
+            names.setdefault(tensor, []).append(name)
+        called = []
+        for index in indices:
+            left = names.get(self.names[index], [])
+            called.append(left.pop(0) if left else self.names[index])
+        return called
 
     def _indices(self, table: Any, field: str, lowest: int = 0) -> tuple[int, ...]:
         """A list of tensor indices; -1 stands for an operand left out, where that is allowed."""
@@ -117,15 +137,15 @@ class _Subgraph:
             graph.add(op)
         graph.inputs = [self.tensors[index] for index in self.inputs]
         graph.outputs = [self.tensors[index] for index in self.outputs]
-        graph.input_names = [tensor.name for tensor in graph.inputs]
-        graph.output_names = [tensor.name for tensor in graph.outputs]
+        graph.input_names = list(self.input_names)
+        graph.output_names = list(self.output_names)
         return graph
 
     # -- tensors ----------------------------------------------------------------------------
 
     def _chosen_shapes(self, input_shapes: Mapping[str, Shape]) -> dict[int, Shape]:
         """The shapes the caller chose, by tensor index."""
-        by_name = {self.names[index]: index for index in self.inputs}
+        by_name = dict(zip(self.input_names, self.inputs, strict=True))
         unknown = [name for name in input_shapes if name not in by_name]
         if unknown:
             raise ModelError(f"it has no input {unknown[0]}; its inputs are {', '.join(by_name)}")
@@ -150,7 +170,10 @@ class _Subgraph:
             shape = chosen
         if index in self.inputs and any(size < 0 for size in shape):
             sizes = ",".join(str(size) if size >= 0 else "N" for size in shape)
-            raise ModelError(f"its shape {list(shape)} is open; give --input-shape {name}={sizes}")
+            called = self.input_names[self.inputs.index(index)]
+            raise ModelError(
+                f"its shape {list(shape)} is open; give --input-shape {called}={sizes}"
+            )
         byte_size(dtype, shape)
         tensor = Tensor(name, shape, dtype, variable=bool(table.IsVariable()))
         tensor.signature = self.source.numbers(table, "ShapeSignature") or None

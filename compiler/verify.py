@@ -14,6 +14,7 @@ import numpy as np
 from .. import runtime
 from ..runtime.plan import TensorInfo
 from . import driver
+from .errors import OptionError
 from .ir import Array
 from .litert import Model, Reference
 from .options import Options
@@ -85,9 +86,12 @@ def verify(
 
     The outputs are compared with what LiteRT gives by default, through XNNPACK. `layers` gives
     every tensor its own memory and compares all that LiteRT's own kernels leave by the same name,
-    as XNNPACK keeps its inner tensors to itself.
+    as XNNPACK keeps its inner tensors to itself; not those of a signature, which LiteRT does not
+    show (OptionError).
     Raises what compiling and loading raise, and ModelError if LiteRT does not run the model.
     """
+    if layers and options.signature:
+        raise OptionError("LiteRT shows no inner tensors of a signature; leave --layers out")
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
@@ -98,19 +102,32 @@ def verify(
             progress("run", 0, 1)
             results = session.run(arrays)
             progress("LiteRT", 0, 1)
-            shapes = [info.shape for info in session.inputs]
-            given = [arrays[info.name] for info in session.inputs]
-            expected = Reference(model, input_shapes=shapes, delegates=True).run(given)
+            expected = _expected(model, options.signature, session, arrays)
             outputs = tuple(
                 compare(info.name, results[info.name], value, options.precision, info.scale)
-                for info, value in zip(session.outputs, expected, strict=True)
+                for info in session.outputs
+                if (value := expected.get(info.name)) is not None
             )
             tensors: tuple[Comparison, ...] = ()
             if layers:
+                shapes = [info.shape for info in session.inputs]
                 plain = Reference(model, input_shapes=shapes, keep_intermediates=True)
-                plain.run(given)
+                plain.run([arrays[info.name] for info in session.inputs])
                 tensors = compare_layers(session, plain, options.precision)
     return Verification(outputs, tensors)
+
+
+def _expected(
+    model: Model, signature: str, session: runtime.Session, arrays: Mapping[str, Array]
+) -> dict[str, Array]:
+    """LiteRT's outputs by the session's names; a signature may leave some out."""
+    if signature:
+        called = Reference(model, delegates=True, signature=signature)
+        return dict(zip((info.name for info in called.outputs), called.run(arrays), strict=True))
+    shapes = [info.shape for info in session.inputs]
+    reference = Reference(model, input_shapes=shapes, delegates=True)
+    results = reference.run([arrays[info.name] for info in session.inputs])
+    return dict(zip((info.name for info in session.outputs), results, strict=True))
 
 
 def compare_layers(
@@ -142,6 +159,9 @@ def compare(
     if actual.shape != expected.shape:
         problem = f"has the shape {list(actual.shape)}, LiteRT's has {list(expected.shape)}"
         return Comparison(name, inf, tolerance, problem)
+    if expected.dtype.kind in "SO":
+        same_text = actual.tolist() == expected.tolist()
+        return Comparison(name, 0.0, 0.0, "" if same_text else "has other strings than LiteRT's")
     got, wanted = actual.astype(np.float64), expected.astype(np.float64)
     if floating:
         finite = np.abs(wanted[np.isfinite(wanted)])

@@ -12,7 +12,7 @@ from rich.filesize import decimal
 
 from ...runtime.plan import TensorInfo
 from .. import plot as drawing
-from ..benchmark import Benchmark, KernelTime, Rival, Spread, benchmark
+from ..benchmark import Benchmark, KernelTime, PartCost, Rival, Spread, benchmark
 from ..images import RANDOM, Scaling
 from ..ir import Array
 from ..litert import ReferenceMissingError
@@ -141,6 +141,7 @@ def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
         "ratio": litert.ratio if litert else None,
         "litert_gpu": {**_spread_dict(gpu.runs), "ratio": gpu.ratio} if gpu else None,
         "kernels": [_kernel_dict(kernel) for kernel in result.kernels],
+        "fallback": [_part_dict(part) for part in result.parts],
         "roofline": {
             "gflops": kept.roofline.flops / 1e9,
             "copies": [
@@ -152,6 +153,17 @@ def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
         },
         "memory": asdict(result.memory),
         "plot": plot,
+    }
+
+
+def _part_dict(part: PartCost) -> dict[str, Any]:
+    return {
+        "label": part.label,
+        "file": part.file,
+        "copy_in_ms": part.copy_in * 1e3,
+        "ms": part.run * 1e3,
+        "copy_out_ms": part.copy_out * 1e3,
+        "bytes": part.crossing,
     }
 
 
@@ -176,6 +188,15 @@ def _print(result: Benchmark, everything: bool) -> None:
         right=("time",),
     )
     _print_kernels(result, everything)
+    print_table(
+        "Parts on LiteRT, and what crossing to them costs",
+        ("operators", "file", "from the device", "LiteRT", "to the device", "bytes copied"),
+        [
+            (p.label, p.file, _ms(p.copy_in), _ms(p.run), _ms(p.copy_out), p.crossing)
+            for p in result.parts
+        ],
+        right=("from the device", "LiteRT", "to the device", "bytes copied"),
+    )
     memory, kept = result.memory, result.roofline
     roof = kept.roofline
     peak = "unknown" if memory.process_peak is None else decimal(memory.process_peak)

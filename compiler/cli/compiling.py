@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.filesize import decimal
@@ -67,7 +65,8 @@ def compile_command(
             show("prebuild", 0, 1)
             prebuild_kernels(path, prebuild)
     report = program.report
-    warn_of_fallback(report["fallback"])
+    if report["fallback"]:
+        warn(f"warning: {driver.fallback_text(report['fallback'])}")
     if as_json:
         print_json({"path": path, **report, "tuning": options.tuning or None})
         return
@@ -77,6 +76,7 @@ def compile_command(
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", report["kernels"]),
+        *(("on LiteRT", f"{part.file}: {part.label}") for part in program.plan.parts),
         ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
         ("weights", decimal(program.plan.weights_size)),
         ("for", f"{program.plan.target}, {program.plan.precision}, {program.plan.profile}"),
@@ -84,16 +84,6 @@ def compile_command(
     )
     print_table(program.plan.model, ("what", "how much"), rows)
     click.echo(path)
-
-
-def warn_of_fallback(findings: list[Mapping[str, Any]]) -> None:
-    """Tell which operators will run on LiteRT instead of the device, and why."""
-    if findings:
-        listed = "".join(
-            f"\n  operator {item['index']} {item['operator']}: {item['reason']}"
-            for item in findings
-        )
-        warn(f"warning: {len(findings)} operators run on LiteRT, not on the device:{listed}")
 
 
 @click.command(cls=Command)
@@ -143,5 +133,10 @@ def _print_explanation(explanation: Explanation) -> None:
         ("operator", "reason", "advice"),
         [(f"{f.index} {f.operator}", f.reason, f.advice) for f in explanation.findings],
     )
-    if not explanation.findings:
+    print_table(
+        "Operators that run on LiteRT",
+        ("operator", "reason", "advice"),
+        [(f"{f.index} {f.operator}", f.reason, f.advice) for f in explanation.fallback],
+    )
+    if not explanation.findings and not explanation.fallback:
         console().print("Every operator can run on the device.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,17 @@ def _as_dict(variant: Variant) -> dict[str, Any]:
             }
             for dispatch in plan.dispatches
         ],
+        "parts": [
+            {
+                "label": part.label,
+                "file": part.file,
+                "before": part.before,
+                "operators": part.operators,
+                "inputs": [plan.host_tensors[index].name for index in part.inputs],
+                "outputs": [plan.host_tensors[index].name for index in part.outputs],
+            }
+            for part in plan.parts
+        ],
         "tensors": [
             {**asdict(tensor), "region": tensor.region.name.lower()} for tensor in plan.tensors
         ],
@@ -154,11 +166,25 @@ def _print_plan(variant: Variant) -> None:
     print_table(str(variant.folder), ("what", "value"), rows)
     _print_dispatches(plan)
     print_table(
+        "Parts on LiteRT",
+        ("operators", "file", "before dispatch", "reads", "writes"),
+        [
+            (part.label, part.file, part.before, *map(_named(plan), (part.inputs, part.outputs)))
+            for part in plan.parts
+        ],
+        right=("before dispatch",),
+    )
+    print_table(
         "Tensors, by when they are written",
         ("tensor", "type", "storage", "place", "bytes", "alive", "in the arena"),
         [_tensor_row(plan, t) for t in sorted(plan.tensors, key=lambda t: (t.first, t.offset))],
         right=("bytes",),
     )
+
+
+def _named(plan: Plan) -> Callable[[Sequence[int]], str]:
+    """The names of tensors that parts on LiteRT read or write."""
+    return lambda indices: ", ".join(plan.host_tensors[index].name for index in indices)
 
 
 def _print_dispatches(plan: Plan) -> None:

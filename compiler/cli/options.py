@@ -65,6 +65,13 @@ def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
     return name, shape
 
 
+def parse_operators(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str | int, ...]:
+    """Names of operators, and positions in the model file."""
+    return tuple(int(value) if value.isdecimal() else value for value in values)
+
+
 def compile_options(fallback: str) -> Callable[[Function], Function]:
     """What can be chosen about a compilation, handed to the command as `options`."""
     choices = (
@@ -100,6 +107,20 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             default=fallback,
             show_default=True,
             help="Where operators run that the device cannot; with `none` they are an error.",
+        ),
+        click.option(
+            "--fallback-op",
+            "fallback_ops",
+            callback=parse_operators,
+            multiple=True,
+            metavar="NAME|INDEX",
+            help="An operator that runs on LiteRT whatever the device can do.",
+        ),
+        click.option(
+            "--signature",
+            default="",
+            metavar="NAME",
+            help="Which of the model's signatures to compile; inputs and outputs get its names.",
         ),
         click.option(
             "--input-shape",
