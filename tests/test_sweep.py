@@ -120,8 +120,10 @@ def test_generated_graphs_agree_with_litert(
     batch = list(drawn(way, count))
     found: dict[str, str] = {}
     for start in range(0, len(batch), TOGETHER):
-        found |= problems(batch[start : start + TOGETHER], way, tmp_path / str(start))
-    print(*(f"{name}: {text}" for name, text in found.items()), sep="\n")
+        some = batch[start : start + TOGETHER]
+        found |= problems(some, way, tmp_path / str(start))
+        wrong = [f"{case.name}: {found[case.name]}" for case in some if case.name in found]
+        print(f"{start + len(some)} of {len(batch)} graphs", *wrong, sep="\n", flush=True)
     numbers = Counter(case.operator for case in batch)
     print(f"{numbers.total()} graphs:", *(f"{name} {n}" for name, n in sorted(numbers.items())))
     assert not found, "\n".join(
