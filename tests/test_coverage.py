@@ -23,6 +23,7 @@ CUSTOM = {
     "LiteRtMaxUnpooling2D",
     "MaxPoolingWithArgmax2D",
     "MaxUnpooling2D",
+    "Resampler",
     "TFLite_Detection_PostProcess",
     "moe",
 }
