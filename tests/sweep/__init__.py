@@ -1,6 +1,7 @@
 """Generators of small graphs, a table for each kind of operator: what test_sweep.py runs."""
 
 from .beforehand import GENERATORS as BEFOREHAND
+from .blocks import GENERATORS as BLOCKS
 from .draws import Generator
 from .elementwise import GENERATORS as ELEMENTWISE
 from .fused import GENERATORS as FUSED
@@ -12,6 +13,7 @@ from .windows import GENERATORS as WINDOWS
 
 GENERATORS: dict[str, Generator] = {
     **BEFOREHAND,
+    **BLOCKS,
     **ELEMENTWISE,
     **FUSED,
     **MOVES,

@@ -17,7 +17,7 @@ from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape
 
-Any = TypeVar("Any")
+Choice = TypeVar("Choice")
 
 Generator = Callable[[DrawFn], Value | Sequence[Value]]
 """Draws what a small graph computes; several values are several outputs."""
@@ -40,7 +40,7 @@ _COMPUTED = {"normal": "NEG", "positive": "ABS", "away from zero": "NEG", "wide"
 """An operator for each way to draw that keeps its values what they are meant to be."""
 
 
-def pick(draw: DrawFn, options: Sequence[Any]) -> Any:
+def pick(draw: DrawFn, options: Sequence[Choice]) -> Choice:
     """One of them."""
     return draw(st.sampled_from(options))
 

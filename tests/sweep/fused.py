@@ -13,6 +13,7 @@ from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape
 
+from .blocks import GENERATORS as BLOCKS
 from .draws import (
     MOST,
     Generator,
@@ -80,7 +81,7 @@ PRODUCERS: dict[str, Generator] = {
     "reduction": REDUCTIONS["REDUCE_MAX"],
     "slice": MOVES["SLICE"],
     "softmax": softmax,
-    "space to depth": MOVES["SPACE_TO_DEPTH"],
+    "space to depth": BLOCKS["SPACE_TO_DEPTH"],
     "split": MOVES["SPLIT_V"],
     "strided slice": MOVES["STRIDED_SLICE"],
     "sum": addition,
