@@ -163,21 +163,21 @@ def _context(
         chain = steps(producer)
         return "\n".join(statements(chain, value, "floatS", read_operand(Position())))
 
+    def stored(value: str | None, kind: str, position: Position) -> str:
+        """Statements that run the post-operators on a value and write what is to be kept."""
+        saves = {number: view.write(position, "v") for number, view in binding.early.items()}
+        lines = statements(chain, value, kind, read_operand(position), saves)
+        return "\n".join([*lines, output.write(position, "v")])
+
     def store(value: str | None, batch: str, row: str, column: str, slice: str) -> str:
         """Statements that run the post-operators on a slice and write it."""
         assert isinstance(output, SlicedView)
-        position = Position(batch, row, column, slice)
-        saves = {n: view.write(position, "v") for n, view in binding.early.items()}
-        lines = statements(chain, value, "floatS", read_operand(position), saves)
-        return "\n".join([*lines, output.write(position, "v")])
+        return stored(value, "floatS", Position(batch, row, column, slice))
 
     def store_at(value: str | None, index: str) -> str:
         """Statements that run the post-operators on an element and write it."""
         assert isinstance(output, LinearView)
-        saves = {n: f"{view.read(index)} = v;" for n, view in binding.early.items()}
-        read = read_operand(Position(index=index))
-        lines = statements(chain, value, output.element, read, saves)
-        return "\n".join([*lines, f"{output.read(index)} = v;"])
+        return stored(value, output.element, Position(index=index))
 
     return {
         **binding.views,

@@ -279,6 +279,10 @@ class LinearView:
     def read(self, index: str) -> str:
         return f"{self.array}[{self.based(index)}]"
 
+    def write(self, position: Position, value: str) -> str:
+        """The statement that stores an element at a flat position."""
+        return f"{self.read(position.index)} = {value};"
+
     def broadcast(self, position: Position, shape: Shape) -> str:
         """The element that goes with a flat position of a larger tensor of that shape.
 

@@ -12,9 +12,9 @@ import argparse
 from pathlib import Path
 
 from tflgpu.compiler import Options, driver
-from tflgpu.compiler.errors import TflgpuError
 from tflgpu.compiler.passes import PIPELINE, REQUIRED
 from tflgpu.compiler.reader import read
+from tflgpu.runtime.errors import TflgpuError
 
 MIB = 1 << 20
 OPTIONAL = tuple(step.__name__ for step in PIPELINE if step.__name__ not in REQUIRED)
