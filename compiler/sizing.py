@@ -10,7 +10,6 @@ from .group import choose_group, explain_group
 from .ir import Op
 from .ops import Kernel
 from .ops.base import Launch
-from .ops.tile import shapes
 from .tuning import Sizes
 
 
@@ -53,6 +52,6 @@ def _explain_tile(launch: Launch, profile: Profile, tuned: tuple[int, int] | Non
     if tile is None:
         return []
     pixels, blocks = tile.pixels, tile.blocks
+    reason = "tuned" if (pixels, blocks) == tuned else "least estimate"
     used = f"{pixels * blocks} of {profile.accumulators} accumulators"
-    tried = f"least of {len(shapes(profile))} estimates"
-    return [f"tile {pixels} x {blocks}: {'tuned' if (pixels, blocks) == tuned else tried}, {used}"]
+    return [f"tile {pixels} x {blocks}: {reason}, {used}"]

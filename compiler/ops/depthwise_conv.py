@@ -65,18 +65,18 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     shape = window(op)
     count = slices(channels, profile)
     # Each tap of the window is a line of its own once unrolled; long rows of them compile slowly.
-    pixels = choose_tile(width, height * batch * count, 1, profile, most=MOST_PIXELS).pixels
+    tile = choose_tile(width, height * batch * count, 1, profile, most=MOST_PIXELS)
     return [
         Launch(
             "depthwise_conv.jinja",
-            (-(-width // pixels), height, batch * count),
+            (-(-width // tile.pixels), height, batch * count),
             {"x": op.operand(0)},
             {"y": op.output},
             {
                 "bias": bias_slices(op, channels, profile),
                 "weights": pack_weights(op, profile),
             },
-            {"window": shape, "pixels": pixels},
+            {"window": shape, "tile": tile},
             heavy=True,
             flops=2 * op.output.elements * shape.height * shape.width,
         )
