@@ -6,17 +6,20 @@ import runpy
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import tflgpu
+from tflgpu.compiler.cli import main
 
 Array = NDArray[Any]
 
@@ -135,3 +138,22 @@ def test_the_table_of_networks(tmp_path: Path) -> None:
     assert re.search(r"\n- not run: torn\.tflite: \S", done.stdout)
     for given in ("- date: 20", "- device: ", "GFLOP/s", "us a dispatch", "--rounds 1"):
         assert given in done.stdout
+
+
+@pytest.mark.usefixtures("opencl_device")
+def test_the_commands_of_the_readme_for_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.split("## The cache\n")[1].split("\n## ")[0]
+    commands = re.findall(r"^    tflgpu[ -](.*)$", section, re.MULTILINE)
+    assert len(commands) == 5
+    (tmp_path / "samples").symlink_to(SAMPLES)
+    monkeypatch.chdir(tmp_path)
+    printed = [
+        CliRunner().invoke(main, command.split(), catch_exceptions=False) for command in commands
+    ]
+    assert [result.exit_code for result in printed] == [0] * 5
+    assert "1 compiled, all whole" in printed[2].stdout
+    assert "1 removed" in printed[4].stdout
+    assert list((tmp_path / "cache").iterdir()) == []
