@@ -6,7 +6,6 @@ import runpy
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
