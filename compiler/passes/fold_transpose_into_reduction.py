@@ -24,7 +24,7 @@ def fold_transpose_into_reduction(graph: Graph, turn: Op, op: Op) -> Declined | 
     own = np.array(sorted(order[axis] for axis in reduced), np.int32)
     shape = tuple(1 if axis in own else size for axis, size in enumerate(source.shape))
     result = op.output
-    kept = Tensor(f"{result.name}/kept", shape, result.dtype)
+    kept = Tensor(f"{result.name}/kept", shape, result.dtype, quantization=result.quantization)
     graph.set_outputs(op, (kept,))
     op.attrs = {**op.attrs, "keep_dims": True}
     graph.set_inputs(op, (source, constant(f"{result.name}/axes", own)))

@@ -8,9 +8,11 @@ Networks made for channels first flatten their last picture like that.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ..ir import Graph, Op, constant
+from ..ir import Graph, Op
 from ..ops.transpose import permutation
 from .rewrite import Declined, rewrite
 
@@ -22,6 +24,8 @@ def fold_transpose_into_weights(graph: Graph, turn: Op, flat: Op, op: Op) -> Dec
         return Declined("the weights are computed while the model runs")
     if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
         return Declined("the weights are shuffled")
+    if weights.blocks is not None:
+        return Declined("the weights are quantized in blocks along their rows")
     order, source = permutation(turn), turn.operand(0)
     rows = next((n for n in range(len(order)) if order[n] != n), len(order))
     if int(np.prod(source.shape[rows:])) != weights.shape[1]:
@@ -31,7 +35,7 @@ def fold_transpose_into_weights(graph: Graph, turn: Op, flat: Op, op: Op) -> Dec
     pictures = weights.data.reshape(weights.shape[0], *sizes)
     back = [0, *(1 + int(axis) for axis in np.argsort(turned))]
     content = np.ascontiguousarray(pictures.transpose(back)).reshape(weights.shape)
-    inputs = (op.inputs[0], constant(f"{weights.name}/turned", content), *op.inputs[2:])
-    graph.set_inputs(op, inputs)
+    turned_weights = replace(weights, name=f"{weights.name}/turned", data=content)
+    graph.set_inputs(op, (op.inputs[0], turned_weights, *op.inputs[2:]))
     graph.bypass(turn)
     return None

@@ -58,7 +58,7 @@ def move_transposes(graph: Graph, profile: Profile) -> list[Event]:
 
 def _indifferent(op: Op) -> bool:
     """Whether an operator can run with its axes in any order."""
-    if op.post or len(op.outputs) != 1:
+    if op.post or len(op.outputs) != 1 or any(t.quantization for t in (*op.reads, op.output)):
         return False
     rank = len(op.output.shape)
     if op.name in ELEMENTWISE:

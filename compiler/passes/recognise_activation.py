@@ -99,8 +99,8 @@ def _polynomial(op: Op, known: Mapping[Tensor, Polynomial]) -> Polynomial | None
     if op.name == "POW" and number in (2, 3):
         return _product([first] * int(number))
     if op.name == "DIV" and number != 0:
-        inverse = {(): 1 / number} if number else {(f"RECIPROCAL({_text(second)})",): 1.0}
-        return _product([first, inverse])
+        inverse: Polynomial = {(f"RECIPROCAL({_text(second)})",): 1.0}
+        return _product([first, {(): 1 / number} if number else inverse])
     if op.name in ("ADD", "SUB"):
         sign = 1 if op.name == "ADD" else -1
         return _sum([*first.items(), *((factors, sign * c) for factors, c in second.items())])
