@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from math import prod
 from typing import Any
 
@@ -32,11 +35,12 @@ class Accelerated:
             ) from error
         gpu = HardwareAccelerator.GPU
         try:
-            self._model: Any = (
-                CompiledModel.from_buffer(bytes(model), hardware_accel=gpu)
-                if isinstance(model, (bytes, bytearray, memoryview))
-                else CompiledModel.from_file(os.fspath(model), hardware_accel=gpu)
-            )
+            with _remarks_on_stderr():
+                self._model: Any = (
+                    CompiledModel.from_buffer(bytes(model), hardware_accel=gpu)
+                    if isinstance(model, (bytes, bytearray, memoryview))
+                    else CompiledModel.from_file(os.fspath(model), hardware_accel=gpu)
+                )
             self._inputs = self._model.create_input_buffers(0)
             self._outputs = self._model.create_output_buffers(0)
         except (RuntimeError, ValueError) as error:
@@ -57,3 +61,19 @@ class Accelerated:
             buffer.read(prod(item["shape"]), np.dtype(item["dtype"])).reshape(item["shape"])
             for buffer, item in zip(self._outputs, self._results, strict=True)
         ]
+
+
+@contextmanager
+def _remarks_on_stderr() -> Iterator[None]:
+    """What the library prints goes to stderr: on stdout there may be JSON for other programs."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        # It prints through C's buffer, which must be empty before stdout is itself again.
+        with suppress(OSError, TypeError):
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
