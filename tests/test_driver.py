@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import conv, window
-from expressions import Call, Model, call, ints, model, w, x
+from expressions import Call, Model, call, ints, known, model, w, x
 from tolerances import difference
 
 import tflgpu
@@ -124,6 +124,30 @@ def test_other_options_give_another_folder(small: Model, tmp_path: Path) -> None
     }
     assert len(folders) == 4
     assert tflgpu.compile(small.content, tmp_path, device="cpu") in folders
+
+
+def test_other_weights_give_another_folder_with_the_same_kernels(tmp_path: Path) -> None:
+    def scaled(factor: float) -> Path:
+        values = np.full(7, factor, np.float32)
+        network = model({"y": call("MUL", x(1, 3, 5, 7), known(values))})
+        return tflgpu.compile(network.content, tmp_path, device="cpu")
+
+    one, other = scaled(2), scaled(3)
+    assert one.parent != other.parent and one.name == other.name
+    kernels = [
+        [path.read_bytes() for path in sorted((folder / "kernels").iterdir())]
+        for folder in (one, other)
+    ]
+    assert kernels[0] == kernels[1]
+
+
+def test_another_compiler_gives_another_folder(
+    small: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tflgpu.compile(small.content, tmp_path, device="cpu")
+    monkeypatch.setattr(driver, "compiler_version", lambda: "9.9")
+    after = tflgpu.compile(small.content, tmp_path, device="cpu")
+    assert before.parent == after.parent and before.name != after.name
 
 
 def test_a_pass_left_out_leaves_operators_apart(small: Model) -> None:

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plans import Parts, chain, chain_result, opener, pair, shader, single
+from plans import Parts, chain, chain_result, check, kernel, opener, pair, shader, single
 
 import tflgpu
 from tflgpu.runtime import DeviceError, egl, load
-from tflgpu.runtime.plan import TensorInfo
+from tflgpu.runtime.binaries import BINARIES
+from tflgpu.runtime.opengl_limits import Limits
+from tflgpu.runtime.plan import Kernel, TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
@@ -124,6 +126,64 @@ def test_empty(opened: Callable[[Parts], Any]) -> None:
 def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
     with opened(chain(target="glsl")) as session:
         assert [launch.barrier for launch in session._launches] == [False, True, True]
+
+
+# -- binaries ---------------------------------------------------------------------------------
+
+
+def test_identical_sources_are_compiled_once(
+    tmp_path: Path, opengl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tflgpu.runtime.opengl import OpenGLDevice
+
+    parts, file = chain(target="glsl"), "kernels/003_add.comp"
+    source = parts.sources["kernels/000_add.comp"]
+    parts = parts.replacing(kernels=(*parts.plan.kernels, kernel("add", file, source)))
+    folder = replace(parts, sources={**parts.sources, file: source}).write(tmp_path)
+    compiled: list[str] = []
+    original = OpenGLDevice._compile
+
+    def compile_source(self: Any, kernel: Kernel, source: str) -> Any:
+        compiled.append(source)
+        return original(self, kernel, source)
+
+    monkeypatch.setattr(OpenGLDevice, "_compile", compile_source)
+    for _ in range(2):
+        check(folder, opengl_device)
+    assert len(compiled) == 3
+
+
+@pytest.mark.parametrize("absent", ["glGetProgramBinary", "glGetIntegerv"])
+def test_a_driver_that_tells_no_binaries(
+    tmp_path: Path, opengl_device: str, monkeypatch: pytest.MonkeyPatch, absent: str
+) -> None:
+    """Its kernels are compiled at each load, and nothing is stored or said."""
+    original = egl.Context.load
+    monkeypatch.setattr(
+        egl.Context, "load", lambda self, name: 0 if name == absent else original(self, name)
+    )
+    folder = chain(target="glsl").write(tmp_path)
+    for _ in range(2):
+        check(folder, opengl_device)
+    assert not (folder / BINARIES).exists()
+
+
+def test_a_plan_with_more_launches_than_the_device_takes(
+    tmp_path: Path, opengl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Binaries hold for kernels, not for how a plan launches them."""
+    from tflgpu.runtime import opengl
+
+    folder = chain(target="glsl").write(tmp_path)
+    check(folder, opengl_device)
+    original = opengl.read_limits
+
+    def read_limits(context: egl.Context) -> Limits:
+        return replace(original(context), group_counts=(1, 1, 1))
+
+    monkeypatch.setattr(opengl, "read_limits", read_limits)
+    with pytest.raises(DeviceError, match="13 work-groups along x, this device takes 1"):
+        load(folder, device=opengl_device)
 
 
 # -- threads, several sessions, other contexts ------------------------------------------------

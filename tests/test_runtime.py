@@ -1,5 +1,6 @@
 """Sessions on every OpenCL device, with hand-written plans and kernels."""
 
+import mmap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from plans import ADD, LENGTH, Array, Parts, chain, chain_result, copy, kernel, opener, pair, single
 
@@ -111,6 +113,26 @@ def test_threads(opened: Callable[[Parts], Any]) -> None:
         results = list(pool.map(lambda arrays: session.run(arrays)["y"], inputs))
     for (a, b), result in zip(inputs, results, strict=True):
         np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_weights_are_used_in_place(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file's own pages on devices that share the host's memory; a copy by the driver else."""
+    made: list[tuple[int, Any]] = []
+    original = cl.Buffer
+
+    def buffer(context: Any, flags: int, *size: int, hostbuf: Any = None) -> Any:
+        made.append((flags, hostbuf))
+        return original(context, flags, *size, **({} if hostbuf is None else {"hostbuf": hostbuf}))
+
+    monkeypatch.setattr(cl, "Buffer", buffer)
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        info = session.device
+    ((flags, content),) = [pair for pair in made if pair[1] is not None]
+    assert isinstance(content, memoryview) and isinstance(content.obj, mmap.mmap)
+    in_place = info.unified and info.type == "cpu"
+    assert flags & (cl.mem_flags.USE_HOST_PTR if in_place else cl.mem_flags.COPY_HOST_PTR)
 
 
 TYPES = {name: {"int32": "int", "float32": "float"}[kind] for name, kind in DEVICE_TYPES.items()}
