@@ -55,13 +55,14 @@ BENCHMARKS = {
 
 ILL_CONDITIONED = {
     ("mediapipe_pose/pose_landmark_lite", "glsl"): 4e-4,
-    ("efficientnet_b0_224", "glsl"): 2e-4,
+    ("efficientnet_b0_224", "glsl"): 1e-3,
 }
 """Networks whose sums nearly cancel, and the tolerance for languages that round every product.
 
 OpenCL C multiplies and adds in one rounding, as LiteRT does; GLSL ES 3.1 has no such instruction.
 LiteRT itself is as far from the mask of the first in float64. In the second it is inner tensors of
-drawn weights that are off, not the outputs.
+drawn weights that are off, not the outputs: one kernel computes squeeze and excite as a whole, and
+the last one there blows up what its first layer rounds.
 """
 
 
