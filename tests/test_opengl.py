@@ -17,7 +17,7 @@ from plans import Parts, chain, chain_result, check, kernel, opener, pair, shade
 import tflgpu
 from tflgpu.runtime import DeviceError, egl, load
 from tflgpu.runtime.binaries import BINARIES
-from tflgpu.runtime.opengl_limits import Limits
+from tflgpu.runtime.opengl_limits import Limits, read_limits
 from tflgpu.runtime.plan import Kernel, TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
 
@@ -172,16 +172,13 @@ def test_a_plan_with_more_launches_than_the_device_takes(
     tmp_path: Path, opengl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Binaries hold for kernels, not for how a plan launches them."""
-    from tflgpu.runtime import opengl
-
     folder = chain(target="glsl").write(tmp_path)
     check(folder, opengl_device)
-    original = opengl.read_limits
 
-    def read_limits(context: egl.Context) -> Limits:
-        return replace(original(context), group_counts=(1, 1, 1))
+    def limits(context: egl.Context) -> Limits:
+        return replace(read_limits(context), group_counts=(1, 1, 1))
 
-    monkeypatch.setattr(opengl, "read_limits", read_limits)
+    monkeypatch.setattr("tflgpu.runtime.opengl.read_limits", limits)
     with pytest.raises(DeviceError, match="13 work-groups along x, this device takes 1"):
         load(folder, device=opengl_device)
 
