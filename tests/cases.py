@@ -79,6 +79,7 @@ def convolutions() -> Iterator[Case]:
     yield row("37 to 2 by 2", x(2, 7, 11, 37), (2, 37), **window("SAME", (2, 2)))
     yield row("16 to 1 dilated", x(1, 11, 13, 16), (1, 16), **window("VALID", dilation=(2, 3)))
     yield row("1x1 one pixel", x(1, 1, 1, 37), (41, 37), (1, 1))
+    yield row("1x1 one pixel of many channels", x(1, 1, 1, 131), (37, 131), (1, 1))
     yield row("1x1 batch of pixels", x(7, 1, 1, 37), (41, 37), (1, 1))
     yield row("1x1 by 2", x(2, 7, 11, 5), (7, 5), (1, 1), **window("SAME", (2, 2)))
     for size in ((1, 1), (3, 3)):
@@ -184,6 +185,7 @@ def fully_connected_layers() -> Iterator[Case]:
         return Case("FULLY_CONNECTED", situation, call("FULLY_CONNECTED", *operands, **attrs))
 
     yield row("one row", (1, 37), (41, 37))
+    yield row("one long row", (1, 131), (37, 131))
     yield row("many rows", (29, 37), (41, 37))
     yield row("multiples of the slice", (5, 32), (64, 32))
     yield row("to one", (3, 19), (1, 19))

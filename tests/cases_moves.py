@@ -262,6 +262,8 @@ def reductions() -> Iterator[Case]:
         yield Case(operator, "rank 5", higher)
         wide = call(operator, x(2, 3, 5, 32, draw=draw), ints(1, 2), keep_dims=True)
         yield Case(operator, "32 channels", wide)
+        many = call(operator, x(2, 9, 11, 6, draw=draw), ints(1, 2), keep_dims=True)
+        yield Case(operator, "many pixels", many)
     scalar = call("MEAN", x(2, 3, 5), known(np.array(1, np.int32)), keep_dims=True)
     yield Case("MEAN", "scalar axis", scalar)
     deep = call("REDUCE_MAX", x(2, 3, 5, 7, draw="deep"), ints(1, 2), keep_dims=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cases import window
-from expressions import Value, call, model, w, x
+from expressions import Value, call, ints, model, w, x
 
 from tflgpu.compiler import Options, driver
 
@@ -27,6 +27,12 @@ FEW_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(1, 3, 3, 32), w(1), **wind
 MORE_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(4, 3, 3, 32), w(4), **window())
 MANY_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(5, 3, 3, 32), w(5), **window())
 FIRST_LAYER = call("CONV_2D", x(1, 17, 19, 3), w(32, 3, 3, 3), w(32), **window("SAME", (2, 2)))
+ONE_VECTOR = call("FULLY_CONNECTED", pooled(1, 1, 1, 128), w(9, 128), w(9))
+ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
+MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
+MEAN_OF_FEW = call("MEAN", pooled(1, 7, 7, 32), ints(1, 2), keep_dims=True)
+SOFTMAX = call("SOFTMAX", x(3, 1001), beta=1.0)
+SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,15 @@ FIRST_LAYER = call("CONV_2D", x(1, 17, 19, 3), w(32, 3, 3, 3), w(32), **window("
         (MANY_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv"]),
         (FIRST_LAYER, "cpu_avx512", ["conv"]),
         (FIRST_LAYER, "gpu", ["conv"]),
+        (ONE_VECTOR, "gpu", ["max_pool", "split_sums"]),
+        (ONE_VECTOR, "cpu_avx512", ["max_pool", "conv_1x1"]),
+        (ROWS, "gpu", ["conv_1x1"]),
+        (MEAN, "gpu", ["to_sliced", "max_pool", "reduce_group"]),
+        (MEAN, "cpu_avx512", ["to_sliced", "max_pool", "reduce"]),
+        (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),
+        (SOFTMAX, "gpu", ["softmax_group_linear"]),
+        (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
+        (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
     ],
 )
 def test_kernels(value: Value, profile: str, expected: list[str]) -> None:

@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
 from .elementwise import flattens
+from .split import split_sums, splits
 from .tile import Tile, choose_tile
 from .window import Window
 
@@ -217,7 +218,19 @@ def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
+def _one_pixel(op: Op, profile: Profile) -> str | None:
+    """A 1x1 convolution of a single pixel is a vector times a matrix."""
+    return _pointwise(op, profile) or _ungated(op, profile) or splits(op, profile)
+
+
+def _build_split(op: Op, profile: Profile) -> Sequence[Launch]:
+    weights = op.constant(1)
+    bias = bias_slices(op, weights.shape[0], profile)
+    return [split_sums(op, profile, bias, weights.reshape(weights.shape[0], -1))]
+
+
 KERNELS = (
+    Kernel("conv_split", _build_split, _one_pixel),
     Kernel("conv_thin", _build_thin, _few_outputs),
     Kernel("conv_1x1", _build_pointwise, _pointwise),
     Kernel("conv", _build_window, _aligned),

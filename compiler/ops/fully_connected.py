@@ -11,6 +11,7 @@ from ..ir import Op, Shape
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
 from .conv import bias_slices, check_bias, constant_weights, pack_weights
 from .elementwise import flattens
+from .split import split_sums, splits
 from .tile import choose_tile
 
 
@@ -69,7 +70,18 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
+def _vector(op: Op, profile: Profile) -> str | None:
+    return _rows(op, profile) or splits(op, profile)
+
+
+def _build_split(op: Op, profile: Profile) -> Sequence[Launch]:
+    bias = bias_slices(op, op.output.shape[-1], profile)
+    return [split_sums(op, profile, bias, op.constant(1))]
+
+
 KERNELS = (
+    Kernel("fully_connected_split", _build_split, _vector),
+    Kernel("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
     Kernel("fully_connected", _build, _rows),
     Kernel("fully_connected_from_linear", _build, _rows, reads=LINEAR),
 )

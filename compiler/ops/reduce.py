@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -24,6 +24,7 @@ from .base import (
     normalize_axis,
     slices,
 )
+from .team import team, too_small
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,17 @@ def _pixels_only(op: Op, profile: Profile) -> str | None:
     return None
 
 
+def _all_pixels(op: Op, profile: Profile) -> str | None:
+    """A group for each slice needs all rows and columns of a picture, and only those."""
+    objection = _pixels_only(op, profile)
+    if objection is not None:
+        return objection
+    batch, height, width, _ = bhwc(op.operand(0).shape)
+    if bhwc(op.output.shape)[:3] != (batch, 1, 1):
+        return "not all pixels of a picture are reduced, or several pictures"
+    return too_small(height * width, profile)
+
+
 def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
     source = op.operand(0).shape
     reduced = {axis + len(shape) - len(source) for axis in axes(op)}
@@ -104,12 +116,22 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     return [_launch(op, "reduce.jinja", grid, bhwc(op.operand(0).shape))]
 
 
+def _grouped(op: Op, profile: Profile) -> Sequence[Launch]:
+    source = bhwc(op.operand(0).shape)
+    items = team(source[1] * source[2], profile)
+    grid = (items, 1, source[0] * slices(source[3], profile))
+    launch = _launch(op, "reduce_group.jinja", grid, source)
+    variables = {**launch.variables, "team": items}
+    return [replace(launch, variables=variables, group=(items, 1, 1), flatten=True)]
+
+
 def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     grid = linear_grid(op.output.elements)
     return [_launch(op, "reduce_linear.jinja", grid, op.operand(0).shape)]
 
 
 KERNELS = (
+    Kernel("reduce_group", _grouped, _all_pixels),
     Kernel("reduce", _sliced, _pixels_only),
     Kernel("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
 )

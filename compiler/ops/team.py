@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ..devices import Profile
 
+LEAST = 64
+"""Work-items that are worth their barriers: a quarter of 256, as in LiteRT's tasks/reduce.cc."""
+
 
 def team(parts: int, profile: Profile) -> int:
     """A power of two, at most one work-item for each of the parts there are to do.
@@ -13,3 +16,10 @@ def team(parts: int, profile: Profile) -> int:
     """
     most = 1 if profile.heavy_group == 1 else min(parts, profile.max_group)
     return 1 << (max(most, 1).bit_length() - 1)
+
+
+def too_small(parts: int, profile: Profile) -> str | None:
+    """Why there is no team worth its barriers for that many parts."""
+    if team(parts, profile) < LEAST:
+        return "there is too little for a work-group to share"
+    return None
