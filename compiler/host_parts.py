@@ -23,11 +23,11 @@ class HostParts:
 
 
 def host_parts(
-    graph: Graph, before: Mapping[Op, int], place: Callable[[Tensor, bool], Argument]
+    graph: Graph, before: Mapping[Op, int], lies: Callable[[Tensor, bool], Argument]
 ) -> HostParts:
     """Of the operators that stand for parts, each with the number of dispatches before it.
 
-    `place` says where a tensor lies on the device.
+    `lies` says where a tensor lies on the device.
     """
     numbers: dict[Tensor, int] = {}
     records, contents = [], {}
@@ -48,12 +48,12 @@ def host_parts(
                 tuple(item.index for item in part.graph.ops),
             )
         )
-    tensors = tuple(_host_tensor(graph, tensor, place) for tensor in numbers)
+    tensors = tuple(_host_tensor(graph, tensor, lies) for tensor in numbers)
     return HostParts(tuple(records), tensors, contents)
 
 
 def _host_tensor(
-    graph: Graph, tensor: Tensor, place: Callable[[Tensor, bool], Argument]
+    graph: Graph, tensor: Tensor, lies: Callable[[Tensor, bool], Argument]
 ) -> HostTensor:
     producer = graph.producer(tensor)
     written = producer is not None and producer.name == LITERT
@@ -65,6 +65,6 @@ def _host_tensor(
         tensor.dtype,
         graph.inputs.index(tensor) if given else -1,
         graph.outputs.index(tensor) if written and tensor in graph.outputs else -1,
-        place(tensor, written) if on_device else None,
+        lies(tensor, written) if on_device else None,
         producer is not None and is_open(producer, tensor),
     )

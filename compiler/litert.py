@@ -176,7 +176,7 @@ def result_shapes(model: bytes) -> list[Shape | None]:
 
     ModelError if LiteRT refuses the model, ReferenceMissingError if it is not installed.
     """
-    return Reference(model).result_shapes()
+    return Reference(model, delegates=True).result_shapes()
 
 
 def _info(item: Mapping[str, Any]) -> TensorInfo:

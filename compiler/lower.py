@@ -120,11 +120,14 @@ def lower(
     layout = plan_memory(intervals, profile.alignment, share_memory)
     offsets = dict(zip(arena, layout.offsets, strict=True))
 
-    def place(tensor: Tensor, writes: bool) -> Argument:
+    def lies(tensor: Tensor, writes: bool) -> Argument:
         root, start = sharing.locate(tensor)
-        inside = starts.get(tensor, 0)
-        offset = offsets.get(root, 0) + start - inside
-        return Argument(*sharing.region(root), offset, sizes[tensor] + inside, writes)
+        offset = offsets.get(root, 0) + start
+        return Argument(*sharing.region(root), offset, sizes[tensor], writes)
+
+    def place(tensor: Tensor, writes: bool) -> Argument:
+        inside, where = starts.get(tensor, 0), lies(tensor, writes)
+        return replace(where, offset=where.offset - inside, size=where.size + inside)
 
     on_device = {t: s for t, s in storages.items() if not (on_host and host_only(graph, t))}
     weights = _Weights(profile.alignment)
@@ -136,7 +139,7 @@ def lower(
         sources,
         bytes(weights.data),
         dispatches,
-        tuple(_placed(on_device, profile, place, spans, sharing)),
+        tuple(_placed(on_device, profile, lies, spans, sharing)),
         tuple(map(_info, graph.inputs, graph.input_names)),
         tuple(
             _output(graph, *output)
@@ -145,7 +148,7 @@ def lower(
         layout.total,
         _figures(layout),
         kept,
-        host_parts(graph, on_host, place),
+        host_parts(graph, on_host, lies),
         placed.events,
     )
 
@@ -298,14 +301,14 @@ def _plain(tensor: Tensor) -> str:
 def _placed(
     storages: Mapping[Tensor, str],
     profile: Profile,
-    place: Callable[[Tensor, bool], Argument],
+    lies: Callable[[Tensor, bool], Argument],
     spans: Spans,
     sharing: Sharing,
 ) -> list[PlacedTensor]:
     placed = []
     for tensor, storage in storages.items():
         first, last = spans.get(sharing.root(tensor), (-1, -1))
-        where = place(tensor, False)
+        where = lies(tensor, False)
         placed.append(
             PlacedTensor(
                 tensor.name,
