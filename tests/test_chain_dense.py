@@ -36,6 +36,12 @@ def needed() -> list[Value]:
     return [first, layer(first, 5, 7)]
 
 
+def residual() -> Value:
+    """The vector between is added to the result."""
+    first = layer(x(1, 1, 1, 19), 7, 19)
+    return call("ADD", layer(first, 7, 7), first)
+
+
 def average(height: int, channels: int, *axes: int) -> Value:
     mean = call("MEAN", x(1, height, 16, channels), ints(*axes), keep_dims=True)
     return layer(mean, 3, channels)
@@ -45,6 +51,7 @@ def average(height: int, channels: int, *axes: int) -> Value:
     ("value", "reason"),
     [
         (needed(), "others need y:0, too"),
+        (residual(), "others need y/CONV_2D0.0, too"),
         (
             layer(call("LEAKY_RELU", layer(x(1, 1, 1, 19), 7, 19), alpha=0.25), 5, 7),
             "between them is more than one elementwise operator of one operand",
@@ -63,7 +70,7 @@ def average(height: int, channels: int, *axes: int) -> Value:
             "the mean is not over all pixels, or more follows it",
         ),
     ],
-    ids=["needed", "an attribute", "two operands", "large", "a large picture", "all"],
+    ids=["needed", "residual", "an attribute", "two operands", "large", "a large picture", "all"],
 )
 def test_it_declines(value: Value, reason: str) -> None:
     assert reasons(value, RULE, "fuse_elementwise")[-1] == reason

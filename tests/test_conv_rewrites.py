@@ -56,12 +56,16 @@ def chain(first: str, second: str, channels: int, padding: str = "VALID") -> Val
     return call(second, call(first, conv(image, channels, 3, 3, padding), w(channels)), w())
 
 
-def gated(channels: int = 19, size: int = 1, *, batches: int = 1) -> Value:
-    """Squeeze and excite: channels weighed by what follows from their means."""
+def weighed(channels: int = 19, batches: int = 1) -> Value:
+    """Channels weighed by what follows from their means."""
     image = depthwise(x(batches, 7, 5, channels), channels)
     mean = call("MEAN", image, ints(1, 2), keep_dims=True)
-    weighed = call("MUL", image, call("LOGISTIC", conv(mean, channels, channels)))
-    return conv(weighed, 23, channels, size)
+    return call("MUL", image, call("LOGISTIC", conv(mean, channels, channels)))
+
+
+def gated(channels: int = 19, size: int = 1, *, batches: int = 1) -> Value:
+    """Squeeze and excite, and the convolution behind it."""
+    return conv(weighed(channels, batches), 23, channels, size)
 
 
 BEFORE = ["MUL", "ADD", "SUB", "DIV"]
@@ -208,6 +212,13 @@ DECLINES = [
 @pytest.mark.parametrize(("rule", "value", "reason"), DECLINES, ids=lambda part: str(part)[:40])
 def test_it_declines(rule: str, value: Value, reason: str) -> None:
     assert reasons(value, rule) == [reason]
+
+
+def test_a_product_that_is_added_afterwards_stays() -> None:
+    product = weighed()
+    value = call("ADD", conv(product, 19, 19), product)
+    given = reasons(value, "fuse_elementwise", "fold_gate_into_conv")
+    assert given[-1] == "others need the product, too"
 
 
 def test_padding_goes_into_every_convolution_that_reads_it() -> None:

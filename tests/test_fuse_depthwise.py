@@ -46,6 +46,12 @@ def shared() -> list[Value]:
     return [pointwise(inner, 7, 5), call("EXP", inner)]
 
 
+def added() -> Value:
+    """The value between is added to the result."""
+    inner = depthwise(x(1, 5, 7, 7), 7)
+    return call("ADD", pointwise(inner, 7, 7), inner)
+
+
 def slopes() -> Value:
     return pointwise(call("PRELU", depthwise(x(1, 5, 7, 5), 5), w(1, 1, 5)), 7, 5)
 
@@ -65,6 +71,7 @@ def test_the_pair_is_one_kernel() -> None:
     ("value", "reason"),
     [
         (shared(), "others need the value, too"),
+        (added(), "others need the value, too"),
         (pointwise(depthwise(x(1, 5, 7, 5), 5), 7, 5, 3), "the convolution is not 1x1"),
         (slopes(), "its activation has an operand for each channel"),
         (pair(70, 37), "70 and 37 channels are too many on cpu_avx512"),

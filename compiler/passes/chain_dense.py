@@ -87,7 +87,8 @@ def _origin(graph: Graph, vector: Tensor) -> tuple[Op | None, list[Op]]:
 def _objection(graph: Graph, first: Op, views: list[Op], op: Op, profile: Profile) -> str | None:
     """Why two operators are not to be one kernel."""
     for step in (first, *views):
-        if graph.only_reader(step.output) is None:
+        again = step.stored or step.output in op.post_inputs
+        if again or graph.only_reader(step.output) is None:
             return f"others need {step.output.name}, too"
     layers = _shapes(op)
     if first.name == "MEAN":

@@ -43,6 +43,8 @@ def _factors(product: Op) -> tuple[Tensor, Tensor]:
 def _objection(product: Op, op: Op, image: Tensor, gate: Tensor, profile: Profile) -> str | None:
     if op.operand(0) is not product.output or len(op.inputs) > 3:
         return "the product is not the picture"
+    if product.output in op.post_inputs:
+        return "others need the product, too"
     if image.constant or gate.constant or image.shape != product.output.shape:
         return "not both factors are computed, or both broadcast"
     if image.shape[0] != 1 or gate.elements != image.shape[3] or gate.shape[-1:] != image.shape[3:]:

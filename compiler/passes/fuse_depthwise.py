@@ -41,6 +41,8 @@ def fuse_depthwise(graph: Graph, profile: Profile) -> list[Event]:
 def _objection(depthwise: Op, op: Op, profile: Profile) -> str | None:
     if op.operand(0) is not depthwise.output or len(op.inputs) > 3:
         return "the convolution reads more than the depthwise convolution's picture"
+    if depthwise.output in op.post_inputs:
+        return "others need the value, too"
     if groups(op) != 1 or not window(op).pointwise:
         return "the convolution is not 1x1"
     constants = (*depthwise.inputs[1:], *op.inputs[1:])
