@@ -2,7 +2,8 @@
 
     y = FULLY_CONNECTED(x, w: int8, scale 0.1)   becomes   y = FULLY_CONNECTED(x, 0.1 * w)
 
-LiteRT rounds x to 8 bits as it runs such an operator; here x keeps all its digits.
+LiteRT rounds x to 8 bits as it runs such an operator; here x keeps all its digits. Integers of 32
+bits and more stay: they are axes and sizes, whatever quantization a file gives them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from ..dequantize import dequantized
 from ..devices import Profile
 from ..ir import Graph, Tensor
+from ..ops.base import INTEGERS
 from .rewrite import Event, describe
 
 RULE = "dequantize_constants"
@@ -23,7 +25,8 @@ def dequantize_constants(graph: Graph, profile: Profile) -> list[Event]:
         if op.name == "DEQUANTIZE" or any(t.dtype != "float32" for t in op.outputs):
             continue
         for tensor in op.reads:
-            values = None if tensor in real else dequantized(tensor)
+            stays = tensor in real or tensor.dtype in INTEGERS
+            values = None if stays else dequantized(tensor)
             if values is not None:
                 real[tensor] = Tensor(f"{tensor.name}/real", tensor.shape, "float32", values)
         if any(tensor in real for tensor in op.reads):
