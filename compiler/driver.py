@@ -190,7 +190,7 @@ def suit(
                 raise
             if not cut.add(error.findings) and not cut.add_everything(_read(model, options)):
                 # LiteRT refuses the whole model; what it says of the operators at fault is best.
-                raise min(refusals[1:], key=lambda refusal: len(refusal.findings)) from error
+                raise refusals[-2:][0] from error
         except ReferenceMissingError as error:
             told = "".join(f"{refusal}\n" for refusal in refusals[-1:])
             raise ReferenceMissingError(f"{told}{error}") from error
