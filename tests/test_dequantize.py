@@ -1,0 +1,48 @@
+"""What quantized constants stand for, and which of them become floats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tflgpu.compiler import ModelError
+from tflgpu.compiler.dequantize import dequantized
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Blocks, Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.passes.dequantize_constants import dequantize_constants
+
+LEVELS = np.arange(-4, 4, dtype=np.int8).reshape(2, 4)
+
+
+def test_scales_of_a_channel_and_of_all() -> None:
+    whole = Tensor("w", (2, 4), "int8", LEVELS, Quantization((0.5,), (-1,)))
+    np.testing.assert_array_equal(dequantized(whole), (LEVELS + 1) * np.float32(0.5))
+    rows = Tensor("w", (2, 4), "int8", LEVELS, Quantization((0.5, 2.0), (0, 1), 0))
+    wanted = [[-2, -1.5, -1, -0.5], [-2, 0, 2, 4]]
+    np.testing.assert_array_equal(dequantized(rows), np.array(wanted, np.float32))
+    assert dequantized(Tensor("w", (2, 4), "int8", LEVELS)) is None
+
+
+def test_blocks_have_scales_and_zero_points() -> None:
+    scales = constant("scales", np.array([[1, 2], [3, 4]], np.float16))
+    zeros = constant("zeros", np.array([[0, 1], [-1, 0]], np.int8))
+    wanted = np.array([[-4, -3, -6, -4], [3, 6, 8, 12]], np.float32)
+    tensor = Tensor("w", (2, 4), "int4", LEVELS, blocks=Blocks(2, scales, zeros))
+    np.testing.assert_array_equal(dequantized(tensor), wanted)
+    with pytest.raises(ModelError, match=r"w .* in blocks of 4 does not go with scales"):
+        dequantized(Tensor("w", (2, 4), "int4", LEVELS, blocks=Blocks(4, scales, zeros)))
+
+
+def test_weights_become_floats_and_axes_stay() -> None:
+    quantized = Quantization((0.5,), (0,))
+    weights = Tensor("w", (2, 4), "int8", LEVELS, quantized)
+    axes = Tensor("axes", (1,), "int32", np.array([1], np.int32), quantized)
+    graph = Graph()
+    x, rows, y = Tensor("x", (3, 4)), Tensor("rows", (3, 2)), Tensor("y", (3,))
+    graph.inputs, graph.outputs = [x], [y]
+    product = graph.add(Op("FULLY_CONNECTED", (x, weights), (rows,)))
+    total = graph.add(Op("SUM", (rows, axes), (y,), {"keep_dims": False}, 1))
+    events = dequantize_constants(graph, profile("cpu"))
+    assert [event.operators for event in events] == [("0 FULLY_CONNECTED",)]
+    np.testing.assert_array_equal(product.constant(1), LEVELS * np.float32(0.5))
+    assert total.operand(1) is axes
