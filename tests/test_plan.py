@@ -13,6 +13,8 @@ from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan import (
     Argument,
     Dispatch,
+    HostPart,
+    HostTensor,
     Kernel,
     Memory,
     PlacedTensor,
@@ -145,6 +147,18 @@ def test_other_version() -> None:
         from_bytes(bytes(content))
 
 
+def with_part(**fields: Any) -> Plan:
+    """The plan with a part on LiteRT that writes one tensor; the fields go to either."""
+    tensor = HostTensor("h", (13,), "float32")
+    part = HostPart("fallback/0.tflite", bytes(32), 0, (), (0,), "ABS", (0,))
+    own = {
+        name: fields.pop(name) for name in {"file", "before", "inputs", "outputs"} & fields.keys()
+    }
+    return replace(
+        chain().plan, host_tensors=(replace(tensor, **fields),), parts=(replace(part, **own),)
+    )
+
+
 def with_dispatch(**fields: Any) -> Plan:
     """The chain with its first dispatch changed."""
     plan = chain().plan
@@ -180,6 +194,15 @@ INVALID = {
     "fingerprint": (replace(chain().plan, fingerprint="../x"), "'../x' is not a SHA-256 digest"),
     "arena size": (replace(chain().plan, arena_size=1 << 50), "the size of the arena is"),
     "arena too small": (replace(chain().plan, arena_size=64), "of the arena, which has 64"),
+    "host tensor": (with_part(dtype="resource"), "h of the host has type 'resource'"),
+    "host place": (with_part(place=Argument(Region.ARENA, 0, 0, 4, True)), "does not fit in its 4"),
+    "host output": (with_part(output=9), "h of the host is output 9 of"),
+    "host shape": (with_part(output=0, shape=(2,)), "another shape or type than output"),
+    "part file": (with_part(file="../x"), "part file '../x' is not of the form fallback/NAME.tfl"),
+    "part order": (with_part(before=99), "runs before dispatch 99 of"),
+    "part tensor": (with_part(inputs=(7,)), "fallback/0.tflite has tensor 7 of 1"),
+    "part source": (with_part(inputs=(0,)), "reads tensor h, which nothing writes"),
+    "part twice": (with_part(outputs=(0, 0)), "writes tensor h, which is written elsewhere"),
     "weights digest": (replace(chain().plan, weights_sha256=b"1"), "has 1 bytes instead of 32"),
     "type": (with_input(dtype="float31"), "input a has type 'float31'"),
     "shape": (with_input(shape=(1 << 20, 1 << 20)), "more than"),
@@ -240,3 +263,8 @@ def test_slices() -> None:
     tensor = PlacedTensor("t", (5, 7, 11), "float32", 4, Region.ARENA, 0, 0, 5 * 7 * 48, 0, 1)
     assert slices(tensor) == (1, 3, 5, 7, 4)
     assert slices(replace(tensor, shape=())) == (1, 1, 1, 1, 4)
+
+
+def test_parts_on_litert_survive() -> None:
+    plan = with_part(place=Argument(Region.ARENA, 0, 0, 4 * 13, True), open=False)
+    assert from_bytes(to_bytes(plan)) == plan
