@@ -34,7 +34,7 @@ def test_between_pixels_and_outside(attached: Attached, tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     x = random.standard_normal((2, 5, 7, 3)).astype(np.float32)
     warp = random.uniform(-2, 8, (2, 3, 11, 2)).astype(np.float32)
-    warp[0, 0, :4] = [[0, 0], [6, 4], [-1e9, 2], [1e9, 1e9]]
+    warp[0, 0, :4] = np.array([[0, 0], [6, 4], [-1e9, 2], [1e9, 1e9]], np.float32)
     graph = Graph()
     graph.inputs = [Tensor("x", x.shape), Tensor("warp", warp.shape)]
     graph.outputs = [Tensor("y", (*warp.shape[:3], 3))]
