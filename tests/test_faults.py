@@ -101,8 +101,11 @@ def test_damage_anywhere(loaded: Path, attached: Attached, data: st.DataObject) 
 # -- killed processes -------------------------------------------------------------------------
 
 
-def _kill_after(process: Any, seconds: float) -> None:
+def _kill_after(process: Any, seconds: float, started: Any = None) -> None:
+    """Kill a process so many seconds after it has started, or says that it has."""
     process.start()
+    if started is not None:
+        started.wait(SECONDS_TO_END)
     time.sleep(seconds)
     process.kill()
     process.join(SECONDS_TO_END)
@@ -115,8 +118,9 @@ def test_killed_while_compiling(tmp_path: Path, server: ForkServerContext) -> No
     cache, moments = tmp_path / "cache", random.Random(1)
     present = 0
     for _ in range(KILLS_WHILE_COMPILING):
-        process = server.Process(target=compile_for_ever, args=(cache,))
-        _kill_after(process, moments.uniform(0.005, 0.12))
+        started = server.Event()
+        process = server.Process(target=compile_for_ever, args=(cache, started))
+        _kill_after(process, moments.uniform(0.005, 0.12), started)
         try:
             present += read_variant(find_variants(cache)[0]).plan.model == "chain.tflite"
         except PlanError as error:

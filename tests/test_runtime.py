@@ -20,7 +20,6 @@ from tflgpu.runtime import (
     load,
 )
 from tflgpu.runtime.opencl import OpenCLDevice, select_device
-from tflgpu.runtime.opencl_source import join_sources, numbered
 from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
 
@@ -489,17 +488,3 @@ __kernel void {name}(__global const float* x, __global float* y) {{
     data = np.arange(1, 8, dtype=np.float32)
     with opened(replace(parts, sources=sources)) as session:
         np.testing.assert_array_equal(session.run(data)["y"], 15 * data)
-
-
-def test_join_sources() -> None:
-    joined = join_sources(
-        {"kernels/a.cl": "#define A 1\n  #  define B(x) x\n", "kernels/b.cl": "b"}
-    )
-    assert joined == (
-        '#line 1 "kernels/a.cl"\n#define A 1\n  #  define B(x) x\n\n#undef A\n#undef B\n'
-        '#line 1 "kernels/b.cl"\nb\n'
-    )
-
-
-def test_numbered() -> None:
-    assert numbered("a\n" * 10).splitlines()[::9] == [" 1 | a", "10 | a"]
