@@ -273,8 +273,8 @@ class LinearView:
 
     def channel(self, pixel: str, slice: str, lane: str) -> str:
         """One lane of what would be a slice of the pixel at that index."""
-        offset = "" if slice == "0" else f" + {slice} * {self.lanes}"
-        return f"{self.array}[{pixel}{offset} + {lane}]"
+        offset = lane if slice == "0" else f"{slice} * {self.lanes} + {lane}"
+        return f"element_of({self.array}, {pixel}, {offset})"
 
     def read(self, index: str) -> str:
         return f"{self.array}[{self.based(index)}]"

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import window
+from expressions import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler.litert import Reference
@@ -46,3 +48,15 @@ def test_half_views_name_no_language() -> None:
     assert view.read("0", "gy", "gx", "gs") == "load_half(x, (gs * 5 + gy) * 7 + gx)"
     assert view.assign("i", "v") == "store_half(x, i, v);"
     assert view.lane("0", "0", "0", "c") == "half_lane(x, (((c) / 4) * 5) * 7, (c) % 4)"
+
+
+def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> None:
+    image = call("ABS", x(1, 5, 7, 32))
+    convolution = call("CONV_2D", image, w(32, 3, 3, 16), w(32), **window())
+    grouped = model({"value": call("ABS", convolution)})
+    options = {"device": "gpu", "precision": "f16", "fallback": "none"}
+    path = tflgpu.compile(grouped.content, tmp_path, **options)
+    with tflgpu.load(path, device=opencl_device) as session:
+        found = session.run(grouped.inputs)["value"]
+    expected = Reference(grouped.content).run(grouped.inputs)[0]
+    assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()

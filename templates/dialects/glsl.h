@@ -12,6 +12,7 @@ precision highp int;
 #define to_float(v) float(v)
 #define splatS(v) vec4(v)
 #define packS vec4
+#define element_of(array, start, offset) array[(start) + (offset)]
 #define lane_of(array, index, lane) array[index][lane]
 #define set_lane(array, index, lane, value) array[index][lane] = (value)
 #define load_lanes(array, offset) vec4(array[offset], array[(offset) + 1], array[(offset) + 2], array[(offset) + 3])

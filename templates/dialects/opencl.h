@@ -7,6 +7,7 @@
 #define to_float(v) ((float)(v))
 #define splatS(v) ((floatS)(v))
 #define packS(...) ((floatS)(__VA_ARGS__))
+#define element_of(array, start, offset) ((array) + (start))[offset]
 #define lane_of(array, index, lane) ((__global const float*)((array) + (index)))[lane]
 #define set_lane(array, index, lane, value) ((__global float*)((array) + (index)))[lane] = (value)
 #define load_lanes(array, offset) vload{{ S }}(0, (array) + (offset))
