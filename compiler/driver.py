@@ -171,7 +171,7 @@ def suit(
     cut = Cut()
     if options.fallback_ops:
         cut.add(chosen_by_user(_read(model, options), options.fallback_ops))
-    refusals: list[UnsupportedError] = []
+    refusal = stuck = None
     while True:
         progress("read", 0, 1)
         graph = _read(model, options)
@@ -185,14 +185,17 @@ def suit(
             progress("choose", 0, 1)
             return Suited(graph, candidates(graph, profile), operators, cut.reasons())
         except UnsupportedError as error:
-            refusals.append(error)
+            refusal = error
             if options.fallback == "none":
                 raise
-            if not cut.add(error.findings) and not cut.add_everything(_read(model, options)):
-                # LiteRT refuses the whole model; what it says of the operators at fault is best.
-                raise refusals[-2:][0] from error
+            if not cut.add(error.findings):
+                # LiteRT refuses a part. If it does not take the whole model either, what it says of
+                # the operators at fault helps most.
+                stuck = stuck or error
+                if not cut.add_everything(_read(model, options)):
+                    raise stuck from None
         except ReferenceMissingError as error:
-            told = "".join(f"{refusal}\n" for refusal in refusals[-1:])
+            told = f"{refusal}\n" if refusal else ""
             raise ReferenceMissingError(f"{told}{error}") from error
 
 

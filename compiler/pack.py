@@ -61,7 +61,8 @@ def pack(
 
 def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) -> None:
     digests = {kernel.file: kernel.sha256 for kernel in plan.kernels}
-    digests |= {record.file: record.sha256 for record in (*plan.companions, *plan.parts)}
+    digests |= {companion.file: companion.sha256 for companion in plan.companions}
+    digests |= {part.file: part.sha256 for part in plan.parts}
     wrong = sorted(
         file
         for file in digests.keys() | texts.keys()

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
 from ..devices import Profile
-from ..errors import Finding, ModelError, UnsupportedError
+from ..errors import Finding, ModelError, PassError, UnsupportedError
 from ..ir import Graph, Op, Shape, Tensor
 from ..litert import result_shapes
 from ..tflite_schema import DTYPES
@@ -41,13 +42,20 @@ class Part:
     """The outputs whose shapes only a run tells."""
 
     def file(self, op: Op) -> bytes:
-        """The part as a model for the shapes and constants that its operator has as inputs."""
+        """The part as a model for the shapes and constants that its operator has as inputs.
+
+        ModelError for a scale that is no number, PassError for options that TFLite lacks.
+        """
         for edge, tensor in zip(self.edges, op.inputs, strict=True):
             assert tensor is not None
             edge.shape = tensor.shape
             edge.data = None if tensor.data is None else np.asarray(tensor.data, edge.dtype)
         self.graph.inputs = [edge for edge in self.edges if not edge.constant]
         self.graph.input_names = [edge.name for edge in self.graph.inputs]
+        for tensor in self.graph.tensors:
+            if tensor.quantization and not all(0 <= s < inf for s in tensor.quantization.scale):
+                # LiteRT ends the process over such a one.
+                raise ModelError(f"tensor {tensor.name} has the scale {tensor.quantization.scale}")
         return write(self.graph)
 
     def __str__(self) -> str:
@@ -68,11 +76,14 @@ def is_open(op: Op, tensor: Tensor) -> bool:
 
 
 def _infer(op: Op) -> Sequence[Shape]:
-    """Shapes as LiteRT gives them (UnsupportedError if it refuses the part, or gives none)."""
+    """Shapes as LiteRT gives them (UnsupportedError if it refuses the part, or gives none).
+
+    PassError is what the writer says of options that the model file has and TFLite lacks.
+    """
     part: Part = op.attrs["part"]
     try:
         shapes = result_shapes(part.file(op))
-    except ModelError as error:
+    except (ModelError, PassError) as error:
         findings = [
             Finding(item.index, item.operator, f"{item.reason}; {error}", item.advice)
             for item in part.findings
