@@ -88,7 +88,7 @@ def _region(graph: Graph, start: Op) -> dict[Op, None]:
             if other is not None and other not in found and _joins(graph, op, other):
                 found.add(other)
                 waiting.append(other)
-    return {op: None for op in graph.ops if op in found}
+    return dict.fromkeys(sorted(found, key=lambda op: op.index))
 
 
 def _joins(graph: Graph, op: Op, other: Op) -> bool:
