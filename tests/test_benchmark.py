@@ -323,6 +323,7 @@ def test_the_page_shows_everything(tmp_path: Path) -> None:
         assert variant.sources[kernel.file].rstrip() in page.text
     for dispatch in plan.dispatches:
         assert dispatch.label in page.text
+        assert dispatch.why in page.text and "group: " in dispatch.why
     for tensor in plan.tensors:
         assert tensor.name in page.text
     for event in json.loads(plan.passes):

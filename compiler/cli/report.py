@@ -116,6 +116,7 @@ def _dispatch(plan: Plan, index: int) -> dict[str, Any]:
         "kernel": plan.kernels[dispatch.kernel].name,
         "grid": _extent(dispatch.grid),
         "group": _extent(plan.kernels[dispatch.kernel].group),
+        "why": dispatch.why,
         "flops": dispatch.flops,
         "bytes": sum(argument.size for argument in dispatch.arguments),
         "operators": ", ".join(map(str, dispatch.operators)),
