@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from expressions import Value, call, ints, w, x
-from rewrites import assert_agrees, kernels, operators, reasons, text
+from rewrites import assert_agrees, compiled, kernels, operators, reasons, text
 
 RULES = ("fuse_elementwise", "fuse_second_output")
 RULE = "fuse_second_output"
@@ -49,6 +49,14 @@ def test_the_value_is_stored_twice() -> None:
     assert "=%1 = CONV_2D(" in text(summed(), *RULES)
     for value in (activated(), summed(), rows()):
         assert kernels(value, RULE) - kernels(value) == 1
+
+
+def test_buffers_are_as_few_as_the_profile_says() -> None:
+    most = [
+        max(len(dispatch.arguments) for dispatch in compiled(value, "gles31").plan.dispatches)
+        for value in (activated(), summed())
+    ]
+    assert most == [4, 3]
 
 
 def test_it_declines() -> None:

@@ -79,7 +79,11 @@ def unfit(host: Op, op: Op, profile: Profile, results: int = 1) -> str | None:
         return "not all values are float32"
     operands = {t for t in (*host.post_inputs, *op.reads, *op.post_inputs) if not t.constant}
     inputs = {t for t in host.inputs if t is not None and not t.constant}
-    buffers = len(operands - {host.output} | inputs) + 1 + results
+    operands -= {host.output}
+    # What both read is bound twice where a kernel reads another storage than its post-operators.
+    mixed = any(kernel.reads != kernel.operands for kernel in definition.kernels)
+    distinct = len(operands) + len(inputs) if mixed else len(operands | inputs)
+    buffers = distinct + 1 + results
     if buffers > profile.max_arguments:
         return f"the kernel would need {buffers} buffers of {profile.max_arguments}"
     return None
