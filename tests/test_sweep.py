@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from zlib import crc32
 
@@ -80,19 +81,21 @@ def accepted(case: Case) -> bool:
 
 
 def drawn(way: Way, count: int) -> Iterator[Case]:
-    """The cases for a device, of so many for each generator."""
+    """The cases for a device, of so many for each generator; a few of each in turn."""
     names = [str(other) for other in ways()]
     turn = names.index(str(way))
-    for place, name in enumerate(GENERATORS):
-        chosen = {j for j in range(count) if (place + j) % len(names) == turn}
-        numbers = {j // HANDFUL for j in chosen}
-        kept: dict[str, Case] = {}
-        for number in numbers:
+    seen: set[str] = set()
+    for start in range(0, count, HANDFUL):
+        for place, name in enumerate(GENERATORS):
+            chosen = [j for j in range(HANDFUL) if (place + j) % len(names) == turn]
+            chosen = [j for j in chosen if start + j < count]
             found: list[Case] = []
-            visit(name, number, found.append, Phase.generate)
-            places = enumerate(found[1:], start=number * HANDFUL)
-            kept |= {case.name: case for j, case in places if j in chosen}
-        yield from filter(accepted, kept.values())
+            if chosen:
+                visit(name, start // HANDFUL, found.append, Phase.generate)
+            for case in (case for j, case in enumerate(found[1:]) if j in chosen):
+                if case.name not in seen and accepted(case):
+                    seen.add(case.name)
+                    yield case
 
 
 def smallest(case: Case, way: Way, count: int, folder: Path) -> str:
@@ -117,18 +120,18 @@ def test_generated_graphs_agree_with_litert(
 ) -> None:
     wanted = request.config.getoption("--sweep") or len(GENERATORS)
     count = -(-wanted // len(GENERATORS))
-    batch = list(drawn(way, count))
-    found: dict[str, str] = {}
-    for start in range(0, len(batch), TOGETHER):
-        some = batch[start : start + TOGETHER]
-        found |= problems(some, way, tmp_path / str(start))
-        wrong = [f"{case.name}: {found[case.name]}" for case in some if case.name in found]
-        print(f"{start + len(some)} of {len(batch)} graphs", *wrong, sep="\n", flush=True)
-    numbers = Counter(case.operator for case in batch)
-    print(f"{numbers.total()} graphs:", *(f"{name} {n}" for name, n in sorted(numbers.items())))
-    assert not found, "\n".join(
-        f"{case.name}: {found[case.name]}\n  {smallest(case, way, count, tmp_path)}"
-        for case in [case for case in batch if case.name in found][:MADE_SMALL]
+    cases = drawn(way, count)
+    numbers: Counter[str] = Counter()
+    wrong: dict[Case, str] = {}
+    while batch := list(islice(cases, TOGETHER)):
+        found = problems(batch, way, tmp_path / str(numbers.total()))
+        wrong |= {case: found[case.name] for case in batch if case.name in found}
+        numbers.update(case.operator for case in batch)
+        print(f"{numbers.total()} graphs", *found.items(), sep="\n", flush=True)
+    print(*(f"{name} {number}" for name, number in sorted(numbers.items())), sep=", ")
+    assert not wrong, "\n".join(
+        f"{case.name}: {text}\n  {smallest(case, way, count, tmp_path)}"
+        for case, text in islice(wrong.items(), MADE_SMALL)
     )
 
 

@@ -24,12 +24,23 @@ GENERATORS: dict[str, Generator] = {
 }
 """By operator, or by what is fused."""
 
+_VARIABLES = "test_state.py: variables have no shapes or attributes of their own"
+_SUBGRAPHS = "test_control_flow.py: what refers to subgraphs has no shapes of its own"
+_UNKNOWN = "LiteRT's interpreter does not know it"
+
 ELSEWHERE = {
+    "ASSIGN_VARIABLE": _VARIABLES,
+    "CALL_ONCE": _VARIABLES,
     "DENSIFY": "test_reader.py: the writer writes no sparse constants",
-    "IF": "test_control_flow.py: it has no shapes or attributes of its own",
-    "MaxPoolingWithArgmax2D": "test_unpool.py: LiteRT does not know it",
-    "MaxUnpooling2D": "test_unpool.py: LiteRT does not know it",
-    "STABLEHLO_COMPOSITE": "test_control_flow.py: it has no shapes or attributes of its own",
-    "WHILE": "test_control_flow.py: it has no shapes or attributes of its own",
+    "IF": _SUBGRAPHS,
+    "LiteRtMaxUnpooling2D": f"test_unpool.py: {_UNKNOWN}",
+    "MaxPoolingWithArgmax2D": f"test_unpool.py: {_UNKNOWN}",
+    "MaxUnpooling2D": f"test_unpool.py: {_UNKNOWN}",
+    "READ_VARIABLE": _VARIABLES,
+    "Resampler": f"test_resampler.py: {_UNKNOWN}",
+    "STABLEHLO_COMPOSITE": _SUBGRAPHS,
+    "VAR_HANDLE": _VARIABLES,
+    "WHILE": _SUBGRAPHS,
+    "moe": "cases_expanded.py: its shapes all follow from a few sizes",
 }
 """Operators without a generator: where they are tested, and why."""

@@ -81,11 +81,7 @@ BINARY = {
     "ATAN2": Row(draws=("normal",), broadcasts=False),
     "BITWISE_XOR": Row(("int32",), ranks=SLICED),
     "DIV": Row(
-        ("float32", "int32"),
-        ("away from zero", "small"),
-        ranks=SLICED,
-        whole="counts",
-        activates=True,
+        ("float32", "int32"), ("away from zero",), ranks=SLICED, whole="counts", activates=True
     ),
     "EQUAL": Row((*_COMPARED.dtypes, "bool"), _COMPARED.draws, ranks=SLICED, result="bool"),
     "FLOOR_DIV": Row(

@@ -1,6 +1,8 @@
-"""Operators that join or look through many elements: reductions, norms, searches, matrices."""
+"""Operators that join or look through many elements: reductions, norms, searches, products."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from expressions import Call, Part, Value, call, ints, typed
 from hypothesis.strategies import DrawFn
@@ -108,16 +110,33 @@ def matrices(draw: DrawFn) -> Value:
     return call("BATCH_MATMUL", *operands, adj_x=turned[0], adj_y=turned[1])
 
 
+_PARTS = ("COMPLEX_ABS", "IMAG", "REAL")
+
+
+def _transform(parts: Sequence[str]) -> Generator:
+    """Parts of the spectra of pictures, which are cut or go on with zeros to powers of two."""
+
+    def generate(draw: DrawFn) -> list[Value]:
+        sizes = shape(draw, (2, 3, 4))
+        lengths = ints(pick(draw, (1, 2, 4, 8)), pick(draw, (2, 4, 16, 32)))
+        spectrum = typed("complex64", "RFFT2D", given(draw, sizes), lengths)
+        return [call(part, spectrum) for part in parts]
+
+    return generate
+
+
 _REDUCTIONS = ("MEAN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM")
 
 GENERATORS: dict[str, Generator] = {
     **{operator: _reduction(operator) for operator in _REDUCTIONS},
     **{operator: _search(operator) for operator in ("ARG_MAX", "ARG_MIN")},
+    **{operator: _transform([operator]) for operator in _PARTS},
     "BATCH_MATMUL": matrices,
     "CUMSUM": cumulative_sum,
     "L2_NORMALIZATION": l2_normalization,
     "LOCAL_RESPONSE_NORMALIZATION": response_normalization,
     "LOG_SOFTMAX": log_softmax,
+    "RFFT2D": _transform(_PARTS),
     "SOFTMAX": softmax,
     "TOPK_V2": top,
 }
