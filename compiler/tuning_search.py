@@ -22,6 +22,7 @@ from ..runtime.binaries import device_key
 from ..runtime.errors import DeviceError
 from . import driver
 from .devices import Profile
+from .errors import OptionError
 from .group import groups_worth_trying
 from .ir import Array, Graph, Op, Tensor
 from .lower import lower
@@ -71,10 +72,13 @@ def tune(
     """Add to the table at `path` what it lacks for a model's kernels on the attached device.
 
     It can be ended at any time and goes on from there. Raises what `driver.build` and
-    `runtime.load` raise, and OptionError for a table that cannot be read or written.
+    `runtime.load` raise, and OptionError for a table that cannot be read or written, or is of
+    another device.
     """
     info = select_device(attached_device(options.device), options.target)
     table = read_table(path) if path.exists() else Table(str(info))
+    if table.device != str(info):
+        raise OptionError(f"{path} is for {table.device}, not {info}; tune into another file")
     prepared = driver.prepare(model, options, progress)
     dialect = DIALECTS.get(options.target, options.target)
     subjects: dict[str, _Subject] = {}

@@ -198,6 +198,15 @@ def test_what_is_no_table_is_said(content: str, tmp_path: Path) -> None:
         driver.build(network().content, Options(device=PROFILE, tuning=str(path)))
 
 
+def test_a_table_of_another_device_is_not_added_to(opencl_device: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({"device": "abacus", "kernels": {}}))
+    with pytest.raises(OptionError, match="is for abacus, not .*; tune into another file"):
+        tune(network().content, Options(device=opencl_device), path)
+    # Compiling with it is the user's choice.
+    driver.build(network().content, Options(device=PROFILE, tuning=str(path)))
+
+
 def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot read the tuning table"):
         driver.build(network().content, Options(device=PROFILE, tuning=str(tmp_path / "none")))
