@@ -155,7 +155,7 @@ def test_tuned_kernels_compute_the_same(
         )
         with load(folder, device=attached.device) as session:
             results.append(session.run([image])["y"])
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_tuning_from_the_command_line(
@@ -201,7 +201,7 @@ def test_what_is_no_table_is_said(content: str, tmp_path: Path) -> None:
 def test_a_table_of_another_device_is_not_added_to(opencl_device: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text(json.dumps({"device": "abacus", "kernels": {}}))
-    with pytest.raises(OptionError, match="is for abacus, not .*; tune into another file"):
+    with pytest.raises(OptionError, match=r"is for abacus, not .*; tune into another file"):
         tune(network().content, Options(device=opencl_device), path)
     # Compiling with it is the user's choice.
     driver.build(network().content, Options(device=PROFILE, tuning=str(path)))
