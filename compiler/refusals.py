@@ -51,6 +51,16 @@ def refusal(op: Op) -> Finding | None:
         if tensor.dtype not in dtypes and not taken_as_it_is:
             reason = f"tensor {tensor.name} is {tensor.dtype}; kernels compute in "
             return Finding(op.index, op.name, reason + ", ".join(dtypes), _advice(tensor))
+    return _rescaled(op)
+
+
+def _rescaled(op: Op) -> Finding | None:
+    """Of parts that have to be rescaled to fit into their whole; kernels copy them as they are."""
+    if op.name == "CONCATENATION":
+        for tensor in op.reads:
+            if tensor.quantization != op.output.quantization:
+                reason = f"tensor {tensor.name} is quantized otherwise than {op.output.name}"
+                return Finding(op.index, op.name, reason, _advice(op.output))
     return None
 
 

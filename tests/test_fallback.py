@@ -194,6 +194,23 @@ def test_operators_without_kernels_run(way: Way, tmp_path: Path) -> None:
         driver.build(content, Options(device=way.profile, target=way.target, fallback="none"))
 
 
+def test_parts_of_a_whole_that_are_rescaled_go_to_litert(way: Way, tmp_path: Path) -> None:
+    graph = Graph()
+    x, other = Tensor("x", SHAPE), Quantization((0.1,), (5,))
+    a = Tensor("a", SHAPE, "uint8", quantization=STEP)
+    b = Tensor("b", SHAPE, "uint8", quantization=other)
+    whole = Tensor("whole", (1, 5, 7, 22), "uint8", quantization=STEP)
+    y = Tensor("y", whole.shape)
+    for index, (source, target) in enumerate(((x, a), (x, b))):
+        graph.add(Op("QUANTIZE", (source,), (target,), {}, index))
+    graph.add(Op("CONCATENATION", (a, b), (whole,), {"axis": 3}, 2))
+    graph.add(Op("DEQUANTIZE", (whole,), (y,), {}, 3))
+    graph.inputs, graph.input_names = [x], ["x"]
+    graph.outputs, graph.output_names = [y], ["y"]
+    program = agrees(write(graph), way, tmp_path)
+    assert not program.plan.dispatches
+
+
 def searching() -> bytes:
     """y = ADD(TOPK_V2(NEG(x), k)) with k of the run: what follows has no known shape."""
     graph = Graph()
