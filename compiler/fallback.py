@@ -22,6 +22,9 @@ from .ir import Graph, Op, Tensor
 from .ops.litert_part import LITERT, Part
 from .tflite_schema import refers_to_subgraph
 
+VIEWS = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
+"""Operators that give a tensor another shape and compute nothing."""
+
 SHARED_TYPES = frozenset(["resource", "variant"])
 """Types of tensors that stand for what a whole interpreter shares."""
 
@@ -58,7 +61,17 @@ class Cut:
         for number, ops in enumerate(self._parts(graph)):
             _replace(graph, ops, [twins[op] for op in ops], original, number, self)
 
+    def _add_views(self, graph: Graph) -> None:
+        """Views between operators on LiteRT would cross to the device and back for nothing."""
+        for op in graph.ops:
+            source = graph.producer(op.operand(0)) if op.name in VIEWS and op.inputs else None
+            around = [source, *graph.consumers(op.output)] if source else []
+            if around and all(near.index in self.findings for near in around if near):
+                reason = "it only views what runs on LiteRT before and behind it"
+                self.add([Finding(op.index, op.name, reason)])
+
     def _parts(self, graph: Graph) -> list[list[Op]]:
+        self._add_views(graph)
         groups = _Groups(graph, [op for op in graph.ops if op.index in self.findings])
         while groups.settle(self):
             pass

@@ -106,6 +106,11 @@ def test_branches_side_by_side_are_one_part() -> None:
     ]
 
 
+def test_views_between_parts_do_not_cross() -> None:
+    lines: list[Line] = [("a", "x", "ABS"), ("b", "a", "RESHAPE"), ("c", "b", "NEG")]
+    assert cut_text(lines, ["c"], [0, 2]) == ["c = tflgpu.litert(x) part=ABS+RESHAPE+NEG"]
+
+
 def test_a_tensor_no_device_holds_draws_in_what_touches_it_and_what_lies_between() -> None:
     lines: list[Line] = [
         ("a", "x", "ABS"),
@@ -178,12 +183,12 @@ def test_operators_without_kernels_run(way: Way, tmp_path: Path) -> None:
     graph = Graph()
     x = Tensor("x", (1, 5, 7, 11))
     q, r = (Tensor(name, x.shape, "int8", quantization=STEP) for name in "qr")
-    p = Tensor("p", (1, 35, 11), "int8", quantization=STEP)
+    p = Tensor("p", (1, 11, 5, 7), "int8", quantization=STEP)
     y = Tensor("y", p.shape)
-    shape = constant("shape", np.array(p.shape, np.int32))
+    order = constant("order", np.array([0, 3, 1, 2], np.int32))
     graph.add(Op("QUANTIZE", (x,), (q,), {}, 0))
     graph.add(Op("RELU", (q,), (r,), {}, 1))
-    graph.add(Op("RESHAPE", (r, shape), (p,), {}, 2))
+    graph.add(Op("TRANSPOSE", (r, order), (p,), {}, 2))
     graph.add(Op("DEQUANTIZE", (p,), (y,), {}, 3))
     graph.inputs, graph.input_names = [x], ["x"]
     graph.outputs, graph.output_names = [y], ["y"]
