@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from expressions import Value
 
+ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+"""Activations that LiteRT's own kernels apply; its convolutions pass over others silently."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

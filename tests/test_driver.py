@@ -57,7 +57,7 @@ def test_options_that_do_not_exist(options: dict[str, Any], message: str, small:
 
 
 def test_a_device_that_does_not_exist_names_those_that_do(small: Model) -> None:
-    with pytest.raises(DeviceError, match="compile for a device profile: .*cpu, cpu_avx2"):
+    with pytest.raises(DeviceError, match=r"compile for a device profile: .*cpu, cpu_avx2"):
         driver.build(small.content, Options(device="abacus"))
 
 
