@@ -69,8 +69,21 @@ def average(height: int, channels: int, *axes: int) -> Value:
             layer(call("MEAN", x(1, 5, 1, 7), ints(1, 3), keep_dims=True), 3, 1),
             "the mean is not over all pixels, or more follows it",
         ),
+        (
+            layer(call("MEAN", x(2, 3, 5, 7), ints(0, 1, 2), keep_dims=True), 3, 7),
+            "the mean is over several pictures",
+        ),
     ],
-    ids=["needed", "residual", "an attribute", "two operands", "large", "a large picture", "all"],
+    ids=[
+        "needed",
+        "residual",
+        "an attribute",
+        "two operands",
+        "large",
+        "a large picture",
+        "all",
+        "batch",
+    ],
 )
 def test_it_declines(value: Value, reason: str) -> None:
     assert reasons(value, RULE, "fuse_elementwise")[-1] == reason

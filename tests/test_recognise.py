@@ -81,6 +81,23 @@ def needed_mean() -> list[Value]:
     return [call("MUL", call("SUB", source, center), factor), call("TANH", center)]
 
 
+def with_its_mean() -> Value:
+    """(x - m) r + m."""
+    source = image()
+    center = mean(source, (3,))
+    centered = call("SUB", source, center)
+    factor = call("RSQRT", mean(call("SQUARE", centered), (3,)))
+    return call("ADD", call("MUL", centered, factor), center)
+
+
+def divided_twice() -> Value:
+    """(x - m) r r."""
+    source = image()
+    centered = call("SUB", source, mean(source, (3,)))
+    factor = call("RSQRT", mean(call("SQUARE", centered), (3,)))
+    return call("MUL", call("MUL", centered, factor), factor)
+
+
 def dropped_axes() -> Value:
     source = image()
     squares = Call("MEAN", (call("SQUARE", source), ints(0, 1)), {"keep_dims": False})
@@ -103,6 +120,8 @@ def across() -> Value:
         (spread(root="SQRT"), "what follows is not the values less their mean"),
         (half_a_norm(), "what follows is not the values less their mean"),
         (needed_mean(), "others need y/MEAN0.0, too"),
+        (with_its_mean(), "others need y/MEAN0.0, too"),
+        (divided_twice(), "others need y/RSQRT4.0, too"),
         (dropped_axes(), "the reduced axes are dropped"),
         (across(), "the mean is over other axes"),
     ],

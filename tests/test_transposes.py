@@ -14,6 +14,9 @@ from rewrites import compiled, operators, reasons, text
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 """Orders of axes: channels first from channels last, and back."""
 
+MIRROR = (0, 2, 1, 3)
+"""An order that undoes itself."""
+
 
 def turn(value: Value, order: tuple[int, ...]) -> Value:
     return call("TRANSPOSE", value, ints(*order))
@@ -61,12 +64,22 @@ def test_a_network_with_channels_first_keeps_no_transpose() -> None:
     assert "TRANSPOSE" not in " ".join(d.label for d in compiled(network()).plan.dispatches)
 
 
+def mirrored() -> Value:
+    """With a transpose that starts and ends at operators around it."""
+    first = call("RELU", turn(x(2, 5, 5, 3), MIRROR))
+    return turn(call("ADD", first, call("TANH", turn(first, MIRROR))), MIRROR)
+
+
 def test_the_text_of_a_pair() -> None:
     pair = call("SUB", turn(x(2, 3, 5, 7), FIRST), turn(x(2, 3, 5, 7), FIRST))
     assert text(turn(call("TANH", pair), LAST), "move_transposes").splitlines() == [
         "t2 = SUB(x0, x1)",
         "t3 = TANH(t2)",
     ]
+
+
+def test_a_transpose_inside_stays() -> None:
+    assert operators(mirrored(), "move_transposes") == "RELU  TRANSPOSE  TANH  ADD"
 
 
 def test_a_transpose_stays_where_only_its_place_would_change() -> None:
@@ -100,6 +113,7 @@ def test_numbers_agree(way: Way, tmp_path: Path) -> None:
     values = {
         "a network": network(),
         "a layer": flattened(),
+        "operators on both sides": mirrored(),
         "a mean": averaged(False, 2, 3),
         "a mean that keeps its axes": averaged(True, 1, 2),
         "in no order": call("TANH", call("ADD", turn(x(2, 3, 5, 7), FIRST), x(2, 7, 3, 5))),

@@ -19,7 +19,7 @@ import numpy as np
 from ..devices import Profile
 from ..ir import Graph, Op, Post, Tensor, constant
 from ..ops import dense
-from ..ops.base import slices
+from ..ops.base import bhwc, slices
 from ..ops.conv import groups, window
 from ..ops.elementwise import ELEMENTWISE
 from ..ops.reduce import axes
@@ -114,6 +114,8 @@ def _partial(mean: Op) -> str | None:
     several = {axis for axis in range(rank) if image.shape[axis] > 1}
     if mean.post or rank > 4 or several - {rank - 1} != several & set(axes(mean)):
         return "the mean is not over all pixels, or more follows it"
+    if bhwc(image.shape)[0] > 1:
+        return "the mean is over several pictures"
     if image.elements > LARGEST_PICTURE:
         return f"averaging {image.elements} values is worth several work-groups"
     return None

@@ -125,10 +125,11 @@ class _Border:
         return tuple(int(axis) for axis in np.argsort(self.order))
 
     def _source(self, tensor: Tensor) -> Op | None:
-        """The transpose in this order that a tensor comes from."""
+        """The transpose in this order, of what the region does not compute, that gives a tensor."""
         op = self.graph.producer(tensor)
-        matches = op is not None and op.name == "TRANSPOSE" and tuple(permutation(op)) == self.order
-        return op if matches else None
+        if op is None or op.name != "TRANSPOSE" or tuple(permutation(op)) != self.order:
+            return None
+        return None if self.graph.producer(op.operand(0)) in self.region else op
 
     def _back(self, tensor: Tensor) -> tuple[list[Op], bool]:
         """The transposes that turn a tensor back, and whether others read it as it is."""

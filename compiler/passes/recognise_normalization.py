@@ -113,6 +113,7 @@ def _recognise(
             if form is not None:
                 region = leading_to(graph, op, opened | statistics.ops)
                 needed = needed_outside(graph, region, op)
+                needed = needed or _read_again(graph, form, region)
                 if needed is not None:
                     return op, f"others need {needed.name}, too"
                 _replace(graph, op, form, statistics, region)
@@ -209,6 +210,12 @@ def _form(terms: list[Term], statistics: Statistics) -> Form | None:
     if not same or len(scaled) != len(wanted) or not all(factors for _, factors in rest):
         return None
     return Form(gains[0], rest)
+
+
+def _read_again(graph: Graph, form: Form, region: list[Op]) -> Tensor | None:
+    """A value inside a region that is multiplied with the normalized ones, or added to them."""
+    factors = (*form.gain, *(tensor for _, product in form.rest for tensor in product))
+    return next((tensor for tensor in factors if graph.producer(tensor) in region), None)
 
 
 def _without(factors: tuple[Tensor, ...], *taken: Tensor) -> tuple[Tensor, ...]:
