@@ -331,7 +331,8 @@ class Graph:
             self._verify_op(op)
         if everything:
             for tensor in self.outputs:
-                if not (tensor.constant or self.producer(tensor) or tensor in self.inputs):
+                there = tensor.constant or tensor.variable or tensor in self.inputs
+                if not (there or self.producer(tensor)):
                     raise ModelError(f"the model's output {tensor.name} is never written")
 
     def _verify_op(self, op: Op) -> None:

@@ -10,9 +10,6 @@ import numpy as np
 from ..ir import Array, Graph, Op, Shape, Tensor, constant
 from ..ops import OPS
 
-VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
-"""Operators whose result may be their operand's memory."""
-
 
 class Expansion:
     """Operators added in place of `op`, each with the shapes its operands give it."""
@@ -89,22 +86,10 @@ LAST = 2**30
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
     """Let a variable hold `value` after the run."""
-    if _origin(graph, value).variable:
-        # Another variable may be written before this one reads it.
-        before = Tensor(f"{variable.name}/before", value.shape, value.dtype)
-        graph.add(Op("tflgpu.keep", (value,), (before,), {"variable": before.name}))
-        value = before
     written = Tensor(f"{variable.name}/next", variable.shape, variable.dtype)
     attrs = {"variable": variable.name}
     graph.add(Op("tflgpu.keep", (value,), (written,), attrs, LAST))
     graph.kept[written] = variable
-
-
-def _origin(graph: Graph, tensor: Tensor) -> Tensor:
-    """What a tensor may be another view of."""
-    while (producer := graph.producer(tensor)) and producer.name in VIEWS:
-        tensor = producer.operand(0)
-    return tensor
 
 
 Expand = Callable[[Expansion], str | None]

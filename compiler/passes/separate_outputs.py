@@ -1,7 +1,8 @@
-"""Every output of the model gets memory of its own.
+"""Every output of the model gets memory of its own, and so does what a variable gets of another.
 
-An output that is the model's input, a constant, or a mere view of one of these or of another
-output, is copied: `y = tflgpu.copy(x)`.
+An output that is the model's input, a constant, a variable, or a mere view of one of these or of
+another output, is copied: `y = tflgpu.copy(x)`. Where a variable is to hold what another held
+before the run, that is copied first, as the other may be written before it is read.
 """
 
 from __future__ import annotations
@@ -20,14 +21,24 @@ def separate_outputs(graph: Graph, profile: Profile) -> list[Event]:
     taken = set(graph.inputs)
     for position, tensor in enumerate(graph.outputs):
         source = _origin(graph, tensor)
-        if source.constant or source in taken:
+        if source.constant or source.variable or source in taken:
             name = graph.output_names[position]
             copy = Tensor(f"{name}/output", tensor.shape, tensor.dtype)
-            index = max((op.index for op in graph.ops), default=0)
+            # A variable is written behind all others.
+            last = max((op.index for op in graph.ops), default=0)
+            index = 0 if source.variable else last
             op = graph.add(Op("tflgpu.copy", (tensor,), (copy,), index=index))
             graph.outputs[position] = copy
             events.append(Event(RULE, (describe(op),), None))
         taken.add(source)
+    for written in graph.kept:
+        op = graph.producer(written)
+        if op is not None and _origin(graph, op.operand(0)).variable:
+            value = op.operand(0)
+            before = Tensor(f"{graph.kept[written].name}/before", value.shape, value.dtype)
+            first = graph.add(Op("tflgpu.keep", (value,), (before,), {"variable": before.name}))
+            graph.set_inputs(op, (before,))
+            events.append(Event(RULE, (describe(first),), None))
     check(graph, RULE, everything=True)
     return events
 
