@@ -67,7 +67,12 @@ class Part:
             ) from error
         taken = self._interpreter.get_input_details()
         given = self._interpreter.get_output_details()
-        if len(given) != len(self._outputs) or not _fit(taken, self._inputs):
+        shapes = [tuple(item["shape"]) for item in taken]
+        if (
+            shapes != [tensor.shape for tensor in self._inputs]
+            or not _same_types(taken, self._inputs)
+            or not _same_types(given, self._outputs)
+        ):
             raise PlanError(
                 f"{self.record.file} does not have the inputs and outputs that the plan says; "
                 "compile the model again"
@@ -98,10 +103,9 @@ class Part:
         return results
 
 
-def _fit(taken: Sequence[Any], expected: Sequence[HostTensor]) -> bool:
-    return len(taken) == len(expected) and all(
-        tuple(item["shape"]) == tensor.shape and _same_type(item["dtype"], tensor.dtype)
-        for item, tensor in zip(taken, expected, strict=True)
+def _same_types(items: Sequence[Any], tensors: Sequence[HostTensor]) -> bool:
+    return len(items) == len(tensors) and all(
+        _same_type(item["dtype"], tensor.dtype) for item, tensor in zip(items, tensors, strict=True)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -357,4 +358,16 @@ def test_a_damaged_part_is_found(tmp_path: Path) -> None:
     tflgpu.load(folder).close()
     file.unlink()
     with pytest.raises(PlanError, match=r"cannot read .*fallback/0.tflite"):
+        tflgpu.load(folder)
+
+
+def test_a_plan_that_says_another_type_than_its_part_has(tmp_path: Path) -> None:
+    program = driver.build(crossing(), Options(device="cpu", fallback_ops=(0, 2, 8)))
+    tensors = list(program.plan.host_tensors)
+    written = [index for part in program.plan.parts for index in part.outputs]
+    given = next(index for index in written if tensors[index].output < 0)
+    tensors[given] = replace(tensors[given], dtype="int32")
+    plan = replace(program.plan, host_tensors=tuple(tensors))
+    folder = driver.store(replace(program, plan=plan), tmp_path)
+    with pytest.raises(PlanError, match="inputs and outputs that the plan says"):
         tflgpu.load(folder)
