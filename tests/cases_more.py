@@ -227,6 +227,11 @@ def places() -> Iterator[Case]:
     computed = xi(7, 1, draw="places")
     value = call("SCATTER_ND", computed, x(7, 4, 5), extents)
     yield Case("SCATTER_ND", "computed, twice the same", value)
+    every = np.stack(np.unravel_index(np.arange(101)[::-1] * 7 % 707, (101, 7)), -1)
+    wide = call("SCATTER_ND", known(every.astype(np.int32)), x(101, 11), ints(101, 7, 11))
+    yield Case("SCATTER_ND", "many known places", wide)
+    order = known(np.random.default_rng(3).permutation(211).astype(np.int32).reshape(211, 1))
+    yield Case("SCATTER_ND", "every place", call("SCATTER_ND", order, x(211, 13), ints(211, 13)))
     ids = xi(5, draw="places")
     yield Case("EMBEDDING_LOOKUP", "of rows", call("EMBEDDING_LOOKUP", ids, w(7, 3, 5)))
 
