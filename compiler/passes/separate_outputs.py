@@ -31,16 +31,29 @@ def separate_outputs(graph: Graph, profile: Profile) -> list[Event]:
             graph.outputs[position] = copy
             events.append(Event(RULE, (describe(op),), None))
         taken.add(source)
-    for written in graph.kept:
-        op = graph.producer(written)
-        if op is not None and _origin(graph, op.operand(0)).variable:
-            value = op.operand(0)
-            before = Tensor(f"{graph.kept[written].name}/before", value.shape, value.dtype)
-            first = graph.add(Op("tflgpu.keep", (value,), (before,), {"variable": before.name}))
-            graph.set_inputs(op, (before,))
-            events.append(Event(RULE, (describe(first),), None))
+    events += [_keep_first(graph, written) for written in _held_before(graph)]
     check(graph, RULE, everything=True)
     return events
+
+
+def _held_before(graph: Graph) -> list[Tensor]:
+    """What variables are to hold that variables held before the run."""
+    return [
+        written
+        for written in graph.kept
+        if (op := graph.producer(written)) and _origin(graph, op.operand(0)).variable
+    ]
+
+
+def _keep_first(graph: Graph, written: Tensor) -> Event:
+    """Copy it before any variable is written."""
+    op = graph.producer(written)
+    assert op is not None
+    value = op.operand(0)
+    before = Tensor(f"{graph.kept[written].name}/before", value.shape, value.dtype)
+    first = graph.add(Op("tflgpu.keep", (value,), (before,), {"variable": before.name}))
+    graph.set_inputs(op, (before,))
+    return Event(RULE, (describe(first),), None)
 
 
 def _origin(graph: Graph, tensor: Tensor) -> Tensor:
