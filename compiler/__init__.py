@@ -7,7 +7,7 @@ from ..runtime.errors import TflgpuError
 from .driver import Program, build, compile
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .options import Options
-from .tuning_search import tune
+from .tuning.search import tune
 
 __all__ = [
     "Finding",

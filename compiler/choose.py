@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from .devices import Profile
 from .errors import Finding, UnsupportedError
 from .ir import Graph, Op
+from .model.tflite_schema import OWN_PREFIX
 from .ops import OPS, Kernel
 from .ops.base import SLICED, device_dtype
 from .refusals import CUT, refusal
-from .tflite_schema import OWN_PREFIX
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,18 @@ from .devices import Profile
 from .errors import FallbackWarning, Finding, OptionError, UnsupportedError
 from .fallback import Cut, chosen_by_user
 from .ir import Graph, Op, Tensor
+from .kernels.translate import DIALECTS, translate
 from .litert import ReferenceMissingError
 from .lower import Lowered, lower
+from .model.reader import read
 from .options import Options
 from .pack import pack
 from .passes import PIPELINE, REQUIRED, Event
 from .passes.rewrite import check
 from .prebuild import prebuild as prebuild_kernels
-from .reader import read
 from .storage import Choice, choose_storage, insert_conversions
 from .target import choose_profile
-from .translate import DIALECTS, translate
-from .tuning import Sizes, Table, digest, read_table
+from .tuning.table import Sizes, Table, digest, read_table
 
 Model = str | os.PathLike[str] | bytes
 """A model file, or its content."""

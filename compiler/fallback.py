@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..runtime.verify import DEVICE_TYPES
 from .errors import Finding, OptionError
 from .ir import Graph, Op, Tensor
+from .model.tflite_schema import refers_to_subgraph
 from .ops.litert_part import LITERT, Part
-from .tflite_schema import refers_to_subgraph
 
 VIEWS = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
 """Operators that give a tensor another shape and compute nothing."""

@@ -23,18 +23,18 @@ from ..runtime.plan import (
 from .devices import Profile
 from .host_parts import HostParts, host_parts
 from .ir import Array, Graph, Op, Tensor
-from .memory import Interval, Layout, plan_memory
+from .kernels.packing import device_array, pack_slices, storage_bytes
+from .kernels.render import ENTRY, Rendered, render
+from .kernels.sizing import sized_launches
+from .memory.offsets import Interval, Layout, plan_memory
+from .memory.order import execution_order
+from .memory.sharing import Sharing, Spans, Step, lifetimes, place_parts, share, variables
 from .ops import Kernel as Variant
 from .ops.base import SLICED
 from .ops.litert_part import LITERT, host_only, is_open
-from .order import execution_order
-from .packing import device_array, pack_slices, storage_bytes
 from .passes import Event
-from .render import ENTRY, Rendered, render
-from .sharing import Sharing, Spans, Step, lifetimes, place_parts, share, variables
-from .sizing import sized_launches
 from .storage import Choice
-from .tuning import Sizing, unsized
+from .tuning.table import Sizing, unsized
 
 SUFFIX = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .errors import Finding
 from .ir import Graph, Op, Tensor
-from .op_versions import newest
+from .model.op_versions import newest
 from .ops import OPS
 from .ops.base import FLOATS, INTEGERS
 

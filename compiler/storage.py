@@ -12,10 +12,10 @@ from dataclasses import replace
 from .choose import Candidates
 from .devices import Profile
 from .ir import Graph, Op, Tensor
+from .kernels.packing import storage_bytes
 from .ops import OPS, Kernel
 from .ops.base import LINEAR, SLICED
 from .ops.convert import TO_LINEAR, TO_SLICED
-from .packing import storage_bytes
 
 LAUNCH_BYTES = 1 << 15
 """What launching one more kernel costs, in bytes of memory traffic."""

@@ -12,7 +12,7 @@ from tflgpu.compiler import driver
 from tflgpu.compiler.choose import Candidates, candidates
 from tflgpu.compiler.devices import Profile, profile
 from tflgpu.compiler.ir import Graph, Op
-from tflgpu.compiler.reader import read
+from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.storage import Choice
 
 

@@ -16,10 +16,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from tflgpu.compiler.custom_options import custom_attrs
 from tflgpu.compiler.ir import Graph, Op, Quantization, Shape, Tensor
+from tflgpu.compiler.model.custom_options import custom_attrs
+from tflgpu.compiler.model.writer import write
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.writer import write
 
 Array = NDArray[Any]
 Random = np.random.Generator

@@ -16,8 +16,8 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.driver import Program
 from tflgpu.compiler.ir import Graph
 from tflgpu.compiler.litert import Reference
+from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.passes import PIPELINE, Event
-from tflgpu.compiler.reader import read
 
 PROFILES = ("cpu_avx512", "gpu")
 """The widest slices and the narrowest."""

@@ -15,15 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 from plans import chain
 
-from tflgpu.compiler import benchmark, devices, driver, kept_roofline
-from tflgpu.compiler.cli import benchmarking, main
-from tflgpu.compiler.cli.report import report
-from tflgpu.compiler.errors import ModelError
-from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert import ReferenceMissingError
-from tflgpu.compiler.litert_gpu import Accelerated
-from tflgpu.compiler.options import Options
-from tflgpu.compiler.roofline import (
+from tflgpu.compiler import devices, driver
+from tflgpu.compiler.benchmark import kept_roofline
+from tflgpu.compiler.benchmark import measure as benchmark
+from tflgpu.compiler.benchmark.litert_gpu import Accelerated
+from tflgpu.compiler.benchmark.roofline import (
     DISPATCHES,
     REPEATS,
     TURNS,
@@ -32,8 +28,14 @@ from tflgpu.compiler.roofline import (
     compile_dispatches,
     compile_roofline,
 )
+from tflgpu.compiler.cli import benchmarking, main
+from tflgpu.compiler.cli.report import report
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert import ReferenceMissingError
+from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.options import Options
 from tflgpu.compiler.target import match
-from tflgpu.compiler.writer import write
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime import devices as devices_present
 from tflgpu.runtime.cache import Variant, read_variant

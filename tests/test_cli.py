@@ -18,9 +18,9 @@ from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert import Reference
+from tflgpu.compiler.model.writer import write
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.passes import PIPELINE
-from tflgpu.compiler.writer import write
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits"
 MODEL = DIGITS / "digits.tflite"

@@ -11,7 +11,7 @@ import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, driver
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.writer import write
 
 Operands = tuple[Tensor, ...]
 

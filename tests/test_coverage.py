@@ -10,9 +10,9 @@ from cases import CASES, families
 from expressions import model
 
 from tflgpu.compiler.cli.listing import operators_markdown
+from tflgpu.compiler.kernels.words import defined_word
+from tflgpu.compiler.model.tflite_schema import OPERATORS
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.tflite_schema import OPERATORS
-from tflgpu.compiler.words import defined_word
 
 ROOT = Path(__file__).parents[1]
 TEMPLATES = ROOT / "templates"

@@ -16,7 +16,7 @@ import tflgpu
 from tflgpu.compiler import ModelError, OptionError, Options, UnsupportedError, driver
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.writer import write
 from tflgpu.runtime import DeviceError
 
 POOL = {"filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2, "padding": "VALID"}

@@ -22,8 +22,8 @@ from tflgpu.compiler.errors import FallbackWarning, Finding, OptionError, Unsupp
 from tflgpu.compiler.fallback import Cut
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert import Reference, ReferenceMissingError
-from tflgpu.compiler.reader import read
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.model.writer import write
 from tflgpu.runtime.errors import DeviceError, InputError, PlanError
 
 Array = NDArray[Any]

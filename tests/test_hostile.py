@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.errors import ModelError, PassError, RenderError
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
-from tflgpu.compiler.reader import read
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.model.writer import write
 from tflgpu.runtime.errors import TflgpuError
 
 GIBIBYTE = 1 << 30

@@ -23,14 +23,14 @@ ALLOWED = {
     "runtime.facade": ("compiler", "runtime"),
     "runtime": ("runtime",),
     # These also run what was compiled; target asks the attached device what it is.
-    "compiler.benchmark": ("compiler", "runtime"),
-    "compiler.roofline": ("compiler", "runtime"),
-    "compiler.kept_roofline": ("compiler", "runtime"),
+    "compiler.benchmark.measure": ("compiler", "runtime"),
+    "compiler.benchmark.roofline": ("compiler", "runtime"),
+    "compiler.benchmark.kept_roofline": ("compiler", "runtime"),
     "compiler.cli": ("compiler", "runtime"),
     "compiler.verify": ("compiler", "runtime"),
     "compiler.prebuild": ("compiler", "runtime"),
     "compiler.target": ("compiler", "runtime"),
-    "compiler.tuning_search": ("compiler", "runtime"),
+    "compiler.tuning.search": ("compiler", "runtime"),
     "compiler.devices": ("compiler.devices", "compiler.errors", "runtime.device"),
     "compiler.errors": ("runtime.errors",),
     "compiler.ir": ("compiler.errors",),
@@ -49,12 +49,12 @@ MODEL_FORMAT = ("reader", "writer", "tflite_schema", "model_file", "sparsity")
 
 RESERVED = {
     "networkx": ("compiler.ir",),
-    "jinja2": ("compiler.render", "compiler.words", "compiler.cli.report"),
-    "tflite": tuple(f"compiler.{name}" for name in MODEL_FORMAT),
+    "jinja2": ("compiler.kernels.render", "compiler.kernels.words", "compiler.cli.report"),
+    "tflite": tuple(f"compiler.model.{name}" for name in MODEL_FORMAT),
     "click": ("compiler.cli",),
     "rich": ("compiler.cli",),
     "pygments": ("compiler.cli",),
-    "matplotlib": ("compiler.plot",),
+    "matplotlib": ("compiler.benchmark.plot",),
     "sklearn": (),
 }
 """Libraries that only these parts may import."""

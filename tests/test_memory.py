@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tflgpu.compiler.memory import Interval, Layout, plan_memory
+from tflgpu.compiler.memory.offsets import Interval, Layout, plan_memory
 
 ALIGNMENT = 64
 

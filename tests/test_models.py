@@ -18,8 +18,8 @@ from tolerances import difference
 import tflgpu
 from tflgpu.compiler.ir import Graph, Tensor
 from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.reader import read
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.model.writer import write
 from tflgpu.runtime import Session, TensorInfo
 
 pytestmark = pytest.mark.slow

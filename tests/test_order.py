@@ -11,11 +11,12 @@ from pytest import MonkeyPatch
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver, order
+from tflgpu.compiler import Options, driver
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.sharing import Step
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.memory import order
+from tflgpu.compiler.memory.sharing import Step
+from tflgpu.compiler.model.writer import write
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}

@@ -18,6 +18,7 @@ from tflgpu.compiler import ModelError, Options, driver
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import PassError
 from tflgpu.compiler.ir import Graph, Op, Shape, Tensor, constant
+from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.passes import Event, Pass
 from tflgpu.compiler.passes.depthwise_to_grouped import depthwise_to_grouped
@@ -33,7 +34,6 @@ from tflgpu.compiler.passes.reshape_fully_connected import reshape_fully_connect
 from tflgpu.compiler.passes.rewrite import check, rewrite
 from tflgpu.compiler.passes.separate_outputs import separate_outputs
 from tflgpu.compiler.passes.split_activation import split_activation
-from tflgpu.compiler.reader import read
 
 WINDOW = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
 PROFILE = profile("cpu")

@@ -20,8 +20,8 @@ from flatbuffers import flexbuffers
 
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.ir import Graph, Op, Quantization, Signature, Tensor, constant
-from tflgpu.compiler.reader import read
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.model.writer import write
 
 Change = Callable[[Any], Any]
 

@@ -10,8 +10,8 @@ from cases import families
 from expressions import model
 from tolerances import difference
 
+from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.reader import read
 
 
 def computed(case: Case) -> list[np.ndarray] | None:

@@ -17,7 +17,7 @@ from tflgpu.compiler import ModelError, Options, driver
 from tflgpu.compiler.cli import main
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.writer import write
 
 SHAPE = (1, 5, 7, 3)
 

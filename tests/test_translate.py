@@ -9,7 +9,7 @@ import pytest
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.spirv import ToolError, assemble
+from tflgpu.compiler.kernels.spirv import ToolError, assemble
 from tflgpu.runtime.errors import DeviceError
 from tflgpu.runtime.serialize import from_bytes, to_bytes
 

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from expressions import Model, call, model, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
-from tflgpu.compiler import tuning_search as search
 from tflgpu.compiler.cli import main
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.group import WASTE, choose_group, groups_worth_trying
+from tflgpu.compiler.kernels.group import WASTE, choose_group, groups_worth_trying
 from tflgpu.compiler.ops.base import Launch
-from tflgpu.compiler.tuning import Sizes, read_table
+from tflgpu.compiler.tuning import search as search
+from tflgpu.compiler.tuning.table import Sizes, read_table
 from tflgpu.runtime import load
 
 PROFILE = "cpu_avx512"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import tflgpu
 from tflgpu.compiler import Options, driver
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.writer import write
 
 Array = NDArray[Any]
 SHAPE = (2, 7, 9, 5)

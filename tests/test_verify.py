@@ -15,8 +15,8 @@ from tflgpu.compiler import verify as verification
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert import Reference, ReferenceMissingError
+from tflgpu.compiler.model.writer import write
 from tflgpu.compiler.verify import compare, verify
-from tflgpu.compiler.writer import write
 from tflgpu.runtime import InputError, TensorInfo
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.packing import pack_slices, storage_bytes
-from tflgpu.compiler.views import LinearView, Position, SlicedView, affine, horner
+from tflgpu.compiler.kernels.packing import pack_slices, storage_bytes
+from tflgpu.compiler.kernels.views import LinearView, Position, SlicedView, affine, horner
 
 SHAPE = (2, 3, 5, 19)
 LANES = 4

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tflgpu.compiler.errors import ModelError, PassError
 from tflgpu.compiler.ir import Graph, Op, Post, Quantization, Tensor, constant
-from tflgpu.compiler.reader import read
-from tflgpu.compiler.tflite_schema import OPERATORS, option_table_of
-from tflgpu.compiler.writer import write
+from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.model.tflite_schema import OPERATORS, option_table_of
+from tflgpu.compiler.model.writer import write
 
 Array = NDArray[Any]
 

@@ -11,8 +11,8 @@ import click
 from rich.filesize import decimal
 
 from ...runtime.plan import TensorInfo
-from .. import plot as drawing
-from ..benchmark import Benchmark, KernelTime, PartCost, Rival, Spread, benchmark
+from ..benchmark import plot as drawing
+from ..benchmark.measure import Benchmark, KernelTime, PartCost, Rival, Spread, benchmark
 from ..images import RANDOM, Scaling
 from ..ir import Array
 from ..litert import ReferenceMissingError

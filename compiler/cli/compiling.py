@@ -13,7 +13,7 @@ from ..explain import Explanation
 from ..explain import explain as explain_model
 from ..options import Options
 from ..prebuild import prebuild as prebuild_kernels
-from ..tuning_search import table_path, tune
+from ..tuning.search import table_path, tune
 from .options import compile_options, model_argument
 from .shell import Command, Failure, console, json_option, print_json, print_table, progress, warn
 

@@ -8,11 +8,11 @@ import click
 
 from ... import runtime
 from ..devices import profiles
-from ..op_versions import newest
+from ..model.op_versions import newest
+from ..model.tflite_schema import OWN_PREFIX
 from ..ops import OPS, OpDef
 from ..ops.base import ANY
 from ..target import match
-from ..tflite_schema import OWN_PREFIX
 from .shell import Command, json_option, print_json, print_table, warn
 
 COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")

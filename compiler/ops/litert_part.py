@@ -18,8 +18,8 @@ from ..devices import Profile
 from ..errors import Finding, ModelError, PassError, UnsupportedError
 from ..ir import Graph, Op, Shape, Tensor
 from ..litert import result_shapes
-from ..tflite_schema import DTYPES
-from ..writer import write
+from ..model.tflite_schema import DTYPES
+from ..model.writer import write
 from .base import LINEAR, Kernel, Launch, OpDef, define
 
 LITERT = "tflgpu.litert"

@@ -12,8 +12,8 @@ import argparse
 from pathlib import Path
 
 from tflgpu.compiler import Options, driver
+from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.passes import PIPELINE, REQUIRED
-from tflgpu.compiler.reader import read
 from tflgpu.runtime.errors import TflgpuError
 
 MIB = 1 << 20

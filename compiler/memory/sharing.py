@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..runtime.plan import Region
-from .ir import Graph, Op, Tensor
-from .memory import Interval, live_bytes
-from .ops import Kernel
-from .ops.base import Launch, Part
-from .ops.litert_part import LITERT, host_only
-from .passes.rewrite import Event, describe
-from .post import steps
+from ...runtime.plan import Region
+from ..ir import Graph, Op, Tensor
+from ..kernels.post import steps
+from ..ops import Kernel
+from ..ops.base import Launch, Part
+from ..ops.litert_part import LITERT, host_only
+from ..passes.rewrite import Event, describe
+from .offsets import Interval, live_bytes
 
 RULE = "share_memory"
 

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..runtime.errors import TflgpuError
-from .errors import RenderError
+from ...runtime.errors import TflgpuError
+from ..errors import RenderError
 
 PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
 """Debian's package of each tool."""

@@ -15,10 +15,10 @@ import numpy as np
 import tflite
 from numpy.typing import NDArray
 
+from ..errors import ModelError
+from ..ir import Array, Shape
 from .constants import Bytes, byte_size, decode
-from .errors import ModelError
 from .flatbuffer import Source
-from .ir import Array, Shape
 from .tflite_schema import DENSE, SPARSE
 
 Positions = NDArray[np.int64]

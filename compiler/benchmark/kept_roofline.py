@@ -18,10 +18,10 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from ..runtime.binaries import device_key
-from ..runtime.device import DeviceInfo
-from .devices import Profile
-from .driver import Program
+from ...runtime.binaries import device_key
+from ...runtime.device import DeviceInfo
+from ..devices import Profile
+from ..driver import Program
 from .roofline import Roofline, compile_dispatches, compile_roofline, measure
 
 

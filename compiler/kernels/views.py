@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from .ir import Shape
-from .ops.base import bhwc
+from ..ir import Shape
+from ..ops.base import bhwc
 
 
 @dataclass(frozen=True)

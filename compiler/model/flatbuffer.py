@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelError
+from ..errors import ModelError
 
 ITEMS = 1 << 23
 """Most numbers and characters a model may hold outside its buffers; a table counts as eight."""

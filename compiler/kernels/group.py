@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from math import log2, prod
 
-from .devices import Profile
-from .ops.base import Launch
+from ..devices import Profile
+from ..ops.base import Launch
 
 Group = tuple[int, int, int]
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..runtime.plan import Companion, Kernel
+from ...runtime.plan import Companion, Kernel
 from .spirv import assemble, to_metal
 
 DIALECTS = {"metal": "vulkan"}

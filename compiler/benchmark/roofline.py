@@ -18,15 +18,15 @@ from time import perf_counter
 
 import numpy as np
 
-from .. import runtime
-from ..runtime.plan import Dispatch
-from . import driver
-from .devices import Profile
-from .ir import Array, Graph, Op, Tensor
-from .lower import lower
-from .ops.base import SLICED, Kernel, Launch
-from .options import Options
-from .storage import Choice
+from ... import runtime
+from ...runtime.plan import Dispatch
+from .. import driver
+from ..devices import Profile
+from ..ir import Array, Graph, Op, Tensor
+from ..lower import lower
+from ..ops.base import SLICED, Kernel, Launch
+from ..options import Options
+from ..storage import Choice
 
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
 """Bytes each copy reads, and writes again."""

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import runtime
-from ..runtime.plan import HostPart, Plan, Region, TensorInfo
-from ..runtime.session import PartTime
-from ..runtime.verify import region_size
-from . import driver
-from .ir import Array
+from ... import runtime
+from ...runtime.plan import HostPart, Plan, Region, TensorInfo
+from ...runtime.session import PartTime
+from ...runtime.verify import region_size
+from .. import driver
+from ..ir import Array
+from ..litert import Model, Reference
+from ..options import Options
+from ..target import attached_device, choose_profile
 from .kept_roofline import KeptRoofline, roofline_of
-from .litert import Model, Reference
 from .litert_gpu import Accelerated
-from .options import Options
 from .roofline import Roofline, bytes_moved
-from .target import attached_device, choose_profile
 
 WARM_UP = 5
 """Runs before anything is measured, apart from the first one."""

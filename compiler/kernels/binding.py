@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from .devices import Profile
-from .errors import RenderError
-from .ir import Array, Op, Shape, Tensor
-from .ops.base import SLICED, Kernel, Launch, device_dtype
+from ..devices import Profile
+from ..errors import RenderError
+from ..ir import Array, Op, Shape, Tensor
+from ..ops.base import SLICED, Kernel, Launch, device_dtype
 from .packing import pack_slices
 from .post import steps
 from .views import HalfView, LinearView, RowsView, SlicedView, View

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..runtime.errors import TflgpuError
-from .benchmark import Benchmark
+from ...runtime.errors import TflgpuError
+from .measure import Benchmark
 
 FORMATS = (".png", ".svg", ".pdf")
 LONGEST = 70

@@ -10,12 +10,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import ModelError
+from ..ir import Array, Blocks, Graph, Op, Quantization, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .custom_options import custom_attrs
-from .errors import ModelError
 from .flatbuffer import Source, printable
-from .ir import Array, Blocks, Graph, Op, Quantization, Shape, Signature, Tensor
 from .model_file import ModelFile, mapped
 from .sparsity import densify
 from .tflite_schema import DTYPES, ENUMERATIONS, Field, option_table, refers_to_subgraph

@@ -11,10 +11,10 @@ import numpy as np
 import tflite
 from flatbuffers.number_types import Int32Flags
 
+from ..errors import ModelError
+from ..ir import Signature
 from .constants import Bytes
-from .errors import ModelError
 from .flatbuffer import Source
-from .ir import Signature
 from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 
 

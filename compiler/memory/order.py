@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from ..runtime.plan import Region
-from .ir import Graph, Tensor
+from ...runtime.plan import Region
+from ..ir import Graph, Tensor
 from .sharing import Sharing, Step
 
 STATES = 20_000

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ModelError
-from .ir import Array
-from .litert import Model, ReferenceMissingError
+from ..errors import ModelError
+from ..ir import Array
+from ..litert import Model, ReferenceMissingError
 
 
 class Accelerated:

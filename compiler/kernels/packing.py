@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .devices import Profile
-from .ir import Array, Shape
-from .ops.base import bhwc, device_dtype
+from ..devices import Profile
+from ..ir import Array, Shape
+from ..ops.base import bhwc, device_dtype
 
 
 def pack_slices(data: Array, lanes: int) -> Array:

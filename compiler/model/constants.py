@@ -13,9 +13,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelError
+from ..errors import ModelError
+from ..ir import Array, Shape
 from .flatbuffer import Source
-from .ir import Array, Shape
 
 Bytes = NDArray[np.uint8]
 

@@ -17,23 +17,23 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import runtime
-from ..runtime.binaries import device_key
-from ..runtime.errors import DeviceError
-from . import driver
-from .devices import Profile
-from .errors import OptionError
-from .group import groups_worth_trying
-from .ir import Array, Graph, Op, Tensor
-from .lower import lower
-from .ops import Kernel
-from .ops.tile import Tile, shapes
-from .options import Options
-from .sizing import build_launches
-from .storage import Choice, insert_conversions
-from .target import attached_device, select_device
-from .translate import DIALECTS
-from .tuning import Sizes, Table, Timing, read_table, signature, write_table
+from ... import runtime
+from ...runtime.binaries import device_key
+from ...runtime.errors import DeviceError
+from .. import driver
+from ..devices import Profile
+from ..errors import OptionError
+from ..ir import Array, Graph, Op, Tensor
+from ..kernels.group import groups_worth_trying
+from ..kernels.sizing import build_launches
+from ..kernels.translate import DIALECTS
+from ..lower import lower
+from ..ops import Kernel
+from ..ops.tile import Tile, shapes
+from ..options import Options
+from ..storage import Choice, insert_conversions
+from ..target import attached_device, select_device
+from .table import Sizes, Table, Timing, read_table, signature, write_table
 
 BATCH = 8
 """Sizes that are compiled and timed together."""

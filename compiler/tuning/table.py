@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .devices import Profile
-from .errors import OptionError
-from .group import Group
-from .ir import Op, Tensor
-from .ops import Kernel
+from ..devices import Profile
+from ..errors import OptionError
+from ..ir import Op, Tensor
+from ..kernels.group import Group
+from ..ops import Kernel
 
 
 @dataclass(frozen=True)

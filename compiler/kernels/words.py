@@ -10,7 +10,7 @@ from functools import cache
 
 import jinja2
 
-from .. import templates
+from ... import templates
 from .straighten import straighten
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .devices import Profile
+from ..devices import Profile
+from ..ir import Op
+from ..ops import Kernel
+from ..ops.base import Launch
+from ..tuning.table import Sizes
 from .group import choose_group, explain_group
-from .ir import Op
-from .ops import Kernel
-from .ops.base import Launch
-from .tuning import Sizes
 
 
 def build_launches(

@@ -14,11 +14,11 @@ from typing import Any
 import jinja2
 import numpy as np
 
+from ..devices import Profile
+from ..errors import RenderError
+from ..ir import Array, Op, Shape, Tensor
+from ..ops.base import LINEAR_ROW, Kernel, Launch, device_dtype
 from .binding import NOWHERE, Binding, is_literal
-from .devices import Profile
-from .errors import RenderError
-from .ir import Array, Op, Shape, Tensor
-from .ops.base import LINEAR_ROW, Kernel, Launch, device_dtype
 from .post import literal, statements, steps
 from .views import LinearView, Position, RowsView, SlicedView, View, affine, horner
 from .words import environment, prelude

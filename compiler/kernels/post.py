@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .ir import Op, Tensor
-from .ops.base import device_dtype
-from .ops.elementwise import ELEMENTWISE
+from ..ir import Op, Tensor
+from ..ops.base import device_dtype
+from ..ops.elementwise import ELEMENTWISE
 
 Operand = Callable[[Tensor], str]
 """The text that reads a tensor's element at the position of the store."""

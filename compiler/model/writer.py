@@ -12,10 +12,10 @@ import flatbuffers
 import numpy as np
 import tflite
 
+from ..errors import ModelError, PassError
+from ..ir import Graph, Op, Tensor
 from .blockwise import DETAILS, write_blocks
 from .constants import encode
-from .errors import ModelError, PassError
-from .ir import Graph, Op, Tensor
 from .tflite_schema import (
     CUSTOM,
     DTYPES,

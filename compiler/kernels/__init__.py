@@ -1,0 +1,1 @@
+"""From an operator's launch to the source of its kernel: views, groups, templates, words."""

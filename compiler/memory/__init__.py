@@ -1,0 +1,1 @@
+"""Where intermediate tensors lie: the order of execution, what is shared, and the offsets."""

@@ -1,0 +1,1 @@
+"""The .tflite file: read into graphs, and written from them."""

@@ -1,0 +1,1 @@
+"""Tiles and work-groups that were measured: the table of them, and the search that fills it."""
