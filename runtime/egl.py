@@ -205,8 +205,9 @@ class Context:
         except DeviceError:
             return False
 
-    def load(self, name: str) -> int:
-        """The address of an OpenGL function; 0 if the driver lacks it."""
+    @staticmethod
+    def load(name: str) -> int:
+        """The address of an OpenGL function, for all contexts; 0 if the driver lacks it."""
         return _library().eglGetProcAddress(name.encode()) or 0
 
     load_opengl_function = load

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -132,8 +133,7 @@ class OpenGLDevice:
                 self.info = describe(context, self._limits)
                 self._binaries = ProgramBinaries(context)
                 self.has_binaries = self._binaries.supported
-                settings: dict[str, Any] = {"context": context, "require": 310}
-                self._gl = moderngl.create_context(standalone=True, **settings)
+                self._gl = _interface()
                 self._gl.clear_errors()
         except moderngl.Error as error:
             context.release()
@@ -143,7 +143,7 @@ class OpenGLDevice:
             raise
         self._name = str(self.info)
         # A device that is dropped without being released gives its memory back all the same.
-        self._finalizer = weakref.finalize(self, _release, self._gl, context, self._objects)
+        self._finalizer = weakref.finalize(self, _release, context, self._objects)
         self._finalizer.atexit = False
 
     def _check(self, doing: str) -> None:
@@ -304,14 +304,24 @@ class OpenGLDevice:
         self._finalizer()
 
 
-def _release(gl: moderngl.Context, context: egl.Context, objects: list[Any]) -> None:
+@cache
+def _interface() -> moderngl.Context:
+    """What moderngl calls the driver with; some context must be current (moderngl.Error).
+
+    One serves all contexts, as EGL's functions do. moderngl would lose 34 KB for each.
+    """
+    # It asks the class for nothing but the addresses of functions.
+    settings: dict[str, Any] = {"context": egl.Context, "require": 310}
+    return moderngl.create_context(standalone=True, **settings)
+
+
+def _release(context: egl.Context, objects: list[Any]) -> None:
     # Whatever failed before has been reported; here everything goes that still can.
     with suppress(DeviceError), context:
-        gl.finish()
         for item in objects:
             item.release()
     objects.clear()
-    gl.release()
+    context.release()
 
 
 def _log(error: Exception) -> str:
