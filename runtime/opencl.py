@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from .errors import BuildError, DeviceError
 from .joined_binaries import join_binaries, split_binaries
 from .opencl_source import join_sources, numbered
 from .plan import Kernel, Plan, Region
+from .pocl import knows_processor, pocl_version
 from .starting import start_drivers
 from .verify import region_size
 
@@ -29,7 +29,6 @@ except ImportError as error:
 BUILD_OPTIONS = ["-cl-mad-enable", "-w"]
 Program = tuple[cl.Program, str]
 """A compiled program and the name of a kernel in it."""
-_POCL_VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
 # Filters of warnings belong to the whole process; only one build may change them at a time.
 _BUILDING = threading.Lock()
 
@@ -38,8 +37,8 @@ _BUILDING = threading.Lock()
 
 
 def devices() -> list[DeviceInfo]:
-    """Every OpenCL device present, the one "auto" takes first."""
-    return [info for info, _ in _ranked()]
+    """Every OpenCL device present that can compile, the one "auto" takes first."""
+    return [info for info, device in _ranked() if knows_processor(device)]
 
 
 def select_device(name: str = "auto") -> DeviceInfo:
@@ -59,15 +58,26 @@ def open_device(name: str = "auto") -> OpenCLDevice:
 
 def _select(name: str) -> tuple[DeviceInfo, cl.Device]:
     present = _ranked()
+    asked_for = [
+        (info, device)
+        for info, device in present
+        if name == "auto" or name.lower() in str(info).lower()
+    ]
+    for info, device in asked_for:
+        if knows_processor(device):
+            return info, device
+    if asked_for:
+        raise DeviceError(
+            f"{asked_for[0][0]} does not know this processor, which is newer than the driver, and "
+            "so cannot compile for it; install a newer PoCL (pocl-opencl-icd on Debian and "
+            "Ubuntu), or Intel's driver: pip install 'tflgpu[intel]'"
+        )
     if not present:
         raise DeviceError(
             "there is no OpenCL device; one that runs on the processor comes with: "
             "pip install 'tflgpu[pocl]'"
         )
-    for info, device in present:
-        if name == "auto" or name.lower() in str(info).lower():
-            return info, device
-    listing = "".join(f"\n  {info}" for info, _ in present)
+    listing = "".join(f"\n  {info}" for info in devices())
     raise DeviceError(f"no OpenCL device has {name!r} in its name; there are:{listing}")
 
 
@@ -96,21 +106,6 @@ def preference(info: DeviceInfo) -> tuple[Any, ...]:
         pocl_version(info.version),
         info.compute_units,
     )
-
-
-def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
-    """The part of a platform's version that orders PoCL drivers; a release beats its candidates.
-
-    >>> pocl_version("OpenCL 3.0 PoCL 3.1+debian") > pocl_version("OpenCL 3.0 PoCL 3.0-rc2")
-    True
-    >>> pocl_version("OpenCL 3.0 PoCL 3.0") > pocl_version("OpenCL 3.0 PoCL 3.0-rc2")
-    True
-    """
-    match = _POCL_VERSION.search(platform_version)
-    if not match:
-        return ((), False, 0)
-    numbers = tuple(int(number) for number in match[1].split("."))
-    return (numbers, match[2] is None, int(match[3] or 0))
 
 
 def _type(device: cl.Device) -> str:

@@ -19,7 +19,8 @@ from tflgpu.runtime import (
 )
 from tflgpu.runtime import opencl as opencl_module
 from tflgpu.runtime.device import DeviceInfo
-from tflgpu.runtime.opencl import pocl_version, select_device
+from tflgpu.runtime.opencl import select_device
+from tflgpu.runtime.pocl import knows_processor, pocl_version
 
 # -- choosing ---------------------------------------------------------------------------------
 
@@ -109,6 +110,44 @@ def test_pocl_version() -> None:
     assert pocl_version("OpenCL 3.0 PoCL 3.1+debian  Linux") == ((3, 1), True, 0)
     assert pocl_version("OpenCL 3.0 PoCL 3.0-rc2  Linux") == ((3, 0), False, 2)
     assert pocl_version("OpenCL 3.0 CUDA 12.4.89") == ((), False, 0)
+
+
+def older_than_the_processor(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let a device look as one of a PoCL does that is older than the processor."""
+    drivers_own = next(
+        device
+        for platform in pyopencl.get_platforms()
+        for device in platform.get_devices()
+        if " ".join(platform.version.split()) in name
+    )
+
+    class Old:
+        version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
+
+        def __getattr__(self, attribute: str) -> object:
+            return getattr(drivers_own, attribute)
+
+    class Platform:
+        def get_devices(self) -> list[object]:
+            return [Old()]
+
+    def refuse(*_: object) -> None:
+        raise pyopencl.RuntimeError("unknown target CPU 'generic'")
+
+    monkeypatch.setattr(pyopencl, "get_platforms", lambda: [Platform()])
+    monkeypatch.setattr(pyopencl, "Context", refuse)
+
+
+def test_a_driver_older_than_the_processor(
+    monkeypatch: pytest.MonkeyPatch, opencl_device: str
+) -> None:
+    """It cannot compile, so it is not offered, and the error says what to install instead."""
+    older_than_the_processor(monkeypatch, opencl_device)
+    assert opencl_module.devices() == []
+    with pytest.raises(DeviceError) as caught:
+        select_device()
+    assert "does not know this processor" in str(caught.value)
+    assert "pip install 'tflgpu[intel]'" in str(caught.value)
 
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
