@@ -21,9 +21,7 @@ from .errors import Finding, OptionError
 from .ir import Graph, Op, Tensor
 from .model.tflite_schema import refers_to_subgraph
 from .ops.litert_part import LITERT, Part
-
-VIEWS = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
-"""Operators that give a tensor another shape and compute nothing."""
+from .ops.reshape import RESHAPES
 
 SHARED_TYPES = frozenset(["resource", "variant"])
 """Types of tensors that stand for what a whole interpreter shares."""
@@ -64,7 +62,7 @@ class Cut:
     def _add_views(self, graph: Graph) -> None:
         """Views between operators on LiteRT would cross to the device and back for nothing."""
         for op in graph.ops:
-            source = graph.producer(op.operand(0)) if op.name in VIEWS and op.inputs else None
+            source = graph.producer(op.operand(0)) if op.name in RESHAPES and op.inputs else None
             around = [source, *graph.consumers(op.output)] if source else []
             if around and all(near.index in self.findings for near in around if near):
                 reason = "it only views what runs on LiteRT before and behind it"

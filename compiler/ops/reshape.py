@@ -10,6 +10,9 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import ANY, LINEAR, Kernel, Launch, OpDef, bhwc, define, normalize_axis
 
+RESHAPES = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
+"""Operators that give the same elements in the same order another shape."""
+
 
 def infer(op: Op) -> list[Shape]:
     """The shape from the second input, else from the attribute; -1 takes what is left."""

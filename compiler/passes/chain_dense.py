@@ -23,11 +23,10 @@ from ..ops.base import bhwc, slices
 from ..ops.conv import groups, window
 from ..ops.elementwise import ELEMENTWISE
 from ..ops.reduce import axes
+from ..ops.reshape import RESHAPES
 from .rewrite import Event, check, describe
 
 RULE = "chain_dense"
-
-RESHAPES = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
 
 MOST_WEIGHTS = 1 << 17
 """Weights that one work-group multiplies in the time several kernels for them would take."""

@@ -7,9 +7,8 @@ becomes   y = RESHAPE(x)
 from __future__ import annotations
 
 from ..ir import Graph, Op
+from ..ops.reshape import RESHAPES
 from .rewrite import Declined, rewrite
-
-RESHAPES = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
 
 
 @rewrite(RESHAPES, RESHAPES)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from ..devices import Profile
 from ..ir import Graph, Op, Tensor
+from ..ops.reshape import RESHAPES
 from .rewrite import Event, check, describe
 
-VIEWS = frozenset(["RESHAPE", "SQUEEZE", "EXPAND_DIMS"])
 RULE = "separate_outputs"
 
 
@@ -58,6 +58,6 @@ def _keep_first(graph: Graph, written: Tensor) -> Event:
 
 def _origin(graph: Graph, tensor: Tensor) -> Tensor:
     """What a tensor is a view of, itself if it is none."""
-    while (producer := graph.producer(tensor)) and producer.name in VIEWS and not producer.post:
+    while (producer := graph.producer(tensor)) and producer.name in RESHAPES and not producer.post:
         tensor = producer.operand(0)
     return tensor
