@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from commands import as_json, invoke
 from plans import chain
 
 from tflgpu.compiler import devices, driver
@@ -28,7 +28,7 @@ from tflgpu.compiler.benchmark.roofline import (
     compile_dispatches,
     compile_roofline,
 )
-from tflgpu.compiler.cli import benchmarking, main
+from tflgpu.compiler.cli import benchmarking
 from tflgpu.compiler.cli.report import report
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.ir import Graph, Op, Tensor
@@ -57,20 +57,11 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def invoke(*arguments: object, code: int = 0) -> Result:
-    """Run `tflgpu` in this process; it must end with this exit code, and not by an exception."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
 @cache
 def measured(device: str) -> Any:
     """What `tflgpu benchmark --json` says of the digits network."""
     arguments = ("benchmark", MODEL, "--device", device, "--rounds", 2, "--threads", 1)
-    return json.loads(invoke(*arguments, "--json").stdout)
+    return as_json(*arguments)
 
 
 # -- figures ----------------------------------------------------------------------------------
@@ -182,7 +173,7 @@ def test_a_roofline_is_measured_once(
 
 def test_glsl_is_measured(opengl_device: str) -> None:
     arguments = ("--target", "glsl", "--device", opengl_device, "--rounds", 1, "--no-litert")
-    value = json.loads(invoke("benchmark", MODEL, *arguments, "--json").stdout)
+    value = as_json("benchmark", MODEL, *arguments)
     assert value["target"] == "glsl" and value["median_ms"] > 0
     assert all(kernel["file"].endswith(".comp") for kernel in value["kernels"])
 
@@ -212,7 +203,7 @@ def test_without_litert_the_way_out_is_shown(
     command = ("benchmark", MODEL, "--device", opencl_device, "--rounds", 1)
     message = invoke(*command, code=1).stderr
     assert "pip install 'tflgpu[litert]'" in message and "--no-litert" in message
-    value = json.loads(invoke(*command, "--no-litert", "--json").stdout)
+    value = as_json(*command, "--no-litert")
     assert value["litert"] is None and value["ratio"] is None
 
 
@@ -228,7 +219,7 @@ def test_litert_on_the_gpu_takes_turns_too(
 
     monkeypatch.setattr(benchmark, "Accelerated", Fake)
     command = ("benchmark", MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
-    value = json.loads(invoke(*command, "--litert-gpu", "--json").stdout)
+    value = as_json(*command, "--litert-gpu")
     assert value["litert"] is None and value["litert_gpu"]["median_ms"] > 20
     assert 0 < value["litert_gpu"]["ratio"] < 1
     assert "tflgpu / LiteRT GPU" in invoke(*command, "--litert-gpu").stdout
@@ -407,6 +398,6 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_the_page_as_json(tmp_path: Path) -> None:
     path = driver.compile(MODEL, tmp_path / "cache", device=PROFILE)
     target = tmp_path / "report.html"
-    value = json.loads(invoke("inspect", tmp_path / "cache", "--html", target, "--json").stdout)
+    value = as_json("inspect", tmp_path / "cache", "--html", target)
     assert value == {"path": str(path), "html": str(target)}
     assert target.is_file()

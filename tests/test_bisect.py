@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import as_json, invoke
 from conftest import opencl_devices, unavailable
 from expressions import call, model, w, x
 
 from tflgpu.compiler import Options, driver
 from tflgpu.compiler.bisect import bisect
-from tflgpu.compiler.cli import main
 from tflgpu.compiler.devices import Profile
 from tflgpu.compiler.ir import Array, Graph, constant
 from tflgpu.compiler.passes import PIPELINE, Event
@@ -57,19 +55,15 @@ def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert culprit.runs < 9
     path = tmp_path / "model.tflite"
     path.write_bytes(MODEL.content)
-    result = CliRunner().invoke(main, ["verify", str(path), "--bisect"])
-    assert result.exit_code == 1
-    assert "the rewrite worsen changes the numbers" in result.output
+    shown = invoke("verify", path, "--bisect", code=1)
+    assert "the rewrite worsen changes the numbers" in shown.output
 
 
 def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(MODEL.content)
     folder = tmp_path / "graphs"
-    arguments = ["explain", str(path), "--device", "cpu", "--dump", str(folder), "--json"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["passes"]
+    assert as_json("explain", path, "--device", "cpu", "--dump", folder)["passes"]
     files = sorted(file.name for file in folder.iterdir())
     assert files[0] == "00_read.txt"
     assert files[-1] == f"{len(PIPELINE):02}_{PIPELINE[-1].__name__}.txt"

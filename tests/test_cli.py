@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from commands import as_json, invoke
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.cli import compile_main, main
+from tflgpu.compiler.cli import compile_main
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.ir import Graph, Op, Tensor
@@ -27,20 +28,6 @@ MODEL = DIGITS / "digits.tflite"
 SEVEN = DIGITS / "images" / "7.png"
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
-
-
-def invoke(*arguments: object, code: int = 0) -> Result:
-    """Run `tflgpu` in this process; it must end with this exit code, and not by an exception."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == code, result.output
-    return result
-
-
-def as_json(*arguments: object, code: int = 0) -> Any:
-    """What a command prints with --json, which must be all that is on stdout."""
-    return json.loads(invoke(*arguments, "--json", code=code).stdout)
 
 
 def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from commands import invoke
 from test_choosing import fake
 
 from tflgpu.compiler import OptionError, Options, driver
-from tflgpu.compiler.cli import main
 from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.profile import LIMITS
 from tflgpu.compiler.target import match
@@ -95,9 +94,7 @@ def test_a_wrong_profile(old: str, new: str, message: str, tmp_path: Path) -> No
 
 
 def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
-    arguments = ["compile", str(MODEL), "-o", str(tmp_path), "--device", "missing.toml"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1
+    result = invoke("compile", MODEL, "-o", tmp_path, "--device", "missing.toml", code=1)
     assert (
         result.stderr == "error: cannot read the profile missing.toml: No such file or directory\n"
     )

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import as_json, invoke
 from conftest import Way
 from numpy.typing import NDArray
 from tolerances import difference
 
 import tflgpu
 from tflgpu.compiler import Options, driver
-from tflgpu.compiler.cli import main
 from tflgpu.compiler.errors import FallbackWarning, Finding, OptionError, UnsupportedError
 from tflgpu.compiler.fallback import Cut
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
@@ -305,19 +304,16 @@ def test_the_warning_names_each_operator_and_why(tmp_path: Path) -> None:
 def test_commands_name_the_parts(tmp_path: Path) -> None:
     model = tmp_path / "model.tflite"
     model.write_bytes(searching())
-    forced = ["--fallback-op", "NEG", "--device", "cpu"]
-    run = CliRunner().invoke(main, ["compile", str(model), "-o", str(tmp_path / "c"), *forced])
-    assert run.exit_code == 0, run.output
+    forced = ("--fallback-op", "NEG", "--device", "cpu")
+    run = invoke("compile", model, "-o", tmp_path / "c", *forced)
     assert "fallback/0.tflite: NEG + TOPK_V2 + ABS" in run.stdout
     assert "operator 0 NEG (fallback/0.tflite): fallback_ops names it" in run.stderr
-    shown = CliRunner().invoke(main, ["inspect", str(tmp_path / "c")])
-    assert "NEG + TOPK_V2 + ABS" in shown.stdout
-    told = CliRunner().invoke(main, ["explain", str(model), "--fallback", "litert"])
+    assert "NEG + TOPK_V2 + ABS" in invoke("inspect", tmp_path / "c").stdout
+    told = invoke("explain", model, "--fallback", "litert")
     assert "Operators that run on LiteRT" in told.stdout
-    measured = CliRunner().invoke(
-        main, ["benchmark", str(model), "--fallback", "litert", "--rounds", "1", "--json"]
-    )
-    assert '"copy_in_ms"' in measured.stdout
+    measured = as_json("benchmark", model, "--fallback", "litert", "--rounds", 1)
+    (part,) = measured["fallback"]
+    assert part["file"] == "fallback/0.tflite" and part["copy_in_ms"] > 0
 
 
 def test_options_that_make_no_sense() -> None:

@@ -1,15 +1,13 @@
 """`tflgpu cache`: listing, checking and emptying cache folders."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from commands import as_json, invoke
 from plans import chain
 
-from tflgpu.compiler.cli import main
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.binaries import BINARIES
 from tflgpu.runtime.cache import lock, make_private
@@ -34,19 +32,13 @@ def used(folder: Path, day: int) -> None:
     os.utime(folder / "weights.bin", (1e9 + 86400 * day, 1e9))
 
 
-def cache_command(*arguments: object, code: int = 0) -> Any:
-    result = CliRunner().invoke(main, ["cache", *map(str, arguments), "--json"])
-    assert result.exit_code == code, result.output
-    return json.loads(result.stdout) if result.stdout else result.output
-
-
 def names(cache: Path) -> list[str]:
     return [entry.folder.name for entry in entries(cache)]
 
 
 def test_list(cache: Path) -> None:
     size = sum(path.stat().st_size for path in (cache / OTHER).rglob("*") if path.is_file())
-    found = cache_command("list", cache)
+    found = as_json("cache", "list", cache)
     assert [Path(entry["path"]).name for entry in found["entries"]] == ["a", "b", "c"]
     assert found["bytes"] == 3 * size
     assert found["entries"][1] == {
@@ -57,29 +49,28 @@ def test_list(cache: Path) -> None:
         "binaries": 0,
         "used": 1e9 + 86400,
     }
-    text = CliRunner().invoke(main, ["cache", "list", str(cache)]).stdout
+    text = invoke("cache", "list", cache).stdout
     assert "3 compiled" in text
     assert "chain.tflite" in text
 
 
 def test_verify(cache: Path) -> None:
-    assert cache_command("verify", cache)["ok"]
+    assert as_json("cache", "verify", cache)["ok"]
     binaries = cache / OTHER / "b" / BINARIES
     make_private(binaries)
     (binaries / "x.bin").write_bytes(b"no binary")
     (cache / OTHER / "b" / "weights.bin").write_bytes(b"short")
-    result = CliRunner().invoke(main, ["cache", "verify", str(cache)])
-    assert result.exit_code == 1
+    result = invoke("cache", "verify", cache, code=1)
     assert "weights.bin has 5 bytes instead of" in result.stderr
     assert "x.bin is damaged; the next load compiles the kernels again" in result.stderr
-    found = cache_command("verify", cache, code=1)
+    found = as_json("cache", "verify", cache, code=1)
     assert not found["ok"]
     assert sorted(len(entry["problems"]) for entry in found["entries"]) == [0, 0, 1]
 
 
 def test_a_damaged_plan_is_listed(cache: Path) -> None:
     (cache / OTHER / "b" / "plan.tflgpu").write_bytes(b"nothing")
-    assert [entry["model"] for entry in cache_command("list", cache)["entries"]] == [
+    assert [entry["model"] for entry in as_json("cache", "list", cache)["entries"]] == [
         "chain.tflite",
         "",
         "chain.tflite",
@@ -88,13 +79,13 @@ def test_a_damaged_plan_is_listed(cache: Path) -> None:
 
 def test_prune_takes_the_longest_unused(cache: Path) -> None:
     size = entries(cache)[0].size
-    assert cache_command("prune", cache, "--max-size", 3 * size)["removed"] == []
-    removed = cache_command("prune", cache, "--max-size", 2 * size + 1)
+    assert as_json("cache", "prune", cache, "--max-size", 3 * size)["removed"] == []
+    removed = as_json("cache", "prune", cache, "--max-size", 2 * size + 1)
     assert [Path(entry["path"]).name for entry in removed["removed"]] == ["a"]
     assert removed["bytes"] == 2 * size
     assert names(cache) == ["b", "c"]
     # A model without variants leaves no folder behind.
-    cache_command("prune", cache, "--max-size", f"{size}B")
+    as_json("cache", "prune", cache, "--max-size", f"{size}B")
     assert names(cache) == ["c"]
     assert not (cache / OTHER).exists()
 
@@ -102,7 +93,7 @@ def test_prune_takes_the_longest_unused(cache: Path) -> None:
 def test_clear_leaves_other_files_alone(cache: Path) -> None:
     (cache / "notes.txt").write_text("mine")
     make_private(cache / "photos" / "holiday")
-    cache_command("clear", cache)
+    as_json("cache", "clear", cache)
     assert sorted(path.name for path in cache.iterdir()) == ["notes.txt", "photos"]
     assert (cache / "photos" / "holiday").is_dir()
 
@@ -131,8 +122,7 @@ def test_links_are_not_followed(cache: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["x", "-1", "5PB", ""])
 def test_sizes_that_are_none(cache: Path, size: str) -> None:
-    result = CliRunner().invoke(main, ["cache", "prune", str(cache), "--max-size", size])
-    assert result.exit_code == 2
+    result = invoke("cache", "prune", cache, "--max-size", size, code=2)
     assert "is no size such as 500M" in result.stderr
 
 
@@ -147,7 +137,7 @@ def test_sizes(cache: Path, monkeypatch: pytest.MonkeyPatch, size: str, count: i
         return []
 
     monkeypatch.setattr("tflgpu.compiler.cli.caching.prune", record)
-    cache_command("prune", cache, "--max-size", size)
+    as_json("cache", "prune", cache, "--max-size", size)
     assert seen == [count]
 
 

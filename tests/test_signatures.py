@@ -9,12 +9,11 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from click.testing import CliRunner
+from commands import as_json, invoke
 from conftest import Way
 
 import tflgpu
 from tflgpu.compiler import ModelError, Options, driver
-from tflgpu.compiler.cli import main
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.model.writer import write
@@ -113,9 +112,6 @@ def test_one_that_does_not_exist() -> None:
 def test_commands_take_one(tmp_path: Path) -> None:
     model = tmp_path / "model.tflite"
     model.write_bytes(two_signatures())
-    result = CliRunner().invoke(main, ["verify", str(model), "--signature", "near", "--json"])
-    assert result.exit_code == 0, result.output
-    assert '"near"' in result.stdout
-    result = CliRunner().invoke(main, ["verify", str(model), "--signature", "middle"])
-    assert result.exit_code == 1
-    assert "it has far, near" in result.stderr
+    outputs = as_json("verify", model, "--signature", "near")["outputs"]
+    assert {output["name"] for output in outputs} == {"near", "difference"}
+    assert "it has far, near" in invoke("verify", model, "--signature", "middle", code=1).stderr

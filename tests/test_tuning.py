@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import conv, window
-from click.testing import CliRunner
+from commands import as_json
 from expressions import Model, call, model, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
-from tflgpu.compiler.cli import main
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.kernels.group import WASTE, choose_group, groups_worth_trying
 from tflgpu.compiler.ops.base import Launch
@@ -163,16 +162,12 @@ def test_tuning_from_the_command_line(
 ) -> None:
     file = tmp_path / "model.tflite"
     file.write_bytes(network().content)
-    arguments = ["compile", str(file), "-o", str(tmp_path / "cache"), "--device", opencl_device]
-    result = CliRunner().invoke(main, [*arguments, "--tune", "--json"])
-    assert result.exit_code == 0, result.output
-    value = json.loads(result.stdout)
+    arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device)
+    value = as_json(*arguments, "--tune")
     (table,) = (tmp_path / "cache" / "tuning").glob("*.json")
     assert value["tuning"] == str(table)
-    again = CliRunner().invoke(main, [*arguments, "--tuning", str(table), "--json"])
-    assert json.loads(again.stdout)["path"] == value["path"]
-    plain = CliRunner().invoke(main, [*arguments, "--json"])
-    assert json.loads(plain.stdout)["path"] != value["path"]
+    assert as_json(*arguments, "--tuning", table)["path"] == value["path"]
+    assert as_json(*arguments)["path"] != value["path"]
 
 
 ENTRY = {"tile": [3, 2], "groups": [[1, 1, 1]], "microseconds": 1.0, "before": 2.0}

@@ -1,0 +1,22 @@
+"""Commands of `tflgpu`, run in the process of the tests."""
+
+import json
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from tflgpu.compiler.cli import main
+
+
+def invoke(*arguments: object, code: int = 0) -> Result:
+    """Run `tflgpu`; it must end with this exit code, and not by an exception."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def as_json(*arguments: object, code: int = 0) -> Any:
+    """What a command prints with --json, which must be all that is on stdout."""
+    return json.loads(invoke(*arguments, "--json", code=code).stdout)
