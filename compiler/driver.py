@@ -67,6 +67,8 @@ class Program:
     """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
     fallback: tuple[Finding, ...] = ()
     """Operators that run on LiteRT instead of the device."""
+    tuned: int = 0
+    """Different kernels whose sizes the tuning table gave."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -75,6 +77,7 @@ class Program:
         return {
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
+            "tuned": self.tuned,
             "memory": {
                 "naive": memory.naive,
                 "planned": memory.planned,
@@ -235,12 +238,14 @@ def build(model: Model, options: Options, progress: Progress = _silent) -> Progr
     )
     content = model if isinstance(model, bytes) else Path(model)
     name = "model" if isinstance(model, bytes) else Path(model).name
+    # The name of a file need not be text, that of a model in a plan must be.
+    name = os.fsencode(name).decode("utf-8", "replace")
     # The table by what it says of this model, not by where it lies.
     options = replace(options, tuning=digest(tuned))
     events = [*ready.events, *lowered.events]
     key = fingerprint(content)
     program = assemble(name, key, lowered, profile, options, ready.operators, events)
-    return replace(program, fallback=ready.fallback)
+    return replace(program, fallback=ready.fallback, tuned=len(tuned))
 
 
 def assemble(

@@ -161,7 +161,7 @@ def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> l
     one model. `cache` may also be the folder of one variant. PlanError if there is none, or if the
     cache holds several models and none was chosen.
     """
-    cache = cache.resolve()
+    cache = Path(os.path.realpath(cache))
     if not cache.is_dir():
         raise PlanError(
             f"there is no cache at {cache}; make one with: tflgpu-compile MODEL -o {cache}"

@@ -48,7 +48,9 @@ class Entry:
 def entries(cache: Path) -> list[Entry]:
     """The variants in a cache, the longest unused first (PlanError if it is none, or shared)."""
     if not cache.is_dir():
-        raise PlanError(f"there is no cache at {cache}; make one with: tflgpu-compile -o {cache}")
+        raise PlanError(
+            f"there is no cache at {cache}; make one with: tflgpu-compile MODEL -o {cache}"
+        )
     check_private(cache)
     try:
         found = [_entry(folder) for folder in _folders(cache)]

@@ -96,6 +96,27 @@ def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
     assert "no OpenCL device has 'abacus' in its name" in message
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="such names are none elsewhere")
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    model = tmp_path / os.fsdecode(b"digits\xff.tflite")
+    model.write_bytes(MODEL.read_bytes())
+    path = as_json("compile", model, "-o", tmp_path / "cache", "--device", PROFILE)["path"]
+    assert as_json("inspect", path)["model"] == "digits\ufffd.tflite"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("compile", "", "-o", "cache"), ("compile", MODEL, "-o", ""), ("cache", "clear", "")],
+)
+def test_an_empty_path_is_not_the_current_folder(arguments: tuple[object, ...]) -> None:
+    assert "the path is empty" in invoke(*arguments, code=2).stderr
+
+
+def test_links_that_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "there is no cache at" in invoke("inspect", tmp_path / "loop", code=1).stderr
+
+
 def test_compile_main_is_the_same(tmp_path: Path) -> None:
     arguments = [str(MODEL), "-o", str(tmp_path / "cache"), "--device", PROFILE, "--json"]
     result = CliRunner().invoke(compile_main, arguments)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from cases import conv, window
-from commands import as_json
+from commands import as_json, invoke
 from expressions import Model, call, model, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
@@ -18,7 +19,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.kernels.group import WASTE, choose_group, groups_worth_trying
 from tflgpu.compiler.ops.base import Launch
 from tflgpu.compiler.tuning import search as search
-from tflgpu.compiler.tuning.table import Sizes, read_table
+from tflgpu.compiler.tuning.table import Sizes, Timing, read_table, write_table
 from tflgpu.runtime import load
 
 PROFILE = "cpu_avx512"
@@ -111,6 +112,59 @@ def test_a_plan_follows_from_the_table(
     assert np.prod(tuned.plan.kernels[dispatch.kernel].group) == 4
 
 
+def test_sizes_that_are_beyond_the_profile_are_left_out(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    """A table may be of a larger device, or of nobody who wishes well."""
+    path = tmp_path / "table.json"
+    tune(network().content, Options(device=PROFILE), path)
+    table = json.loads(path.read_text())
+    for entry in table["kernels"].values():
+        entry["tile"] = [11, 9]
+        entry["groups"] = [[65536, 65536, 65536]] * len(entry["groups"])
+    path.write_text(json.dumps(table))
+    plain, tuned = (
+        driver.build(network().content, Options(device=PROFILE, tuning=name)).plan
+        for name in ("", str(path))
+    )
+    assert tuned.kernels == plain.kernels and tuned.dispatches == plain.dispatches
+
+
+def test_searches_at_the_same_time_keep_what_the_other_found(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.json"
+    other = Timing(Sizes(None, ((1, 1, 1),)), 1e-6, inf)
+
+    def add(stage: str, done: int, total: int) -> None:
+        if (stage, done) == ("tune", 1):
+            table = read_table(path)
+            table.kernels["of another model"] = other
+            write_table(table, path)
+
+    tune(network().content, Options(device=PROFILE), path, add)
+    assert len(kernels(path)) == 3
+    assert read_table(path).kernels["of another model"] == other
+    assert kernels(path)["of another model"]["before"] is None
+
+
+def test_sizes_that_the_device_refuses_are_not_kept(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_measure", lambda subject, sizes: [inf] * len(sizes))
+    tune(network().content, Options(device=PROFILE), tmp_path / "table.json")
+    assert kernels(tmp_path / "table.json") == {}
+
+
+def test_a_table_that_cannot_be_written_is_said_before_the_search(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_search", lambda subject: pytest.fail("it searched"))
+    (tmp_path / "file").touch()
+    with pytest.raises(OptionError, match="cannot write the tuning table"):
+        tune(network().content, Options(device=PROFILE), tmp_path / "file" / "table.json")
+
+
 def test_models_share_what_they_have_in_common(
     measured: list[Sizes], opencl_device: str, tmp_path: Path
 ) -> None:
@@ -164,10 +218,14 @@ def test_tuning_from_the_command_line(
     file.write_bytes(network().content)
     arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device)
     value = as_json(*arguments, "--tune")
+    assert value["tuned"] == 2
     (table,) = (tmp_path / "cache" / "tuning").glob("*.json")
     assert value["tuning"] == str(table)
     assert as_json(*arguments, "--tuning", table)["path"] == value["path"]
     assert as_json(*arguments)["path"] != value["path"]
+    table.write_text(json.dumps({"device": "abacus", "kernels": {}}))
+    told = invoke(*arguments, "--tuning", table)
+    assert f"warning: {table} has no sizes for kernels of this model" in told.stderr
 
 
 ENTRY = {"tile": [3, 2], "groups": [[1, 1, 1]], "microseconds": 1.0, "before": 2.0}
@@ -184,7 +242,16 @@ ENTRY = {"tile": [3, 2], "groups": [[1, 1, 1]], "microseconds": 1.0, "before": 2
         json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "tile": "3x2"}}}),
         json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "groups": [[0, 1, 1]]}}}),
         json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "groups": [[1.5, 1, 1]]}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "groups": None}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "before": "soon"}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "before": 10**400}}}),
+        json.dumps({"device": "x", "kernels": {"k": {**ENTRY, "before": float("nan")}}}),
+        json.dumps({"device": None, "kernels": {}}),
+        json.dumps({"device": "x", "kernels": []}),
+        "[" * 100_000,
+        "9" * 10_000,
     ],
+    ids=lambda content: content[:70],
 )
 def test_what_is_no_table_is_said(content: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"

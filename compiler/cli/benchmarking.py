@@ -19,7 +19,7 @@ from ..litert import ReferenceMissingError
 from ..options import Options
 from .options import compile_options, input_option, model_argument, scaling_options, seed_option
 from .running import read_inputs
-from .shell import Command, Failure, json_option, print_json, print_table, progress
+from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
 
 TOP = 12
 """Kernels shown without --all, the slowest ones."""
@@ -60,7 +60,7 @@ def _check_format(
 @click.option("--all", "everything", is_flag=True, help=f"Show all kernels, not just {TOP}.")
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     callback=_check_format,
     metavar="FILE.png",
     help="Draw the kernels' times; needs matplotlib.",

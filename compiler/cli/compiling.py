@@ -14,8 +14,19 @@ from ..explain import explain as explain_model
 from ..options import Options
 from ..prebuild import prebuild as prebuild_kernels
 from ..tuning.search import table_path, tune
+from ..tuning.table import read_table
 from .options import compile_options, model_argument
-from .shell import Command, Failure, console, json_option, print_json, print_table, progress, warn
+from .shell import (
+    Command,
+    Failure,
+    FilePath,
+    console,
+    json_option,
+    print_json,
+    print_table,
+    progress,
+    warn,
+)
 
 
 @click.command("compile", cls=Command)
@@ -26,7 +37,7 @@ from .shell import Command, Failure, console, json_option, print_json, print_tab
     "cache",
     required=True,
     metavar="CACHE",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="The cache folder; it is made if it is not there.",
 )
 @compile_options(fallback="litert")
@@ -65,6 +76,12 @@ def compile_command(
             show("prebuild", 0, 1)
             prebuild_kernels(path, prebuild)
     report = program.report
+    if options.tuning and not (search or program.tuned):
+        device = read_table(Path(options.tuning)).device
+        warn(
+            f"warning: {options.tuning} has no sizes for kernels of this model; --tune searches "
+            f"for them. It was measured on {device}"
+        )
     if report["fallback"]:
         warn(f"warning: {driver.fallback_text(report['fallback'])}")
     if as_json:
@@ -80,7 +97,7 @@ def compile_command(
         ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
         ("weights", decimal(program.plan.weights_size)),
         ("for", f"{program.plan.target}, {program.plan.precision}, {program.plan.profile}"),
-        *([("tuning", options.tuning)] if options.tuning else []),
+        *(("tuning", f"{name}, {program.tuned} kernels") for name in [options.tuning] if name),
     )
     print_table(program.plan.model, ("what", "how much"), rows)
     click.echo(path)
@@ -92,7 +109,7 @@ def compile_command(
 @click.option(
     "--dump",
     metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(),
     help="Write the graph's text after each rewrite into this folder.",
 )
 @json_option

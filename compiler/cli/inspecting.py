@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 from ...runtime.cache import PLAN, Variant, find_variants, read_variant
 from ...runtime.plan import Kernel, PlacedTensor, Plan, Region
 from .options import cache_argument, model_option
-from .shell import Command, Failure, console, json_option, print_json, print_table, warn
+from .shell import Command, Failure, FilePath, console, json_option, print_json, print_table, warn
 
 BAR = 32
 """Characters that stand for the whole arena in the memory map."""
@@ -29,7 +29,7 @@ BAR = 32
 )
 @click.option(
     "--html",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     metavar="FILE",
     help="Write a page with everything, the kernels' sources and a map of the memory included.",
 )

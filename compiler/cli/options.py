@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+from .shell import FilePath
 
 Function = Callable[..., Any]
 
-model_argument = click.argument("model", type=click.Path(path_type=Path))
-cache_argument = click.argument("cache", type=click.Path(path_type=Path))
+model_argument = click.argument("model", type=FilePath())
+cache_argument = click.argument("cache", type=FilePath())
 
 model_option = click.option(
     "--model",

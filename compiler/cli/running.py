@@ -16,7 +16,7 @@ from ...runtime.plan import TensorInfo
 from ..images import Scaling, assign, is_image, load_inputs
 from ..ir import Array
 from .options import cache_argument, input_option, model_option, scaling_options, seed_option
-from .shell import Command, Failure, json_option, print_json, print_table, warn
+from .shell import Command, Failure, FilePath, json_option, print_json, print_table, warn
 
 BEST = 5
 """Classes printed with --labels."""
@@ -36,12 +36,10 @@ BEST = 5
 @scaling_options
 @click.option(
     "--labels",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help=f"Names of the classes, one a line: prints the {BEST} most probable.",
 )
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="An .npz file to write all outputs to."
-)
+@click.option("--output", type=FilePath(), help="An .npz file to write all outputs to.")
 @json_option
 def run(
     cache: Path,

@@ -28,6 +28,20 @@ json_option = click.option(
 )
 
 
+class FilePath(click.Path):
+    """A path. An empty text, as a variable of the shell that is not set gives, is none."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        if not value:
+            self.fail("the path is empty", parameter, context)
+        return super().convert(value, parameter, context)
+
+
 class Failure(click.ClickException):
     """The model, the cache or the device is at fault: one message, exit code 1."""
 

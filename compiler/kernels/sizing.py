@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from ..devices import Profile
 from ..ir import Op
 from ..ops import Kernel
 from ..ops.base import Launch
 from ..tuning.table import Sizes
-from .group import choose_group, explain_group
+from .group import Group, choose_group, explain_group
 
 
 def build_launches(
@@ -27,11 +28,17 @@ def sized_launches(
     """What an operator launches, each launch with its work-group and a text that says why."""
     tile = sizes.tile if sizes else None
     launches = build_launches(op, kernel, profile, tile)
-    groups = sizes.groups if sizes and len(sizes.groups) == len(launches) else None
+    groups = sizes.groups if sizes and _fit(sizes.groups, launches, profile) else None
     return tuple(
         _sized(launch, profile, tile, groups[index] if groups else None)
         for index, launch in enumerate(launches)
     )
+
+
+def _fit(groups: Sequence[Group], launches: Sequence[Launch], profile: Profile) -> bool:
+    """Whether work-groups from a table, which may be of another device, can be those launches'."""
+    small = all(prod(group) <= profile.max_group for group in groups)
+    return small and len(groups) == len(launches)
 
 
 def _sized(

@@ -25,7 +25,7 @@ def choose_tile(
     whole_blocks: bool = False,
     most: int | None = None,
 ) -> Tile:
-    """The profile's tile if it fits, or else that with the least estimate for such an output.
+    """The profile's tile if it is one of `shapes` and fits, or else that with the least estimate.
 
     With `whole_blocks` a tile may not reach past the last slice; `most` bounds its pixels.
     """
@@ -38,10 +38,9 @@ def choose_tile(
     def estimated(pixels: int, blocks: int) -> Tile:
         return Tile(pixels, blocks, _estimate(pixels, blocks, columns, rows, slices, profile))
 
-    if profile.tile is not None and fits(*profile.tile):
-        return estimated(*profile.tile)
-    fitting = [estimated(*tile) for tile in shapes(profile) if fits(*tile)]
-    return min(fitting, key=lambda tile: tile.estimate)
+    fitting = {tile: estimated(*tile) for tile in shapes(profile) if fits(*tile)}
+    own = fitting.get(profile.tile) if profile.tile else None
+    return own or min(fitting.values(), key=lambda tile: tile.estimate)
 
 
 def shapes(profile: Profile) -> list[tuple[int, int]]:

@@ -76,9 +76,7 @@ def tune(
     another device.
     """
     info = select_device(attached_device(options.device), options.target)
-    table = read_table(path) if path.exists() else Table(str(info))
-    if table.device != str(info):
-        raise OptionError(f"{path} is for {table.device}, not {info}; tune into another file")
+    table = _table_of(str(info), path)
     prepared = driver.prepare(model, options, progress)
     dialect = DIALECTS.get(options.target, options.target)
     subjects: dict[str, _Subject] = {}
@@ -86,18 +84,30 @@ def tune(
         kernel = prepared.choice[op]
         key = signature(op, kernel, prepared.profile, dialect)
         subjects[key] = _Subject(op, kernel, prepared.profile, options, str(info))
+    # That a table cannot be kept is said before anything that takes long.
+    write_table(table, path)
     for number, (key, subject) in enumerate(subjects.items()):
         progress("tune", number, len(subjects))
         if key not in table.kernels:
             timing = _search(subject)
+            # Another search may have added to it meanwhile.
+            table = _table_of(str(info), path)
             if timing is not None:
                 table.kernels[key] = timing
                 write_table(table, path)
     return table
 
 
+def _table_of(device: str, path: Path) -> Table:
+    """The table in a file; an empty one where there is no file (OptionError)."""
+    table = read_table(path) if path.exists() else Table(device)
+    if table.device != device:
+        raise OptionError(f"{path} is for {table.device}, not {device}; tune into another file")
+    return table
+
+
 def _search(subject: _Subject) -> Timing | None:
-    """The fastest sizes of a kernel; None where there is nothing to choose."""
+    """The fastest sizes of a kernel; None where there is nothing to choose, or nothing runs."""
     tiles = _tiles(subject)
     groups = _groups(subject, tiles[0])
     if len(tiles) == len(groups) == 1:
@@ -108,6 +118,8 @@ def _search(subject: _Subject) -> Timing | None:
     before, *after = _measure(subject, [first] if best == first else [first, best])
     if after and after[0] < before * GAIN:
         return Timing(best, after[0], before)
+    if before == inf:
+        return None
     # That nothing is faster is worth keeping, too: the next search need not find out again.
     return Timing(first, before, before)
 

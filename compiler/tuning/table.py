@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ from ..errors import OptionError
 from ..ir import Op, Tensor
 from ..kernels.group import Group
 from ..ops import Kernel
+
+LARGEST_FILE = 1 << 26
+"""Bytes of a table at most, far more than the kernels of a thousand models need."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Timing:
     sizes: Sizes
     seconds: float
     before: float
-    """With the sizes the profile leads to."""
+    """With the sizes the profile leads to; infinite where the device refuses those."""
 
 
 @dataclass
@@ -111,33 +115,63 @@ def digest(used: Mapping[str, Sizes]) -> str:
 def read_table(path: Path) -> Table:
     """A table from its file (OptionError that names what is wrong with it)."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise OptionError(f"cannot read the tuning table {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise OptionError(f"{path} is no tuning table: {error}") from error
     try:
-        kernels = {key: _timing(entry) for key, entry in content["kernels"].items()}
-        return Table(str(content["device"]), kernels)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise OptionError(f"{path} is no tuning table: {error}; tune again into a new file") from (
-            error
-        )
+        if len(text) > LARGEST_FILE:
+            raise ValueError(f"it has more than {LARGEST_FILE >> 20} MiB")
+        return _table(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise OptionError(
+            f"{path} is no tuning table: {error}; tune again into a new file"
+        ) from error
 
 
-def _timing(entry: Mapping[str, Any]) -> Timing:
-    tile = entry["tile"]
-    groups = tuple(_sizes(group, 3) for group in entry["groups"])
-    sizes = Sizes(None if tile is None else _sizes(tile, 2), groups)  # type: ignore[arg-type]
-    return Timing(sizes, float(entry["microseconds"]) / 1e6, float(entry["before"]) / 1e6)
+def _table(content: Any) -> Table:
+    device, kernels = _fields(content, "the file", "device", "kernels")
+    if not isinstance(device, str) or not isinstance(kernels, dict):
+        raise ValueError("the device must be a text, and the kernels must have names")
+    return Table(device, {key: _timing(entry, key) for key, entry in kernels.items()})
 
 
-def _sizes(value: Any, count: int) -> tuple[int, ...]:
+def _fields(value: Any, name: str, *wanted: str) -> list[Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be an object with {', '.join(wanted)}")
+    missing = [field for field in wanted if field not in value]
+    if missing:
+        raise ValueError(f"{name} lacks {', '.join(missing)}")
+    return [value[field] for field in wanted]
+
+
+def _timing(entry: Any, key: str) -> Timing:
+    fields = ("tile", "groups", "microseconds", "before")
+    tile, groups, *times = _fields(entry, f"kernel {key!r}", *fields)
+    if not isinstance(groups, list):
+        raise ValueError(f"kernel {key!r}: the groups {groups!r} are no list")
+    sizes = Sizes(
+        None if tile is None else _sizes(tile, 2, key),  # type: ignore[arg-type]
+        tuple(_sizes(group, 3, key) for group in groups),  # type: ignore[misc]
+    )
+    return Timing(sizes, *(_seconds(time, key) for time in times))
+
+
+def _sizes(value: Any, count: int, key: str) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) != count:
-        raise ValueError(f"{value!r} is no list of {count} sizes")
+        raise ValueError(f"kernel {key!r}: {value!r} is no list of {count} sizes")
     if not all(type(size) is int and 0 < size <= 65536 for size in value):
-        raise ValueError(f"{value!r} holds what is no size")
+        raise ValueError(f"kernel {key!r}: {value!r} holds what is no size")
     return tuple(value)
+
+
+def _seconds(value: Any, key: str) -> float:
+    """JSON has no infinity, so that is null."""
+    if value is None:
+        return inf
+    if type(value) not in (int, float) or not 0 <= value < 1e12:
+        raise ValueError(f"kernel {key!r}: {value!r} is no time in microseconds")
+    return float(value) / 1e6
 
 
 def write_table(table: Table, path: Path) -> None:
@@ -146,8 +180,8 @@ def write_table(table: Table, path: Path) -> None:
         key: {
             "tile": timing.sizes.tile,
             "groups": timing.sizes.groups,
-            "microseconds": round(timing.seconds * 1e6, 3),
-            "before": round(timing.before * 1e6, 3),
+            "microseconds": _microseconds(timing.seconds),
+            "before": _microseconds(timing.before),
         }
         for key, timing in sorted(table.kernels.items())
     }
@@ -155,7 +189,8 @@ def write_table(table: Table, path: Path) -> None:
     lines = [f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in kernels.items()]
     start = f'{{\n "device": {json.dumps(table.device)},\n "kernels": {{\n'
     text = start + ",\n".join(lines) + "\n }\n}"
-    temporary = None
+    # What a link leads to is written, and not the link.
+    path, temporary = Path(os.path.realpath(path)), None
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
@@ -167,3 +202,7 @@ def write_table(table: Table, path: Path) -> None:
             with suppress(OSError):
                 os.unlink(temporary)
         raise OptionError(f"cannot write the tuning table {path}: {error.strerror}") from error
+
+
+def _microseconds(seconds: float) -> float | None:
+    return round(seconds * 1e6, 3) if isfinite(seconds) else None
