@@ -93,6 +93,13 @@ def test_a_wrong_profile(old: str, new: str, message: str, tmp_path: Path) -> No
     assert str(caught.value).startswith(str(path)) and message in str(caught.value)
 
 
+def test_a_profile_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text("a = " + "[" * 100_000)
+    with pytest.raises(OptionError, match=r"own\.toml is no TOML: maximum recursion depth"):
+        profile(str(path))
+
+
 def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
     result = invoke("compile", MODEL, "-o", tmp_path, "--device", "missing.toml", code=1)
     assert (

@@ -120,6 +120,8 @@ def test_an_array_is_taken_as_it_is(tmp_path: Path) -> None:
     result = loaded(tmp_path / "x.npy", ONE[0])
     assert result.dtype == np.float32
     np.testing.assert_array_equal(result, values.astype(np.float32))
+    np.save(tmp_path / "large.npy", np.full((1, 5, 7, 3), 1e300))
+    assert np.isinf(loaded(tmp_path / "large.npy", ONE[0])).all()
 
 
 def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -128,11 +130,22 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "object.npy", np.array([{}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("not an array")
     (tmp_path / "empty.npy").touch()
+    np.savez(tmp_path / "archive.npz", np.ones(3))
+    (tmp_path / "archive.npz").rename(tmp_path / "archive.npy")
+    for name, header in (
+        ("header", "{'descr': ["),
+        ("huge", f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({10**15},)}}"),
+    ):
+        content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+        (tmp_path / f"{name}.npy").write_bytes(content)
     for name, message in (
         ("shape", r"holds float32\[5, 7, 3\]; the model takes float32\[1, 5, 7, 3\]"),
         ("type", r"holds int64\[1, 5, 7, 3\]"),
         ("object", "is not a .npy file"),
         ("text", "is not a .npy file"),
+        ("archive", "is not a .npy file: the magic string is not correct"),
+        ("header", "is not a .npy file: .*multi-line"),
+        ("huge", "is not a .npy file: Unable to allocate"),
         ("empty", "is not a .npy file"),
     ):
         with pytest.raises(InputError, match=f"input x: .*{name}.npy {message}"):

@@ -359,5 +359,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     empty.touch()
     with pytest.raises(ModelError, match="the file is empty"):
         read(str(empty))
+    with pytest.raises(ModelError, match="it is no plain file"):
+        read("/dev/null")
     with pytest.raises(ModelError, match=r"not a \.tflite model"):
         read(b"<html>404")

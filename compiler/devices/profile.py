@@ -89,7 +89,7 @@ def parse(text: str, name: str, place: str) -> Profile:
     """The profile in the text of a TOML file (OptionError that names `place` and the key)."""
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"{place} is no TOML: {error}") from error
     known = {item.name: item for item in fields(Profile) if item.name not in SET_LATER}
     _check_keys(values, tuple(known), place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +23,10 @@ def mapped(path: str) -> mmap.mmap:
     """A file's bytes, mapped into memory; ModelError if it cannot be read or is empty."""
     try:
         with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ValueError("it is no plain file; write it to one first")
+            if status.st_size:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
