@@ -90,7 +90,9 @@ def _start(target: str) -> None:
     if target == "opencl":
         # What is wrong with them is told when they are needed.
         with suppress(DeviceError):
-            _driver(target).start_drivers()
+            from .starting import start_drivers
+
+            start_drivers()
 
 
 def _open(device: str, targets: Sequence[str]) -> Device:

@@ -1,36 +1,51 @@
-"""OpenCL devices through pyopencl: finding them, and running kernels on one of them."""
+"""OpenCL devices: finding them, and running kernels on one of them."""
 
 from __future__ import annotations
 
-import threading
-import warnings
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from ctypes import (
+    POINTER,
+    addressof,
+    byref,
+    c_char_p,
+    c_void_p,
+    cast,
+    create_string_buffer,
+    sizeof,
+)
 from math import prod
+from sys import byteorder
 from typing import Any
+
+import numpy as np
 
 from .device import DeviceInfo, misaligned
 from .errors import BuildError, DeviceError
 from .joined_binaries import join_binaries, split_binaries
+from .opencl_info import ranked
+from .opencl_library import OpenCLError, call, check, handles, library, make, query, sizes
 from .opencl_source import join_sources, numbered
 from .plan import Kernel, Plan, Region
-from .pocl import knows_processor, pocl_version
-from .starting import start_drivers
+from .pocl import knows_processor
 from .verify import region_size
 
-try:
-    import pyopencl as cl
-except ImportError as error:
-    raise DeviceError(
-        "pyopencl is not installed; an OpenCL driver for the processor comes along with: "
-        "pip install 'tflgpu[pocl]'"
-    ) from error
-
-BUILD_OPTIONS = ["-cl-mad-enable", "-w"]
-Program = tuple[cl.Program, str]
+BUILD_OPTIONS = "-cl-mad-enable -w"
+Program = tuple[int, str]
 """A compiled program and the name of a kernel in it."""
-# Filters of warnings belong to the whole process; only one build may change them at a time.
-_BUILDING = threading.Lock()
+Launch = tuple[Any, ...]
+"""The arguments with which a launch is enqueued, from the kernel to the events it waits for."""
+
+# What OpenCL's headers call them, with CL_ in front.
+_MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
+_MEM_USE_HOST_PTR, _MEM_ALLOC_HOST_PTR, _MEM_COPY_HOST_PTR = 8, 16, 32
+_BUFFER_CREATE_TYPE_REGION = 0x1220
+_PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166
+_PROGRAM_BUILD_LOG = 0x1183
+_KERNEL_NUM_ARGS = 0x1191
+_QUEUE_PROFILING_ENABLE = 2
+_PROFILING_COMMAND_START, _PROFILING_COMMAND_END = 0x1282, 0x1283
 
 
 # -- finding ----------------------------------------------------------------------------------
@@ -38,7 +53,7 @@ _BUILDING = threading.Lock()
 
 def devices() -> list[DeviceInfo]:
     """Every OpenCL device present that can compile, the one "auto" takes first."""
-    return [info for info, device in _ranked() if knows_processor(device)]
+    return [info for info, device in ranked() if knows_processor(device)]
 
 
 def select_device(name: str = "auto") -> DeviceInfo:
@@ -56,11 +71,11 @@ def open_device(name: str = "auto") -> OpenCLDevice:
         return OpenCLDevice(info, device)
 
 
-def _select(name: str) -> tuple[DeviceInfo, cl.Device]:
-    present = _ranked()
+def _select(name: str) -> tuple[DeviceInfo, int]:
+    found = ranked()
     asked_for = [
         (info, device)
-        for info, device in present
+        for info, device in found
         if name == "auto" or name.lower() in str(info).lower()
     ]
     for info, device in asked_for:
@@ -72,7 +87,7 @@ def _select(name: str) -> tuple[DeviceInfo, cl.Device]:
             "so cannot compile for it; install a newer PoCL (pocl-opencl-icd on Debian and "
             "Ubuntu), or Intel's driver: pip install 'tflgpu[intel]'"
         )
-    if not present:
+    if not found:
         raise DeviceError(
             "there is no OpenCL device; one that runs on the processor comes with: "
             "pip install 'tflgpu[pocl]'"
@@ -81,90 +96,49 @@ def _select(name: str) -> tuple[DeviceInfo, cl.Device]:
     raise DeviceError(f"no OpenCL device has {name!r} in its name; there are:{listing}")
 
 
-def _ranked() -> list[tuple[DeviceInfo, cl.Device]]:
-    """What is present, with the driver's objects."""
-    start_drivers().join()
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:
-        # The loader's way to say that no driver is installed.
-        return []
-    found = []
-    for platform in platforms:
-        # A driver whose hardware is absent may raise instead of returning an empty list.
-        with suppress(cl.Error):
-            found += [(_describe(device), device) for device in platform.get_devices()]
-    return sorted(found, key=lambda pair: preference(pair[0]), reverse=True)
-
-
-def preference(info: DeviceInfo) -> tuple[Any, ...]:
-    """Greater is better: GPUs, discrete ones first, then Intel's CPU driver, then newer PoCL."""
-    return (
-        ("other", "cpu", "accelerator", "gpu").index(info.type),
-        not info.unified,
-        "intel" in info.platform.lower() if info.type == "cpu" else False,
-        pocl_version(info.version),
-        info.compute_units,
-    )
-
-
-def _type(device: cl.Device) -> str:
-    for name in ("gpu", "accelerator", "cpu"):
-        if device.type & getattr(cl.device_type, name.upper()):
-            return name
-    return "other"
-
-
-def _describe(device: cl.Device) -> DeviceInfo:
-    return DeviceInfo(
-        name=device.name.strip(),
-        platform=device.platform.name.strip(),
-        version=" ".join(device.platform.version.split()),
-        driver=device.driver_version.strip(),
-        type=_type(device),
-        vendor=device.vendor.strip(),
-        vector_width=device.native_vector_width_float,
-        alignment=max(1, device.mem_base_addr_align // 8),
-        max_group=device.max_work_group_size,
-        max_group_sizes=tuple(device.max_work_item_sizes),
-        max_allocation=device.max_mem_alloc_size,
-        local_memory=device.local_mem_size,
-        compute_units=device.max_compute_units,
-        unified=bool(device.host_unified_memory),
-        extensions=tuple(device.extensions.split()),
-    )
-
-
 # -- running ----------------------------------------------------------------------------------
 
 
 @contextmanager
 def _driver_call(device: str, doing: str) -> Iterator[None]:
-    """Turn a driver's error into a DeviceError with the status by name."""
+    """Turn a driver's error into a DeviceError."""
     try:
         yield
-    except cl.Error as error:
-        status = cl.status_code.to_string(error.code, "status %d")
-        raise DeviceError(
-            f"{device}: {error.routine} failed with {status} while {doing}"
-        ) from error
+    except OpenCLError as error:
+        raise DeviceError(f"{device}: {error} while {doing}") from error
 
 
 class OpenCLDevice:
     """One OpenCL device with a context and an in-order queue. See `device.Device`."""
 
     has_binaries = True
-    build_options = " ".join(BUILD_OPTIONS)
+    build_options = BUILD_OPTIONS
 
-    def __init__(self, info: DeviceInfo, device: cl.Device) -> None:
-        """Of a description and the driver's object (cl.Error)."""
+    def __init__(self, info: DeviceInfo, device: int) -> None:
+        """Of a description and the driver's handle (OpenCLError)."""
         self.info = info
         self._name = str(info)
         self._on_host = info.unified and info.type == "cpu"
-        self._context = cl.Context([device])
-        self._queue = cl.CommandQueue(self._context)
-        self._buffers: list[cl.Buffer] = []
-        self._pending: list[cl.Event] = []
+        self._device = device
+        self._context = make("clCreateContext", None, 1, handles(device), None, None)
+        self._queue = make("clCreateCommandQueue", self._context, device, 0)
+        self._objects = [
+            ("clReleaseContext", self._context),
+            ("clReleaseCommandQueue", self._queue),
+        ]
+        self._constants: list[Any] = []
+        """What buffers have no copy of."""
+        self._pending: list[Any] = []
+        """Arrays that are being copied."""
+        # A device that is dropped without being released gives its memory back all the same.
+        kept = (self._constants, self._pending)
+        self._finalizer = weakref.finalize(self, _release, self._queue, self._objects, kept)
+        self._finalizer.atexit = False
+
+    def _own(self, release: str, made: int) -> int:
+        """What was made, which is given back in the end by calling `release`."""
+        self._objects.append((release, made))
+        return made
 
     def objection(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
@@ -198,37 +172,53 @@ class OpenCLDevice:
         texts = {kernel.file: sources[kernel.file] for kernel in plan.kernels}
         names = [kernel.name for kernel in plan.kernels]
         if names and len(set(names)) == len(names):
-            with suppress(cl.Error):
-                program = self._compile(join_sources(texts))
-                return [(program, name) for name in names]
-        alone: dict[str, cl.Program] = {}
+            with suppress(OpenCLError):
+                joined = self._program(join_sources(texts))
+                self._build(joined)
+                return [(joined, name) for name in names]
+        alone: dict[str, int] = {}
         for kernel in plan.kernels:
             text = texts[kernel.file]
             if text not in alone:
                 alone[text] = self._build_alone(kernel, text)
         return [(alone[texts[kernel.file]], kernel.name) for kernel in plan.kernels]
 
-    def _build_alone(self, kernel: Kernel, source: str) -> cl.Program:
+    def _build_alone(self, kernel: Kernel, source: str) -> int:
+        with _driver_call(self._name, f"handing over {kernel.file}"):
+            program = self._program(join_sources({kernel.file: source}))
         try:
-            return self._compile(join_sources({kernel.file: source}))
-        except cl.Error as error:
-            raise BuildError(kernel.file, str(error), numbered(source)) from error
+            self._build(program)
+        except OpenCLError as error:
+            raise BuildError(kernel.file, self._log(program), numbered(source)) from error
+        return program
 
-    def _compile(self, content: str | bytes) -> cl.Program:
-        """A program from its source, or from a binary."""
+    def _program(self, content: str | bytes) -> int:
+        """A program of a source, or of a binary, that is yet to be built (OpenCLError)."""
+        data = content.encode() if isinstance(content, str) else content
+        pieces, lengths = (c_char_p * 1)(data), sizes(len(data))
         if isinstance(content, str):
-            program = cl.Program(self._context, content)
+            program = make("clCreateProgramWithSource", self._context, 1, pieces, lengths)
         else:
-            program = cl.Program(self._context, self._context.devices, [content])
-        with _BUILDING, warnings.catch_warnings():
-            # Remarks of the device's compiler are no fault of the plan.
-            warnings.simplefilter("ignore", cl.CompilerWarning)
-            return program.build(BUILD_OPTIONS, cache_dir=False)
+            program = make(
+                *("clCreateProgramWithBinary", self._context, 1, handles(self._device)),
+                *(lengths, pieces, None),
+            )
+        return self._own("clReleaseProgram", program)
+
+    def _build(self, program: int) -> None:
+        options = BUILD_OPTIONS.encode()
+        call("clBuildProgram", program, 1, handles(self._device), options, None, None)
+
+    def _log(self, program: int) -> str:
+        """What the device's compiler said of a program."""
+        with _driver_call(self._name, "asking why a kernel was refused"):
+            log = query("clGetProgramBuildInfo", program, self._device, _PROGRAM_BUILD_LOG)
+        return log.rstrip(b"\0").decode(errors="replace").strip()
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
         compiled = list(dict.fromkeys(program for program, _ in programs))
         with _driver_call(self._name, "reading the compiled kernels"):
-            contents = [program.get_info(cl.program_info.BINARIES)[0] for program in compiled]
+            contents = [_binary(program) for program in compiled]
         # An empty binary is the driver's way to say that it gives none.
         if not all(contents):
             return None
@@ -241,111 +231,149 @@ class OpenCLDevice:
             return None
         contents, places = parts
         try:
-            programs = [self._compile(content) for content in contents]
-        except cl.Error:
+            programs = [self._program(content) for content in contents]
+            for program in programs:
+                self._build(program)
+        except OpenCLError:
             return None
         kernels = zip(places, plan.kernels, strict=True)
         return [(programs[place], kernel.name) for place, kernel in kernels]
 
-    def allocate(self, size: int) -> cl.Buffer:
-        flags = cl.mem_flags.READ_WRITE
+    def allocate(self, size: int) -> int:
+        flags = _MEM_READ_WRITE
         if self._on_host:
             # PoCL allocates at first use otherwise, and ends the process if there is no memory.
-            flags |= cl.mem_flags.ALLOC_HOST_PTR
+            flags |= _MEM_ALLOC_HOST_PTR
         with _driver_call(self._name, f"allocating {size} bytes"):
             # A buffer cannot be empty; kernels that are given an empty one never read it.
-            buffer = cl.Buffer(self._context, flags, max(size, 1))
-        self._buffers.append(buffer)
-        return buffer
+            return self._buffer(flags, max(size, 1), None)
 
-    def constant(self, data: memoryview) -> cl.Buffer:
+    def _buffer(self, flags: int, size: int, content: int | None) -> int:
+        buffer = make("clCreateBuffer", self._context, flags, size, content)
+        return self._own("clReleaseMemObject", buffer)
+
+    def constant(self, data: memoryview) -> int:
         if not data.nbytes:
             return self.allocate(0)
         # The file's own pages serve a device that works on the host's memory; others get a copy.
-        place = cl.mem_flags.USE_HOST_PTR if self._on_host else cl.mem_flags.COPY_HOST_PTR
+        place = _MEM_USE_HOST_PTR if self._on_host else _MEM_COPY_HOST_PTR
+        content = np.frombuffer(data, np.uint8)
         with _driver_call(self._name, f"copying {data.nbytes} bytes of weights"):
-            buffer = cl.Buffer(self._context, cl.mem_flags.READ_ONLY | place, hostbuf=data)
-        self._buffers.append(buffer)
+            buffer = self._buffer(_MEM_READ_ONLY | place, data.nbytes, content.ctypes.data)
+        self._constants.append(content)
         return buffer
 
-    def part(self, buffer: cl.Buffer, offset: int, size: int) -> cl.Buffer:
+    def part(self, buffer: int, offset: int, size: int) -> int:
+        region = sizes(offset, size)
         with _driver_call(self._name, f"taking {size} bytes at {offset} of a buffer"):
-            part = buffer.get_sub_region(offset, size)
-        # A part has to go before the buffer it is a part of.
-        self._buffers.insert(0, part)
-        return part
+            part = make("clCreateSubBuffer", buffer, 0, _BUFFER_CREATE_TYPE_REGION, region)
+        return self._own("clReleaseMemObject", part)
 
     def prepare(
         self,
         program: Program,
-        arguments: Sequence[cl.Buffer],
+        arguments: Sequence[int],
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         barrier: bool,
-    ) -> tuple[cl.Kernel, tuple[int, int, int], tuple[int, int, int]]:
+    ) -> Launch:
         """The queue runs launches in their order, each after the last, with or without barriers."""
-        with _driver_call(self._name, f"binding the arguments of {program[1]}"):
+        compiled, name = program
+        with _driver_call(self._name, f"binding the arguments of {name}"):
             # Arguments belong to the kernel object, so every launch has one of its own.
-            kernel = cl.Kernel(*program)
-            if kernel.num_args != len(arguments):
+            kernel = make("clCreateKernel", compiled, name.encode())
+            self._own("clReleaseKernel", kernel)
+            taken = int.from_bytes(query("clGetKernelInfo", kernel, _KERNEL_NUM_ARGS), byteorder)
+            if taken != len(arguments):
                 raise DeviceError(
-                    f"kernel {program[1]} takes {kernel.num_args} arguments, the plan gives it "
-                    f"{len(arguments)}; compile the model again"
+                    f"kernel {name} takes {taken} arguments, the plan gives it {len(arguments)}; "
+                    f"compile the model again"
                 )
             for position, argument in enumerate(arguments):
-                kernel.set_arg(position, argument)
-        return (kernel, grid, group)
+                pointer = byref(c_void_p(argument))
+                call("clSetKernelArg", kernel, position, sizeof(c_void_p), pointer)
+        return (c_void_p(kernel), len(grid), None, sizes(*grid), sizes(*group), 0, None)
 
-    def upload(self, buffer: cl.Buffer, array: Any, offset: int = 0) -> None:
+    def upload(self, buffer: int, array: Any, offset: int = 0) -> None:
+        self._copy("clEnqueueWriteBuffer", buffer, array, offset, "copying an input")
+
+    def _copy(self, function: str, buffer: int, array: Any, offset: int, doing: str) -> None:
         if array.nbytes:
-            with _driver_call(self._name, "copying an input"):
-                event = cl.enqueue_copy(
-                    self._queue, buffer, array, dst_offset=offset, is_blocking=False
-                )
-            self._pending.append(event)
+            with _driver_call(self._name, doing):
+                place = array.ctypes.data
+                size = array.nbytes
+                call(function, self._queue, buffer, False, offset, size, place, 0, None, None)
+            self._pending.append(array)
 
-    def fill(self, buffer: cl.Buffer, size: int, byte: int) -> None:
+    def fill(self, buffer: int, size: int, byte: int) -> None:
         if size:
+            pattern = bytes([byte])
             with _driver_call(self._name, f"filling {size} bytes"):
-                cl.enqueue_fill_buffer(self._queue, buffer, bytes([byte]), 0, size)
-
-    def dispatch(self, launches: Sequence[Any]) -> None:
-        enqueue, queue = cl.enqueue_nd_range_kernel, self._queue
-        with _driver_call(self._name, "launching the kernels"):
-            for kernel, grid, group in launches:
-                enqueue(queue, kernel, grid, group)
-
-    def download(self, buffer: cl.Buffer, array: Any, offset: int = 0) -> None:
-        if array.nbytes:
-            with _driver_call(self._name, "copying an output"):
-                event = cl.enqueue_copy(
-                    self._queue, array, buffer, src_offset=offset, is_blocking=False
+                call(
+                    *("clEnqueueFillBuffer", self._queue, buffer, pattern, 1),
+                    *(0, size, 0, None, None),
                 )
-            self._pending.append(event)
+
+    def dispatch(self, launches: Sequence[Launch]) -> None:
+        # Looked up once, as every microsecond counts here.
+        enqueue, queue = library().clEnqueueNDRangeKernel, self._queue
+        with _driver_call(self._name, "launching the kernels"):
+            for launch in launches:
+                check("clEnqueueNDRangeKernel", enqueue(queue, *launch, None))
+
+    def download(self, buffer: int, array: Any, offset: int = 0) -> None:
+        self._copy("clEnqueueReadBuffer", buffer, array, offset, "copying an output")
 
     def finish(self) -> None:
         with _driver_call(self._name, "running the kernels"):
-            self._queue.finish()
-        # The events keep the arrays alive that were being copied.
+            call("clFinish", self._queue)
         self._pending.clear()
 
-    def profile(self, launches: Sequence[Any]) -> list[float]:
+    def profile(self, launches: Sequence[Launch]) -> list[float]:
+        events = handles(*[0] * len(launches))
         with _driver_call(self._name, "timing the kernels"):
-            properties = cl.command_queue_properties.PROFILING_ENABLE
-            queue = cl.CommandQueue(self._context, properties=properties)
-            events = [
-                cl.enqueue_nd_range_kernel(queue, kernel, grid, group)
-                for kernel, grid, group in launches
-            ]
-            queue.finish()
-            return [(event.profile.end - event.profile.start) * 1e-9 for event in events]
+            properties = _QUEUE_PROFILING_ENABLE
+            queue = make("clCreateCommandQueue", self._context, self._device, properties)
+            for place, launch in enumerate(launches):
+                event = cast(byref(events, place * sizeof(c_void_p)), POINTER(c_void_p))
+                call("clEnqueueNDRangeKernel", queue, *launch, event)
+            call("clFinish", queue)
+            times = [_seconds(event) for event in events]
+            for event in events:
+                call("clReleaseEvent", event)
+            call("clReleaseCommandQueue", queue)
+        return times
 
     def release(self) -> None:
-        # Whatever failed before has been reported; here everything goes that still can.
-        with suppress(cl.Error):
-            self._queue.finish()
-        self._pending.clear()
-        for buffer in self._buffers:
-            buffer.release()
-        self._buffers.clear()
-        del self._queue, self._context
+        self._finalizer()
+
+
+def _binary(program: int) -> bytes:
+    """What a program was compiled to for its only device (OpenCLError)."""
+    size = int.from_bytes(query("clGetProgramInfo", program, _PROGRAM_BINARY_SIZES), byteorder)
+    content = create_string_buffer(size)
+    place = c_void_p(addressof(content))
+    call("clGetProgramInfo", program, _PROGRAM_BINARIES, sizeof(place), byref(place), None)
+    return content.raw
+
+
+def _seconds(event: int) -> float:
+    """How long a launch took on the device (OpenCLError)."""
+    start, end = (
+        int.from_bytes(query("clGetEventProfilingInfo", event, name), byteorder)
+        for name in (_PROFILING_COMMAND_START, _PROFILING_COMMAND_END)
+    )
+    return (end - start) * 1e-9
+
+
+def _release(queue: int, objects: list[tuple[str, int]], kept: Sequence[list[Any]]) -> None:
+    # Whatever failed before has been reported; here everything goes that still can, parts before
+    # what they are parts of.
+    with suppress(OpenCLError):
+        call("clFinish", queue)
+    for release, item in reversed(objects):
+        with suppress(OpenCLError):
+            call(release, item)
+    objects.clear()
+    for items in kept:
+        items.clear()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from ctypes import c_char_p
 
-if TYPE_CHECKING:
-    import pyopencl as cl
+from .opencl_library import OpenCLError, call, handles, make, query
 
 _VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
-_NO_PROCESSOR = re.compile(r"x86_64\S*-generic$")
+_NO_PROCESSOR = re.compile(rb"x86_64\S*-generic\s*\0*$")
+_DEVICE_VERSION = 0x102F
+"""CL_DEVICE_VERSION, in which PoCL names the processor."""
 
 
 def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
@@ -27,18 +28,26 @@ def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
     return (numbers, match[2] is None, int(match[3] or 0))
 
 
-def knows_processor(device: cl.Device) -> bool:
-    """Whether PoCL can compile for the processor it runs on.
+def knows_processor(device: int) -> bool:
+    """Whether PoCL can compile for the processor it runs on (OpenCLError).
 
     A build older than the processor takes it for a "generic" one, a name its own compiler refuses
     on x86 (https://github.com/pocl/pocl/issues/1049). Others than PoCL know what they run on.
     """
-    if not _NO_PROCESSOR.search(device.version):
-        return True
-    import pyopencl as cl
+    version = query("clGetDeviceInfo", device, _DEVICE_VERSION)
+    return not _NO_PROCESSOR.search(version) or _compiles(device)
 
+
+def _compiles(device: int) -> bool:
+    only = handles(device)
+    context = make("clCreateContext", None, 1, only, None, None)
+    text = (c_char_p * 1)(b"__kernel void nothing() {}")
+    program = make("clCreateProgramWithSource", context, 1, text, None)
     try:
-        cl.Program(cl.Context([device]), "__kernel void nothing() {}").build(cache_dir=False)
-    except cl.Error:
+        call("clBuildProgram", program, 1, only, b"", None, None)
+    except OpenCLError:
         return False
+    finally:
+        call("clReleaseProgram", program)
+        call("clReleaseContext", context)
     return True

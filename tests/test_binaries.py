@@ -130,14 +130,14 @@ def test_identical_sources_are_compiled_once(
     sources = {**parts.sources, "kernels/003_add.cl": ADD}
     folder = replace(parts.replacing(kernels=kernels), sources=sources).write(tmp_path / "cache")
     compiled: list[str] = []
-    original = OpenCLDevice._compile
+    original = OpenCLDevice._program
 
     def compile_content(self: OpenCLDevice, content: str | bytes) -> Any:
         if isinstance(content, str):
             compiled.append(content)
         return original(self, content)
 
-    monkeypatch.setattr(OpenCLDevice, "_compile", compile_content)
+    monkeypatch.setattr(OpenCLDevice, "_program", compile_content)
     check(folder, opencl_device)
     assert len(compiled) == 3
     check(folder, opencl_device)

@@ -5,8 +5,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-import pyopencl
 import pytest
 from plans import Parts, chain
 from test_runtime import misaligned
@@ -16,11 +16,14 @@ from tflgpu.runtime import (
     PlanError,
     devices,
     load,
+    opencl_info,
+    pocl,
 )
 from tflgpu.runtime import opencl as opencl_module
 from tflgpu.runtime.device import DeviceInfo
 from tflgpu.runtime.opencl import select_device
-from tflgpu.runtime.pocl import knows_processor, pocl_version
+from tflgpu.runtime.opencl_library import OpenCLError
+from tflgpu.runtime.pocl import pocl_version
 
 # -- choosing ---------------------------------------------------------------------------------
 
@@ -103,7 +106,7 @@ def test_ranking() -> None:
         fake("Other", "OpenCL 1.2", "cpu"),
     ]
     worst_first = best_first[::-1]
-    assert sorted(worst_first, key=opencl_module.preference, reverse=True) == best_first
+    assert sorted(worst_first, key=opencl_info.preference, reverse=True) == best_first
 
 
 def test_pocl_version() -> None:
@@ -112,37 +115,25 @@ def test_pocl_version() -> None:
     assert pocl_version("OpenCL 3.0 CUDA 12.4.89") == ((), False, 0)
 
 
-def older_than_the_processor(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let a device look as one of a PoCL does that is older than the processor."""
-    drivers_own = next(
-        device
-        for platform in pyopencl.get_platforms()
-        for device in platform.get_devices()
-        if " ".join(platform.version.split()) in name
-    )
+def older_than_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every device look as one of a PoCL does that is older than the processor."""
+    version = b"OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic\0"
+    original = pocl.call
 
-    class Old:
-        version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
+    def refuse(function: str, *arguments: Any) -> None:
+        if function == "clBuildProgram":
+            raise OpenCLError(function, -11)
+        original(function, *arguments)
 
-        def __getattr__(self, attribute: str) -> object:
-            return getattr(drivers_own, attribute)
-
-    class Platform:
-        def get_devices(self) -> list[object]:
-            return [Old()]
-
-    def refuse(*_: object) -> None:
-        raise pyopencl.RuntimeError("unknown target CPU 'generic'")
-
-    monkeypatch.setattr(pyopencl, "get_platforms", lambda: [Platform()])
-    monkeypatch.setattr(pyopencl, "Context", refuse)
+    monkeypatch.setattr(pocl, "query", lambda *_: version)
+    monkeypatch.setattr(pocl, "call", refuse)
 
 
 def test_a_driver_older_than_the_processor(
     monkeypatch: pytest.MonkeyPatch, opencl_device: str
 ) -> None:
     """It cannot compile, so it is not offered, and the error says what to install instead."""
-    older_than_the_processor(monkeypatch, opencl_device)
+    older_than_the_processor(monkeypatch)
     assert opencl_module.devices() == []
     with pytest.raises(DeviceError) as caught:
         select_device()
@@ -151,16 +142,18 @@ def test_a_driver_older_than_the_processor(
 
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyopencl, "get_platforms", lambda: [])
+    monkeypatch.setattr(opencl_info, "_present", list)
     assert opencl_module.devices() == []
     with pytest.raises(DeviceError, match=re.escape("pip install 'tflgpu[pocl]'")):
         select_device()
 
 
-def test_no_pyopencl() -> None:
-    """Without pyopencl the error says what to install."""
+def test_no_loader() -> None:
+    """Without OpenCL's library the error says what to install."""
     code = (
-        "import sys; sys.modules['pyopencl'] = None\n"
+        "import ctypes\n"
+        "def fail(name, *_, **__): raise OSError(name)\n"
+        "ctypes.CDLL = fail\n"
         "from tflgpu.runtime import DeviceError, devices\n"
         "try: devices()\n"
         "except DeviceError as error: print(error)\n"
@@ -168,7 +161,8 @@ def test_no_pyopencl() -> None:
     output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert "pyopencl is not installed" in output.stdout
+    assert "OpenCL is not installed" in output.stdout
+    assert "pip install 'tflgpu[pocl]'" in output.stdout
 
 
 def test_import_is_cheap() -> None:

@@ -1,6 +1,6 @@
 """Sessions on every OpenCL device, with hand-written plans and kernels."""
 
-import mmap
+import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 import pytest
 from plans import ADD, LENGTH, Array, Parts, chain, chain_result, copy, kernel, opener, pair, single
 
@@ -18,8 +17,9 @@ from tflgpu.runtime import (
     InputError,
     PlanError,
     load,
+    opencl,
 )
-from tflgpu.runtime.opencl import OpenCLDevice, select_device
+from tflgpu.runtime.opencl import select_device
 from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
 
@@ -118,20 +118,23 @@ def test_weights_are_used_in_place(
     tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file's own pages on devices that share the host's memory; a copy by the driver else."""
-    made: list[tuple[int, Any]] = []
-    original = cl.Buffer
+    made: list[tuple[int, bytes]] = []
+    original = opencl.make
 
-    def buffer(context: Any, flags: int, *size: int, hostbuf: Any = None) -> Any:
-        made.append((flags, hostbuf))
-        return original(context, flags, *size, **({} if hostbuf is None else {"hostbuf": hostbuf}))
+    def make(function: str, *arguments: Any) -> int:
+        if function == "clCreateBuffer" and arguments[3]:
+            _, flags, size, place = arguments
+            made.append((flags, ctypes.string_at(place, size)))
+        return original(function, *arguments)
 
-    monkeypatch.setattr(cl, "Buffer", buffer)
+    monkeypatch.setattr(opencl, "make", make)
     with load(chain().write(tmp_path), device=opencl_device) as session:
         info = session.device
-    ((flags, content),) = [pair for pair in made if pair[1] is not None]
-    assert isinstance(content, memoryview) and isinstance(content.obj, mmap.mmap)
+    ((flags, content),) = made
+    assert content == chain().weights
+    use_host_ptr, copy_host_ptr = 8, 32
     in_place = info.unified and info.type == "cpu"
-    assert flags & (cl.mem_flags.USE_HOST_PTR if in_place else cl.mem_flags.COPY_HOST_PTR)
+    assert flags & (use_host_ptr if in_place else copy_host_ptr)
 
 
 TYPES = {name: {"int32": "int", "float32": "float"}[kind] for name, kind in DEVICE_TYPES.items()}
@@ -332,23 +335,30 @@ def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
 def test_everything_is_released(
     tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released = []
-    release = OpenCLDevice.release
+    made: list[int] = []
+    released: list[tuple[str, int]] = []
+    make, call = opencl.make, opencl.call
 
-    def counting(device: OpenCLDevice) -> None:
-        buffers = list(device._buffers)
-        release(device)
-        released.append(len(buffers))
+    def counting_make(function: str, *arguments: Any) -> int:
+        made.append(make(function, *arguments))
+        return made[-1]
 
-    monkeypatch.setattr(OpenCLDevice, "release", counting)
+    def counting_call(function: str, *arguments: Any) -> None:
+        call(function, *arguments)
+        if function.startswith("clRelease"):
+            released.append((function, *arguments))
+
+    monkeypatch.setattr(opencl, "make", counting_make)
+    monkeypatch.setattr(opencl, "call", counting_call)
     load(chain().write(tmp_path), device=opencl_device).close()
     # Arena, weights, two inputs, one output, and the seven parts of them the kernels work on.
-    assert released == [12]
+    assert [function for function, _ in released].count("clReleaseMemObject") == 12
+    assert [item for _, item in released] == made[::-1]
     with pytest.raises(PlanError):
         load(misaligned().write(tmp_path), device=opencl_device)
     with pytest.raises(BuildError):
         load(broken("y[0] = nothing;").write(tmp_path), device=opencl_device)
-    assert len(released) == 3
+    assert sorted(item for _, item in released) == sorted(made)
 
 
 # -- plans the device cannot run --------------------------------------------------------------

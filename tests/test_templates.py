@@ -90,7 +90,7 @@ def compile_opencl(sources: dict[str, str]) -> None:
         unavailable("no OpenCL device is present")
     for file, source in sources.items():
         try:
-            cl.Program(context(), source).build(BUILD_OPTIONS, cache_dir=False)
+            cl.Program(context(), source).build(BUILD_OPTIONS.split(), cache_dir=False)
         except cl.RuntimeError as error:
             pytest.fail(f"{file}: {error}\n{source}")
 
