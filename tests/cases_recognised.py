@@ -190,6 +190,9 @@ def softmaxes() -> Iterator[Case]:
     for shifted in (False, True):
         value = softmax(x(2, 3, 5, 19), shifted)
         yield Case("recognised", f"softmax {'shifted' if shifted else 'as is'}", value)
+    for shape, axis in (((2, 3, 5, 19), 1), ((2, 3, 5, 19), 2), ((7, 37), 0), ((2, 3, 5, 2, 7), 2)):
+        value = softmax(x(*shape), shifted=True, axis=axis)
+        yield Case("recognised", f"softmax of {shape} over {axis}", value)
 
 
 def layer(value: Value, outputs: int, inputs: int) -> Value:

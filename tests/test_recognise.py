@@ -165,9 +165,15 @@ def test_an_activation_declines_where_its_parts_are_needed() -> None:
     assert reasons(both, ACTIVATION) == ["others need y/LOGISTIC0.0, too"]
 
 
+POWERS = call("EXP", image())
+
+
 @pytest.mark.parametrize("shifted", [False, True])
 def test_a_softmax(shifted: bool) -> None:
-    assert text(softmax(image(), shifted), SOFTMAX) == "t1 = SOFTMAX(x0) beta=1.0"
+    assert text(softmax(image(), shifted), SOFTMAX) == "t1 = SOFTMAX(x0) beta=1.0 axis=3"
+    rows = softmax(image(), shifted, axis=1)
+    assert text(rows, SOFTMAX) == "t1 = SOFTMAX(x0) beta=1.0 axis=1"
+    assert kernels(rows) == 1
 
 
 def test_a_softmax_of_differences_keeps_them() -> None:
@@ -178,7 +184,10 @@ def test_a_softmax_of_differences_keeps_them() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (softmax(image(), True, axis=1), "the sum is not over the last axis, kept with size 1"),
+        (
+            call("DIV", POWERS, call("SUM", POWERS, ints(1, 2), keep_dims=True)),
+            "the sum is not over one axis, kept with size 1",
+        ),
         (
             call("DIV", image(), call("SUM", image(), ints(3), keep_dims=True)),
             "what is added up are no powers",
@@ -188,7 +197,7 @@ def test_a_softmax_of_differences_keeps_them() -> None:
             "not the powers are divided by their sum",
         ),
     ],
-    ids=["another axis", "no powers", "another quotient"],
+    ids=["two axes", "no powers", "another quotient"],
 )
 def test_a_softmax_declines(value: Value, reason: str) -> None:
     assert reasons(value, SOFTMAX) == [reason]

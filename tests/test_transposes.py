@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from agreement import problems
 from case import Case
+from cases_recognised import number
 from conftest import Way
-from expressions import Value, call, ints, known, w, x
+from expressions import Value, call, ints, known, parts, w, x
 from rewrites import compiled, operators, reasons, text
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 """Orders of axes: channels first from channels last, and back."""
 
 MIRROR = (0, 2, 1, 3)
-"""An order that undoes itself."""
+MIRRORED = (0, 1, 3, 2)
+"""Orders that undo themselves."""
 
 
 def turn(value: Value, order: tuple[int, ...]) -> Value:
@@ -109,6 +112,60 @@ def test_a_transpose_goes_into_the_weights_behind_it() -> None:
     ]
 
 
+def turned_operators() -> dict[str, Value]:
+    """What can run with its axes in another order, between transposes that cancel then."""
+    image = turn(x(2, 5, 7, 6), FIRST)
+    pads = known(np.array([[0, 0], [1, 0], [2, 1], [0, 3]], np.int32))
+    masks = {"begin_mask": 0b0101, "end_mask": 0b1001}
+    begin, end, step = ints(1, 1, 9, 5), ints(2, 4, 5, 1), ints(1, 2, 1, -2)
+    values = {
+        "MIRROR_PAD": call("MIRROR_PAD", image, pads, mode="SYMMETRIC"),
+        "PADV2": call("PADV2", image, pads, number(3)),
+        "SLICE": call("SLICE", image, ints(1, 2, 0, 3), ints(1, -1, 4, 2)),
+        "SOFTMAX": call("SOFTMAX", image, beta=0.5),
+        "SPLIT": call("MAXIMUM", *parts("SPLIT", 2, ints(1), image, num_splits=2)),
+        "SPLIT_V": parts("SPLIT_V", 2, image, ints(2, 3), ints(-2), num_splits=2)[1],
+        "STRIDED_SLICE": call("STRIDED_SLICE", image, begin, end, step, **masks),
+        "SUM": call("SUM", image, ints(-2), keep_dims=True),
+        "TILE": call("TILE", image, ints(1, 2, 1, 3)),
+    }
+    return {name: turn(value, LAST) for name, value in values.items()}
+
+
+def softmaxes() -> Value:
+    """Over rows and over channels, of a picture with channels first."""
+    image = convolution(turn(x(2, 5, 7, 3), FIRST), 6, 3)
+    channels = turn(call("SOFTMAX", turn(image, LAST), beta=1.0), FIRST)
+    rows = turn(call("SOFTMAX", turn(channels, MIRRORED), beta=1.0), MIRRORED)
+    return turn(convolution(rows, 4, 6), LAST)
+
+
+@pytest.mark.parametrize("name", turned_operators())
+def test_an_operator_runs_in_another_order(name: str) -> None:
+    value = turned_operators()[name]
+    assert operators(value, "move_transposes") == operators(value).replace("TRANSPOSE", "").strip()
+
+
+def test_a_slice_that_drops_an_axis_stays() -> None:
+    image = turn(x(2, 5, 7, 6), FIRST)
+    starts = ints(0, 1, 0, 0), ints(2, 2, 5, 7), ints(1, 1, 1, 1)
+    dropped = call("STRIDED_SLICE", image, *starts, shrink_axis_mask=2)
+    assert operators(dropped, "move_transposes") == "TRANSPOSE  STRIDED_SLICE"
+
+
+def test_a_softmax_goes_over_the_axis_it_is_left_with() -> None:
+    labels = [d.label.split(" -> ")[0] for d in compiled(softmaxes()).plan.dispatches]
+    assert labels == ["CONV_2D", "SOFTMAX", "SOFTMAX", "CONV_2D"]
+    value = turn(call("SOFTMAX", turn(x(2, 3, 5), (1, 2, 0)), beta=1.0), (2, 0, 1))
+    assert text(value, "move_transposes") == "t1 = SOFTMAX(x0) beta=1.0 axis=0"
+
+
+def test_fewer_transposes_of_as_many_values() -> None:
+    both = [turn(x(2, 3, 5, 7), FIRST), turn(x(2, 3, 5, 4), FIRST)]
+    value = call("CONCATENATION", *both, axis=1)
+    assert operators(value, "move_transposes") == "CONCATENATION  TRANSPOSE"
+
+
 def test_numbers_agree(way: Way, tmp_path: Path) -> None:
     values = {
         "a network": network(),
@@ -118,5 +175,6 @@ def test_numbers_agree(way: Way, tmp_path: Path) -> None:
         "a mean that keeps its axes": averaged(True, 1, 2),
         "in no order": call("TANH", call("ADD", turn(x(2, 3, 5, 7), FIRST), x(2, 7, 3, 5))),
     }
+    values |= {**turned_operators(), "softmaxes": softmaxes()}
     cases = [Case("TRANSPOSE", f"around {name}", value) for name, value in values.items()]
     assert problems(cases, way, tmp_path) == {}

@@ -1,8 +1,9 @@
-"""SOFTMAX over the last axis, of beta times the input."""
+"""SOFTMAX of beta times the input, over the last axis unless an attribute names another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,12 +11,17 @@ import numpy as np
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid
+from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, normalize_axis, slices
 from .elementwise import flattens, rank_fits
 from .team import team, too_small
 
 MOST_ROWS = 256
 """Rows that may get a work-group each."""
+
+
+def softmax_axis(op: Op) -> int:
+    """The axis; files have none, rewrites may give one."""
+    return normalize_axis(op, op.attrs.get("axis", -1), len(op.operand(0).shape))
 
 
 def infer(op: Op) -> list[Shape]:
@@ -26,13 +32,28 @@ def infer(op: Op) -> list[Shape]:
 
 
 def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    axis = softmax_axis(op)
     x = arrays[0] * op.attrs.get("beta", 1.0)
-    powers = np.exp(x - x.max(-1, keepdims=True))
-    return [powers / powers.sum(-1, keepdims=True)]
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return [powers / powers.sum(axis, keepdims=True)]
+
+
+def _over_channels(op: Op, profile: Profile) -> str | None:
+    last = len(op.output.shape) - 1
+    return None if softmax_axis(op) == last else f"it is over axis {softmax_axis(op)}, not the last"
+
+
+def _over_pixels(op: Op, profile: Profile) -> str | None:
+    if objection := rank_fits(op, profile):
+        return objection
+    axis = softmax_axis(op) + 4 - len(op.output.shape)
+    return None if axis in (1, 2) else "it is over channels or batches"
 
 
 def _few_rows(op: Op, profile: Profile) -> str | None:
     """A group for each row pays where rows are few and long, as in LiteRT's GPU delegate."""
+    if objection := _over_channels(op, profile):
+        return objection
     *outer, count = op.output.shape
     if prod(outer) > min(MOST_ROWS, count):
         return f"{prod(outer)} rows keep the device busy"
@@ -44,6 +65,10 @@ def _few_pixels(op: Op, profile: Profile) -> str | None:
     if objection is None and not flattens(op):
         return "what follows needs rows and columns"
     return objection
+
+
+def _channels(op: Op, profile: Profile) -> str | None:
+    return rank_fits(op, profile) or _over_channels(op, profile)
 
 
 def _launch(op: Op, template: str, grid: tuple[int, int, int], items: int = 1) -> Launch:
@@ -64,8 +89,20 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     return [_launch(op, "softmax.jinja", (width, height, batch))]
 
 
+def _pixels(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = bhwc(op.output.shape)
+    axis = softmax_axis(op) + 4 - len(op.output.shape)
+    columns, rows = (width, 1) if axis == 1 else (1, height)
+    launch = _launch(op, "softmax_pixels.jinja", (columns, rows, batch * slices(channels, profile)))
+    return [replace(launch, variables={**launch.variables, "over_rows": axis == 1})]
+
+
 def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
-    return [_launch(op, "softmax_linear.jinja", linear_grid(prod(op.output.shape[:-1])))]
+    axis, shape = softmax_axis(op), op.output.shape
+    others = (*shape[:axis], *shape[axis + 1 :])
+    launch = _launch(op, "softmax_linear.jinja", linear_grid(prod(others)))
+    places = {"others": others, "count": shape[axis], "step": prod(shape[axis + 1 :])}
+    return [replace(launch, variables={**launch.variables, **places})]
 
 
 def _sliced_group(op: Op, profile: Profile) -> Sequence[Launch]:
@@ -83,7 +120,8 @@ def _linear_group(op: Op, profile: Profile) -> Sequence[Launch]:
 KERNELS = (
     Kernel("softmax_group", _sliced_group, _few_pixels),
     Kernel("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
-    Kernel("softmax", _sliced, rank_fits),
+    Kernel("softmax", _sliced, _channels),
+    Kernel("softmax_pixels", _pixels, _over_pixels),
     Kernel("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

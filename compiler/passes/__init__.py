@@ -21,11 +21,13 @@ from .fuse_depthwise import fuse_depthwise
 from .fuse_elementwise import fuse_elementwise
 from .fuse_second_output import fuse_second_output
 from .inline_subgraphs import inline_subgraphs
+from .merge_around_reshape import merge_around_reshape
 from .merge_dilation import merge_dilation
 from .merge_duplicates import merge_duplicates
 from .merge_reshapes import merge_reshapes
 from .merge_transposes import merge_transposes
 from .move_negation import move_negation
+from .move_reshapes import move_reshapes
 from .move_transposes import move_transposes
 from .pack_to_concat import pack_to_concat
 from .pool_to_mean import pool_to_mean
@@ -56,7 +58,9 @@ PIPELINE: tuple[Pass, ...] = (
     pack_to_concat,
     reshape_fully_connected,
     depthwise_to_grouped,
+    move_reshapes,
     move_transposes,
+    merge_around_reshape,
     fold_transpose_into_reduction,
     fold_transpose_into_weights,
     merge_transposes,

@@ -6,31 +6,36 @@
 Networks made for channels first are converted that way: a transpose before and behind each
 convolution. Operators that touch and can run in either order are taken as a whole: what they read
 and what reads them is transposed where it is not yet, or no longer where it was. That is done where
-fewer bytes are transposed afterwards.
+fewer bytes are transposed afterwards, or as many by fewer operators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..devices import Profile
 from ..ir import Array, Graph, Op, Shape, Tensor, constant
-from ..ops.concat import concat_axis
-from ..ops.elementwise import ELEMENTWISE
-from ..ops.pad import paddings
-from ..ops.reduce import REDUCTIONS, axes
 from ..ops.transpose import permutation
 from .rewrite import Event, check, describe
+from .turn import images, indifferent, turned_attrs, turned_constants
 
 RULE = "move_transposes"
 
-PADS = frozenset(["PAD", "PADV2"])
-
 
 def move_transposes(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it until nothing is gained: what was moved may be behind another transpose now."""
+    events: list[Event] = []
+    while True:
+        found = _move_once(graph)
+        applied = [event for event in found if event.reason is None]
+        if not applied:
+            return events + found
+        events += applied
+
+
+def _move_once(graph: Graph) -> list[Event]:
     """Apply it to the operators behind each transpose."""
     events = []
     tried: set[tuple[Op, tuple[int, ...]]] = set()
@@ -38,43 +43,25 @@ def move_transposes(graph: Graph, profile: Profile) -> list[Event]:
         if op not in graph or op.name != "TRANSPOSE":
             continue
         order = tuple(permutation(op))
-        start = next((r for r in graph.consumers(op.output) if _indifferent(r)), None)
-        if start is None or (start, order) in tried:
-            continue
-        region = _region(graph, start)
-        tried |= {(step, order) for step in region}
-        border = _Border(graph, region, order)
-        before, after = border.cost()
-        names = (describe(op), *(describe(step) for step in region))
-        reason = None
-        if after < before:
-            border.apply()
-            check(graph, RULE)
-        else:
-            reason = f"{after} values instead of {before} would be transposed"
-        events.append(Event(RULE, names, reason))
+        for start in graph.consumers(op.output):
+            if indifferent(start) and (start, order) not in tried:
+                region = _region(graph, start)
+                tried |= {(step, order) for step in region}
+                events.append(_move(graph, op, region, order))
     return events
 
 
-def _indifferent(op: Op) -> bool:
-    """Whether an operator can run with its axes in any order."""
-    if op.post or len(op.outputs) != 1 or any(t.quantization for t in (*op.reads, op.output)):
-        return False
-    rank = len(op.output.shape)
-    if op.name in ELEMENTWISE:
-        return all(t.elements == 1 or t.constant or len(t.shape) == rank for t in op.reads)
-    if op.name in REDUCTIONS:
-        return bool(op.attrs.get("keep_dims")) and op.operand(1).constant
-    return op.name == "CONCATENATION" or (op.name in PADS and op.operand(1).constant)
-
-
-def _images(op: Op) -> Iterator[tuple[int, Tensor]]:
-    """The inputs that have the axes of the output, with their positions."""
-    rank = len(op.output.shape)
-    whole = op.name in ELEMENTWISE or op.name == "CONCATENATION"
-    for position, tensor in enumerate(op.inputs if whole else op.inputs[:1]):
-        if tensor is not None and (tensor.elements > 1 or len(tensor.shape) == rank):
-            yield position, tensor
+def _move(graph: Graph, op: Op, region: dict[Op, None], order: tuple[int, ...]) -> Event:
+    """Turn the region behind a transpose, if that is cheaper."""
+    names = (describe(op), *(describe(step) for step in region))
+    border = _Border(graph, region, order)
+    before, after = border.cost()
+    if after >= before:
+        reason = f"{after.values} values instead of {before.values} would be transposed"
+        return Event(RULE, names, reason)
+    border.apply()
+    check(graph, RULE)
+    return Event(RULE, names, None)
 
 
 def _region(graph: Graph, start: Op) -> dict[Op, None]:
@@ -83,8 +70,9 @@ def _region(graph: Graph, start: Op) -> dict[Op, None]:
     waiting = [start]
     while waiting:
         op = waiting.pop()
-        producers = [graph.producer(tensor) for _, tensor in _images(op)]
-        for other in (*producers, *graph.consumers(op.output)):
+        producers = [graph.producer(tensor) for _, tensor in images(op)]
+        readers = [reader for tensor in op.outputs for reader in graph.consumers(tensor)]
+        for other in (*producers, *readers):
             if other is not None and other not in found and _joins(graph, op, other):
                 found.add(other)
                 waiting.append(other)
@@ -92,10 +80,22 @@ def _region(graph: Graph, start: Op) -> dict[Op, None]:
 
 
 def _joins(graph: Graph, op: Op, other: Op) -> bool:
-    if not _indifferent(other) or len(other.output.shape) != len(op.output.shape):
+    if not indifferent(other) or len(other.output.shape) != len(op.output.shape):
         return False
-    links = [tensor for _, tensor in (*_images(op), *_images(other))]
-    return any(tensor is op.output or tensor is other.output for tensor in links)
+    links = [tensor for _, tensor in (*images(op), *images(other))]
+    return any(tensor in (*op.outputs, *other.outputs) for tensor in links)
+
+
+@dataclass(frozen=True, order=True)
+class _Cost:
+    """Values that transposes move, and how many transposes do."""
+
+    values: int
+    transposes: int
+
+    @classmethod
+    def of(cls, moved: list[int]) -> _Cost:
+        return cls(sum(moved), sum(1 for values in moved if values))
 
 
 @dataclass
@@ -111,13 +111,13 @@ class _Border:
     """What it computes and others read."""
 
     def __post_init__(self) -> None:
-        inside = {op.output for op in self.region}
-        read = dict.fromkeys(t for op in self.region for _, t in _images(op) if t not in inside)
+        inside = {tensor for op in self.region for tensor in op.outputs}
+        read = dict.fromkeys(t for op in self.region for _, t in images(op) if t not in inside)
         self.inputs = [tensor for tensor in read if not tensor.constant]
-        for op in self.region:
-            others = [r for r in self.graph.consumers(op.output) if r not in self.region]
-            if others or self.graph.is_output(op.output):
-                self.outputs.append(op.output)
+        for tensor in (tensor for op in self.region for tensor in op.outputs):
+            others = [r for r in self.graph.consumers(tensor) if r not in self.region]
+            if others or self.graph.is_output(tensor):
+                self.outputs.append(tensor)
 
     @property
     def undone(self) -> tuple[int, ...]:
@@ -139,28 +139,29 @@ class _Border:
         ]
         return back, len(back) < len(readers) or self.graph.is_output(tensor)
 
-    def cost(self) -> tuple[int, int]:
-        """Values that are transposed around the region: now, and in the other order."""
-        before = after = 0
+    def cost(self) -> tuple[_Cost, _Cost]:
+        """What transposes around the region cost: now, and in the other order."""
+        before: list[int] = []
+        after: list[int] = []
         for tensor in self.inputs:
             readers = self.graph.consumers(tensor)
             if self._source(tensor) is None:
-                after += _values(tensor, self.undone)
+                after.append(_values(tensor, self.undone))
             elif set(readers) <= self.region.keys() and not self.graph.is_output(tensor):
-                before += _values(tensor, self.undone)
+                before.append(_values(tensor, self.undone))
         for tensor in self.outputs:
             back, others = self._back(tensor)
-            before += len(back) * _values(tensor, self.undone)
-            after += _values(tensor, self.undone) if others else 0
-        return before, after
+            before += len(back) * [_values(tensor, self.undone)]
+            after += [_values(tensor, self.undone)] if others else []
+        return _Cost.of(before), _Cost.of(after)
 
     def apply(self) -> None:
         """Compute the region in the order its transposes started from."""
         behind = {tensor: self._back(tensor) for tensor in self.outputs}
         moved = {tensor: self._moved(tensor) for tensor in self.inputs}
-        for op in self.region:
-            shape = self._shape(op.output.shape)
-            moved[op.output] = Tensor(f"{op.output.name}/turned", shape, op.output.dtype)
+        for tensor in (tensor for op in self.region for tensor in op.outputs):
+            shape = self._shape(tensor.shape)
+            moved[tensor] = Tensor(f"{tensor.name}/turned", shape, tensor.dtype)
         for op in self.region:
             self._turn(op, moved)
         for tensor, (back, others) in behind.items():
@@ -199,21 +200,15 @@ class _Border:
     def _turn(self, op: Op, moved: dict[Tensor, Tensor]) -> None:
         """Let an operator of the region read and write turned tensors."""
         inputs = list(op.inputs)
-        for position, tensor in _images(op):
+        for position, tensor in images(op):
             turned = moved.get(tensor)
             inputs[position] = turned or constant(
                 f"{tensor.name}/turned", self._content(tensor, len(op.output.shape))
             )
-        if op.name == "CONCATENATION":
-            op.attrs = {**op.attrs, "axis": self.order[concat_axis(op)]}
-        elif op.name in PADS:
-            table = np.array(paddings(op), np.int32)[list(self.undone)]
-            inputs[1] = constant(f"{op.output.name}/paddings", table)
-        elif op.name in REDUCTIONS:
-            reduced = np.array([self.order[axis] for axis in axes(op)], np.int32)
-            inputs[1] = constant(f"{op.output.name}/axes", reduced)
-        result = moved[op.output]
-        self.graph.set_outputs(op, (result,))
+        for position, content in turned_constants(op, self.order).items():
+            inputs[position] = content
+        op.attrs = turned_attrs(op, self.order)
+        self.graph.set_outputs(op, [moved[tensor] for tensor in op.outputs])
         self.graph.set_inputs(op, inputs)
 
     def _content(self, tensor: Tensor, rank: int) -> Array:
