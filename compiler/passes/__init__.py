@@ -35,6 +35,7 @@ from .propagate import propagate
 from .recognise_activation import recognise_activation
 from .recognise_normalization import recognise_normalization
 from .recognise_softmax import recognise_softmax
+from .repeat_elementwise import repeat_elementwise
 from .reshape_fully_connected import reshape_fully_connected
 from .resolve_control_flow import resolve_control_flow
 from .resolve_variables import resolve_variables
@@ -85,6 +86,7 @@ PIPELINE: tuple[Pass, ...] = (
     # From here on each operator is a kernel.
     separate_outputs,
     fuse_elementwise,
+    repeat_elementwise,
     fuse_second_output,
     fold_gate_into_conv,
     chain_dense,
