@@ -64,35 +64,36 @@ def load(
 def _load(
     cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
 ) -> Session:
-    from .cache import find_variants, newest_first, newest_runnable, open_variant, read_plan
+    from .cache import (
+        find_variants,
+        newest_first,
+        newest_runnable,
+        open_variant,
+        open_weights,
+        read_plan,
+    )
+    from .starting import TARGETS, start_drivers
 
     if not isinstance(device, str):
         raise DeviceError(f"device={device!r}: give a name, or leave it out for auto")
-    found = [(folder, read_plan(folder)) for folder in newest_first(find_variants(cache, model))]
-    targets = list(dict.fromkeys(plan.target for _, plan in found))
-    _start(targets[0])
-    # There is enough to do until the driver is ready.
+    folders = newest_first(find_variants(cache, model))
+    # Plans cannot be read before numpy has been imported. Drivers start meanwhile, of the target
+    # with which the compiler lets a variant's name begin, and weights are checked.
+    target = folders[0].name.partition("-")[0]
+    if target in TARGETS:
+        start_drivers(target)
+    weights = open_weights(folders[0]) if len(folders) == 1 else None
+    found = [(folder, read_plan(folder)) for folder in folders]
     from .session import Session
 
-    variant = open_variant(*found[0]) if len(found) == 1 else None
-    opened = _open(device, targets)
+    opened = _open(device, list(dict.fromkeys(plan.target for _, plan in found)))
     try:
-        if variant is None:
-            variant = open_variant(*newest_runnable(found, opened))
+        folder, plan = newest_runnable(found, opened)
+        variant = open_variant(folder, plan, weights or open_weights(folder))
     except BaseException:
         opened.release()
         raise
     return Session(variant, opened, store_binaries)
-
-
-def _start(target: str) -> None:
-    """Let the drivers of a target start, without waiting for them."""
-    if target == "opencl":
-        # What is wrong with them is told when they are needed.
-        with suppress(DeviceError):
-            from .starting import start_drivers
-
-            start_drivers()
 
 
 def _open(device: str, targets: Sequence[str]) -> Device:

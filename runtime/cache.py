@@ -18,8 +18,9 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,18 +54,73 @@ _OPEN_FLAGS = (
 
 @dataclass(frozen=True)
 class Variant:
-    """One compiled model as read from its folder; plan and kernels have been checked."""
+    """One compiled model as read from its folder; its plan has been checked."""
 
     folder: Path
     plan: Plan
-    sources: Mapping[str, str]
-    """Text of each kernel file, by `Kernel.file`."""
-    weights: memoryview
-    """The content of weights.bin, mapped into memory; read-only."""
+    weights: Weights
+    """The content of weights.bin, still being checked."""
     parts: Mapping[str, bytes]
     """Content of each model that runs on LiteRT, by `HostPart.file`."""
-    check_weights: Callable[[], None]
-    """Returns when the weights have been checked, too; PlanError if they are damaged."""
+
+    def check(self) -> None:
+        """PlanError if weights or kernels are damaged."""
+        self.weights.check(self.plan)
+        self._read_sources()
+
+    @cached_property
+    def sources(self) -> Mapping[str, str]:
+        """Text of each kernel file, by `Kernel.file`; read when asked for (PlanError).
+
+        Kernels that were compiled before need none.
+        """
+        return self._read_sources()
+
+    def _read_sources(self) -> dict[str, str]:
+        if self.plan.kernels:
+            check_private(self.folder / KERNELS)
+        sources = {}
+        for kernel in self.plan.kernels:
+            content = _checked(self.folder / kernel.file, kernel.sha256, LARGEST_TEXT)
+            try:
+                sources[kernel.file] = content.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise PlanError(f"{self.folder / kernel.file} is not UTF-8 text") from error
+        return sources
+
+
+class Weights(threading.Thread):
+    """The content of weights.bin, mapped into memory, and its digest.
+
+    The thread computes the digest while others work; hashlib lets them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Of a variant's folder (PlanError)."""
+        super().__init__(name="tflgpu weights", daemon=True)
+        check_private(folder)
+        self._path = folder / WEIGHTS
+        self._digest = b""
+        self.content = _map(self._path)
+        """Read-only."""
+
+    def run(self) -> None:
+        self._digest = hashlib.sha256(self.content).digest()
+
+    def check_size(self, plan: Plan) -> None:
+        """PlanError unless there are as many bytes as the plan says."""
+        present = self.content.nbytes
+        if present != plan.weights_size:
+            raise PlanError(
+                f"{self._path} has {present} bytes instead of {plan.weights_size}; compile the "
+                f"model again"
+            )
+
+    def check(self, plan: Plan) -> None:
+        """Return when the digest has been computed; PlanError if the plan has another one."""
+        self.join()
+        if self._digest != plan.weights_sha256:
+            raise _damaged(self._path)
 
 
 # -- names ------------------------------------------------------------------------------------
@@ -287,35 +343,31 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_variant(folder: Path) -> Variant:
-    """A variant with its kernels and weights, every file checked against the plan (PlanError)."""
-    variant = open_variant(folder, read_plan(folder))
-    variant.check_weights()
+    """A variant, its kernels and weights, every file checked against the plan (PlanError)."""
+    variant = open_variant(folder, read_plan(folder), open_weights(folder))
+    variant.check()
     return variant
 
 
-def open_variant(folder: Path, plan: Plan) -> Variant:
-    """As `read_variant`, of a plan read before, but its weights are still being checked.
+def open_weights(folder: Path) -> Weights:
+    """The weights of a variant, which are being checked from now on (PlanError)."""
+    weights = Weights(folder)
+    weights.start()
+    return weights
 
-    They are good once `Variant.check_weights` has returned; meanwhile there is other work to do.
+
+def open_variant(folder: Path, plan: Plan, weights: Weights) -> Variant:
+    """A variant of which the plan was read and the weights opened (PlanError).
+
+    They are good once `Weights.check` has returned; meanwhile there is other work to do.
     """
-    weights = _map(folder / WEIGHTS, plan.weights_size)
-    check = _DigestCheck(folder / WEIGHTS, weights, plan.weights_sha256)
-    check.start()
-    if plan.kernels:
-        check_private(folder / KERNELS)
-    sources = {}
-    for kernel in plan.kernels:
-        content = _checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
-        try:
-            sources[kernel.file] = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise PlanError(f"{folder / kernel.file} is not UTF-8 text") from error
+    weights.check_size(plan)
     if plan.parts:
         check_private(folder / FALLBACK)
     parts = {
         part.file: _checked(folder / part.file, part.sha256, LARGEST_PART) for part in plan.parts
     }
-    return Variant(folder, plan, sources, weights, parts, check.result)
+    return Variant(folder, plan, weights, parts)
 
 
 def _checked(path: Path, sha256: bytes, limit: int) -> bytes:
@@ -324,24 +376,6 @@ def _checked(path: Path, sha256: bytes, limit: int) -> bytes:
     if hashlib.sha256(content).digest() != sha256:
         raise _damaged(path)
     return content
-
-
-class _DigestCheck(threading.Thread):
-    """Computes a file's digest while others work; hashlib lets them."""
-
-    def __init__(self, path: Path, content: memoryview, expected: bytes) -> None:
-        super().__init__(name="tflgpu weights", daemon=True)
-        self._path, self._content, self._expected = path, content, expected
-        self._right = False
-
-    def run(self) -> None:
-        self._right = hashlib.sha256(self._content).digest() == self._expected
-
-    def result(self) -> None:
-        """PlanError if the digest is another one."""
-        self.join()
-        if not self._right:
-            raise _damaged(self._path)
 
 
 def _damaged(path: Path) -> PlanError:
@@ -373,14 +407,9 @@ def read_file(path: Path, limit: int = LARGEST_TEXT) -> bytes:
         return file.read()
 
 
-def _map(path: Path, size: int) -> memoryview:
-    """The content of a file of `size` bytes, mapped into memory."""
+def _map(path: Path) -> memoryview:
+    """The content of a file, mapped into memory."""
     with os.fdopen(_open(path), "rb") as file:
-        present = os.fstat(file.fileno()).st_size
-        if present != size:
-            raise PlanError(
-                f"{path} has {present} bytes instead of {size}; compile the model again"
-            )
-        if size == 0:
+        if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from ctypes import POINTER, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
 from .errors import DeviceError
+from .starting import start_drivers
 
 # What EGL's headers call them, without the prefix.
 _NONE = 0x3038
@@ -79,11 +81,18 @@ def _extension(name: str, *types: Any) -> Callable[..., Any] | None:
     return ctypes.CFUNCTYPE(*types)(address) if address else None
 
 
+def ask_drivers() -> None:
+    """Let every driver start, without saying what goes wrong."""
+    with suppress(DeviceError):
+        _displays()
+
+
 def contexts() -> list[Context]:
     """A context for each device that can compute, current on no thread (DeviceError).
 
     Whoever asks for them releases them.
     """
+    start_drivers("glsl").join()
     found = []
     for display in _displays():
         context = _create(display)

@@ -69,11 +69,11 @@ class Session:
                     f"--device '{device.info.name}'"
                 )
             self._parts = open_parts(variant)
-            self._place(device, variant.weights)
+            self._place(device, variant.weights.content)
             restored = self._restore(device, variant)
             programs = restored or self._compile(device, variant)
             # Before anything runs on them.
-            variant.check_weights()
+            variant.weights.check(self.plan)
             if restored is None and store_binaries and device.has_binaries:
                 self._store(device, variant, programs)
         except BaseException:

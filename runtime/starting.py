@@ -1,28 +1,28 @@
-"""Starting the OpenCL drivers while other threads go on.
+"""Starting the drivers of a target while other threads go on.
 
-Drivers load their compilers when they are first asked for anything. That takes as long as importing
-numpy, and what is called through ctypes does not keep Python waiting.
+Drivers load their compilers when they are first asked for anything. That takes about as long as
+importing numpy, and what is called through ctypes does not keep Python waiting.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from functools import cache
 
-from .opencl_library import library
+TARGETS = ("opencl", "glsl")
+"""The languages whose drivers can be started."""
 
 
 @cache
-def start_drivers() -> threading.Thread:
-    """The thread that ends once every driver has started; there is work to do meanwhile.
+def start_drivers(target: str) -> threading.Thread:
+    """The thread that ends once every driver of a target has started.
 
-    It asks how many platforms there are. What goes wrong is found out, and reported, when they are
-    asked for. DeviceError if OpenCL is not installed.
+    What goes wrong is found out, and reported, when devices are asked for.
     """
-    arguments = (0, None, ctypes.byref(ctypes.c_uint()))
-    thread = threading.Thread(
-        target=library().clGetPlatformIDs, args=arguments, name="tflgpu drivers", daemon=True
-    )
+    if target == "opencl":
+        from .opencl_library import ask_drivers
+    else:
+        from .egl import ask_drivers
+    thread = threading.Thread(target=ask_drivers, name="tflgpu drivers", daemon=True)
     thread.start()
     return thread

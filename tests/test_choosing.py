@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import Parts, chain
+from plans import LENGTH, Parts, chain
 from test_runtime import misaligned
 
 from tflgpu.runtime import (
@@ -171,3 +171,19 @@ def test_import_is_cheap() -> None:
     heavy = {"numpy", "pyopencl", "flatbuffers", "filelock", "networkx", "jinja2", "tflite"}
     assert "tflgpu.runtime" in output.stdout.split()
     assert heavy.isdisjoint(output.stdout.split())
+
+
+def test_a_warm_start_imports_little(tmp_path: Path, opencl_device: str) -> None:
+    """Nothing that only compiling or storing needs, and no wrapper of the driver."""
+    folder = chain().write(tmp_path)
+    load(folder, device=opencl_device).close()
+    program = (
+        "import sys, tflgpu.runtime\n"
+        f"session = tflgpu.runtime.load({str(folder)!r}, device={opencl_device!r})\n"
+        f"session.run([[1.0] * {LENGTH}] * 2)\n"
+        "print(*sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = set(output.stdout.split())
+    assert {"numpy", "tflgpu.runtime.opencl"} <= loaded
+    assert loaded.isdisjoint({"pyopencl", "filelock", "tempfile", "jinja2", "tflgpu.compiler"})
