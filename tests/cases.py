@@ -74,6 +74,9 @@ def convolutions() -> Iterator[Case]:
         channels = (outputs, inputs)
         yield row(f"{inputs} to {outputs}", x(2, 5, 7, inputs), channels)
         yield row(f"1x1 {inputs} to {outputs}", x(2, 5, 7, inputs), channels, (1, 1))
+    for padding in SAME_OR_VALID:
+        image = x(2, 14, 19, 19)
+        yield row(f"{padding} of 4x4 squares", image, (37, 19), **window(padding))
     yield row("37 to 2 by 2", x(2, 7, 11, 37), (2, 37), **window("SAME", (2, 2)))
     yield row("16 to 1 dilated", x(1, 11, 13, 16), (1, 16), **window("VALID", dilation=(2, 3)))
     yield row("1x1 one pixel", x(1, 1, 1, 37), (41, 37), (1, 1))

@@ -26,6 +26,11 @@ def templates(value: Value, profile: str) -> list[str]:
 FEW_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(1, 3, 3, 32), w(1), **window())
 MORE_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(4, 3, 3, 32), w(4), **window())
 MANY_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(5, 3, 3, 32), w(5), **window())
+SQUARES = call("CONV_2D", pooled(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
+FEW_SQUARES = call("CONV_2D", pooled(1, 12, 20, 8), w(8, 3, 3, 8), w(8), **window())
+EMPTY_SQUARES = call("CONV_2D", pooled(1, 1, 99, 8), w(8, 3, 3, 8), w(8), **window())
+STRIDE = call("CONV_2D", pooled(1, 32, 32, 8), w(8, 3, 3, 8), w(8), **window("SAME", (2, 2)))
+TOO_DEEP = call("CONV_2D", pooled(1, 13, 17, 400), w(8, 3, 3, 400), w(8), **window())
 FIRST_LAYER = call("CONV_2D", x(1, 17, 19, 3), w(32, 3, 3, 3), w(32), **window("SAME", (2, 2)))
 ONE_VECTOR = call("FULLY_CONNECTED", pooled(1, 1, 1, 128), w(9, 128), w(9))
 ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
@@ -43,6 +48,12 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (MORE_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv_thin"]),
         (MORE_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv"]),
         (MANY_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv"]),
+        (SQUARES, "cpu", ["to_sliced", "max_pool", "winograd"]),
+        (SQUARES, "gpu", ["to_sliced", "max_pool", "conv"]),
+        (FEW_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (EMPTY_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (STRIDE, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (TOO_DEEP, "cpu", ["to_sliced", "max_pool", "conv"]),
         (FIRST_LAYER, "cpu_avx512", ["conv"]),
         (FIRST_LAYER, "gpu", ["conv"]),
         (ONE_VECTOR, "gpu", ["max_pool", "split_sums"]),

@@ -40,6 +40,10 @@ class Profile:
     """Channels up to which a depthwise and a 1x1 convolution behind it are one kernel."""
     fused_outputs: int
     """Output channels up to which they are, however many the depthwise convolution has."""
+    winograd_channels: int
+    """Input and output channels from which 3x3 convolutions are Winograd's algorithm; 0: never."""
+    winograd_squares: int
+    """Squares of 4x4 outputs from which they are."""
     work_items: int
     """Work-items that keep the device busy; tiles shrink until there are as many."""
     light_group: int
@@ -71,6 +75,8 @@ LIMITS = {
     "tile_slices": (1, 8),
     "fused_channels": (0, 4096),
     "fused_outputs": (0, 4096),
+    "winograd_channels": (0, 65536),
+    "winograd_squares": (1, 1 << 24),
     "work_items": (1, 1 << 24),
     "light_group": (1, 65536),
     "heavy_group": (1, 65536),

@@ -15,6 +15,7 @@ import numpy as np
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
+from . import winograd
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
 from .elementwise import flattens
 from .split import split_sums, splits
@@ -229,10 +230,47 @@ def _build_split(op: Op, profile: Profile) -> Sequence[Launch]:
     return [split_sums(op, profile, bias, weights.reshape(weights.shape[0], -1))]
 
 
+def _winograd(op: Op, profile: Profile) -> str | None:
+    if groups(op) != 1:
+        return "the channels are split into groups"
+    objection = _ungated(op, profile) or winograd.objection(op, window(op), profile)
+    return objection or winograd.apart(op, profile)
+
+
+def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, _, _, outputs = op.output.shape
+    tile = winograd.choose_strip(op, profile)
+    weights = winograd.transform(op.constant(1))
+    count = winograd.squares(op)
+    return [
+        Launch(
+            "winograd.jinja",
+            (-(-count // tile.pixels), 1, batch),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {
+                "bias": bias_slices(op, outputs, profile, tile.blocks),
+                "weights": pack_weights(weights, tile.blocks, profile),
+            },
+            {
+                "tile": tile,
+                "blocks": -(-slices(outputs, profile) // tile.blocks),
+                "window": window(op),
+                "a": winograd.A,
+                "b": winograd.B,
+            },
+            group=(1, 1, 1),
+            heavy=True,
+            flops=2 * batch * count * weights.size,
+        )
+    ]
+
+
 KERNELS = (
     Kernel("conv_split", _build_split, _one_pixel),
     Kernel("conv_thin", _build_thin, _few_outputs),
     Kernel("conv_1x1", _build_pointwise, _pointwise),
+    Kernel("conv_winograd", _build_winograd, _winograd),
     Kernel("conv", _build_window, _aligned),
     Kernel("conv_from_linear", _build_window, _aligned, reads=LINEAR),
     Kernel("conv_grouped", _build_grouped, _ungated),
