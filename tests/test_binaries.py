@@ -75,6 +75,25 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
+@pytest.fixture
+def releases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows with the name of each device that is given back."""
+    seen: list[str] = []
+
+    def watch(kind: Any) -> None:
+        original = kind.release
+
+        def release(self: Any) -> None:
+            seen.append(str(self.info))
+            original(self)
+
+        monkeypatch.setattr(kind, "release", release)
+
+    for kind in device_kinds():
+        watch(kind)
+    return seen
+
+
 def test_the_second_load_compiles_nothing(
     folder: Path, attached: Attached, builds: list[str]
 ) -> None:
@@ -332,27 +351,14 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
 
 
 def test_a_warning_made_an_error_leaves_nothing_open(
-    folder: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch
+    folder: Path, attached: Attached, releases: list[str]
 ) -> None:
-    released = []
-
-    def watch(kind: Any) -> None:
-        original = kind.release
-
-        def release(self: Any) -> None:
-            released.append(str(self.info))
-            original(self)
-
-        monkeypatch.setattr(kind, "release", release)
-
-    for kind in device_kinds():
-        watch(kind)
     (folder / BINARIES).write_text("a file in the place of the folder")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(CacheWarning, match="is a file; a cache is a folder"):
             load(folder, device=attached.device)
-    assert released.count(attached.device) == 1
+    assert releases.count(attached.device) == 1
 
 
 def test_a_lock_that_is_held(
@@ -401,44 +407,39 @@ def test_build_errors_name_file_and_line(tmp_path: Path, opencl_device: str) -> 
 
 
 def test_an_older_variant_is_taken_up_if_the_newest_cannot_run(
-    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = chain().write(tmp_path / "cache")
-    check(folder, opencl_device)
-    parts = chain()
-    newer = parts.write(folder.parents[1], "newer")
-    check(newer, opencl_device)
+    newer = chain(target=attached.target).write(folder.parents[1], "newer")
     for path, age in ((folder, 1000), (newer, 2000)):
+        check(path, attached.device)
         os.utime(path / "plan.tflgpu", (age, age))
-    original = OpenCLDevice.objection
     refused: list[str] = []
 
-    def objection(self: OpenCLDevice, plan: Any) -> str | None:
-        if not refused:
-            refused.append("once")
-            return "not this one"
-        return original(self, plan)
+    def refuse_once(kind: Any) -> None:
+        original = kind.objection
 
-    monkeypatch.setattr(OpenCLDevice, "objection", objection)
-    check(folder.parents[1], opencl_device)
+        def objection(self: Any, plan: Any) -> str | None:
+            if not refused:
+                refused.append("once")
+                return "not this one"
+            found: str | None = original(self, plan)
+            return found
+
+        monkeypatch.setattr(kind, "objection", objection)
+
+    for kind in device_kinds():
+        refuse_once(kind)
+    check(folder.parents[1], attached.device)
     assert refused
 
 
 def test_the_device_is_released_when_the_weights_are_damaged(
-    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, attached: Attached, releases: list[str]
 ) -> None:
-    folder = chain().write(tmp_path / "cache")
-    check(folder, opencl_device)
+    check(folder, attached.device)
+    releases.clear()
     weights = folder / "weights.bin"
     weights.write_bytes(bytes(weights.stat().st_size))
-    released = []
-    original = OpenCLDevice.release
-
-    def release(self: OpenCLDevice) -> None:
-        released.append(self)
-        original(self)
-
-    monkeypatch.setattr(OpenCLDevice, "release", release)
     with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
-        load(folder, device=opencl_device)
-    assert len(released) == 1
+        load(folder, device=attached.device)
+    assert releases.count(attached.device) == 1

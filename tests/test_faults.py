@@ -143,15 +143,16 @@ def test_killed_while_compiling(tmp_path: Path, server: ForkServerContext) -> No
 
 @linux
 def test_killed_while_loading(
-    tmp_path: Path, server: ForkServerContext, opencl_device: str
+    tmp_path: Path, server: ForkServerContext, attached: Attached
 ) -> None:
-    folder, moments = chain().write(tmp_path / "cache"), random.Random(2)
+    parts, moments = chain(target=attached.target), random.Random(2)
+    folder = parts.write(tmp_path / "cache")
     for _ in range(KILLS_WHILE_LOADING):
-        process = server.Process(target=load_for_ever, args=(folder, opencl_device))
+        process = server.Process(target=load_for_ever, args=(folder, attached.device))
         _kill_after(process, moments.uniform(0.1, 0.7))
-        assert read_variant(folder).plan == chain().plan
-    check(folder, opencl_device)
-    check(folder, opencl_device)
+        assert read_variant(folder).plan == parts.plan
+    check(folder, attached.device)
+    check(folder, attached.device)
     assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
 
 
@@ -180,16 +181,16 @@ def test_processes_compile_and_load_at_once(
 
 @linux
 def test_processes_replace_what_others_load(
-    tmp_path: Path, server: ForkServerContext, opencl_device: str
+    tmp_path: Path, server: ForkServerContext, attached: Attached
 ) -> None:
     cache, start = tmp_path / "cache", server.Event()
-    chain().write(cache)
+    chain(target=attached.target).write(cache)
     _all_end_well(
         start,
         [
             server.Process(
                 target=replace_and_load,
-                args=(cache, "opencl", opencl_device, start, 6, number),
+                args=(cache, attached.target, attached.device, start, 6, number),
             )
             for number in range(4)
         ],
@@ -372,11 +373,12 @@ def _run_cycles(folder: Path, server: ForkServerContext, attached: Attached, cou
 
 
 @linux
-def test_out_of_memory(tmp_path: Path, server: ForkServerContext, opencl_device: str) -> None:
-    folder = chain().write(tmp_path / "cache")
-    chain().replacing(arena_size=1 << 30).write(tmp_path / "cache", "large")
+def test_out_of_memory(tmp_path: Path, server: ForkServerContext, attached: Attached) -> None:
+    parts = chain(target=attached.target)
+    folder = parts.write(tmp_path / "cache")
+    parts.replacing(arena_size=1 << 30).write(tmp_path / "cache", "large")
     queue = server.SimpleQueue()
-    process = server.Process(target=allocate_too_much, args=(folder, opencl_device, queue))
+    process = server.Process(target=allocate_too_much, args=(folder, attached.device, queue))
     process.start()
     process.join(SECONDS_TO_END)
     assert process.exitcode == 0
