@@ -133,7 +133,7 @@ def hard_swishes(a: Value) -> dict[str, Value]:
 
 
 def gelus(a: Value) -> dict[str, Value]:
-    """0.5 x (1 + tanh(0.7979 (x + 0.0447 x^3)))."""
+    """0.5 x (1 + tanh(0.7979 (x + 0.0447 x^3))), and 0.5 x (1 + erf(x / 1.4142))."""
     cubes = call("MUL", a, call("SQUARE", a)), call("POW", a, number(3))
     factor = call("ADD", number(1), scaled(call("MUL", a, a), 0.044715))
     bent = [call("ADD", a, scaled(cube, 0.044715)) for cube in cubes]
@@ -141,11 +141,25 @@ def gelus(a: Value) -> dict[str, Value]:
         call("TANH", scaled(value, (2 / np.pi) ** 0.5)) for value in (*bent, call("MUL", a, factor))
     ]
     halves = [scaled(call("ADD", curve, number(1)), 0.5) for curve in curves]
+    exact = call("ADD", error_function(call("DIV", a, number(2**0.5))), number(1))
     return {
         "of a cube": call("MUL", a, halves[0]),
         "of a power": call("MUL", halves[1], a),
+        "of errors": scaled(call("MUL", a, exact), 0.5),
         "of a product": call("MUL", scaled(a, 0.5), call("ADD", curves[2], number(1))),
     }
+
+
+def error_function(a: Value) -> Value:
+    """sign(x) (1 - p(t) t exp(-x x)), t = 1 / (1 + 0.33 abs(x)), as onnx2tf writes Erf."""
+    size = call("ABS", a)
+    sign = call("DIV", a, call("ADD", call("ABS", a), number(1e-11)))
+    t = call("DIV", number(1), call("ADD", scaled(size, 0.3275911), number(1)))
+    total: Value = scaled(t, 1.061405429)
+    for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        total = call("MUL", call("ADD", total, number(factor)), t)
+    power = call("EXP", call("MUL", call("NEG", size), size))
+    return call("MUL", sign, call("SUB", number(1), call("MUL", total, power)))
 
 
 def silus(a: Value) -> dict[str, Value]:
@@ -168,6 +182,7 @@ ACTIVATIONS: dict[str, Callable[[Value], dict[str, Value]]] = {
     "GELU": gelus,
     "HARD_SWISH": hard_swishes,
     "tflgpu.mish": mishes,
+    "tflgpu.erf": lambda a: {"of powers": error_function(a)},
     "tflgpu.silu": silus,
 }
 

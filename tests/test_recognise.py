@@ -147,6 +147,8 @@ def test_the_text_of_an_activation() -> None:
     value = ACTIVATIONS["GELU"](image())["of a cube"]
     assert operators(value) == "SQUARE  MUL  MUL  ADD  MUL  TANH  ADD  MUL  MUL"
     assert text(value, ACTIVATION) == "t1 = GELU(x0) approximate=True"
+    value = ACTIVATIONS["GELU"](image())["of errors"]
+    assert text(value, ACTIVATION) == "t1 = GELU(x0) approximate=False"
 
 
 def test_activations_that_only_look_alike_stay() -> None:

@@ -64,6 +64,7 @@ UNARY = {
     "SQRT": Elementwise("sqrt({a})", np.sqrt),
     "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC),
     "TANH": Elementwise("or_nan(tanh({a}), {a})", np.tanh),
+    "tflgpu.erf": Elementwise("error_function({a})", np.vectorize(erf)),
     "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
     "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
     "tflgpu.silu": Elementwise("{a} * (1.0f / (1.0f + exp(-{a})))", lambda a: a * _logistic(a)),

@@ -18,8 +18,23 @@ from .rewrite import Event, check, describe
 
 RULE = "recognise_activation"
 
+_SIZE = "ABS(1 x)"
+_POWER = f"EXP(-1 {_SIZE} {_SIZE})"
+_PART = f"RECIPROCAL(1 + 0.3276 {_SIZE})"
+_SIGN = f"RECIPROCAL(1e-11 + 1 {_SIZE}) x"
+_FACTORS = ("-0.2548", "0.2845", "-1.421", "1.453", "-1.061")
+_DIFFERENCES = [
+    " ".join((factor, _POWER, *number * [_PART], _SIGN))
+    for number, factor in enumerate(_FACTORS, start=1)
+]
+ERROR_FUNCTION = " + ".join((*reversed(_DIFFERENCES), f"1 {_SIGN}"))
+"""Abramowitz and Stegun's formula 7.1.26, right to 1.5e-7: onnx2tf writes the error function so, of
+which LiteRT has no operator."""
+
 ACTIVATIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "0.5 TANH(0.7979 x + 0.03568 x x x) x + 0.5 x": ("GELU", {"approximate": True}),
+    "0.5 tflgpu.erf(0.7071 x) x + 0.5 x": ("GELU", {"approximate": False}),
+    ERROR_FUNCTION: ("tflgpu.erf", {}),
     "0.1667 RELU6(3 + 1 x) x": ("HARD_SWISH", {}),
     "0.1667 MAXIMUM(1 MINIMUM(3 + 1 x, 6), 0) x": ("HARD_SWISH", {}),
     "0.1667 MINIMUM(1 MAXIMUM(3 + 1 x, 0), 6) x": ("HARD_SWISH", {}),
@@ -31,9 +46,11 @@ ACTIVATIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
 }
 """Operators by the polynomial they are: terms in order, each with four digits of its factor."""
 
-FUNCTIONS = frozenset(["EXP", "LOG", "LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "TANH"])
+FUNCTIONS = frozenset(
+    ["ABS", "EXP", "LOG", "LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "TANH", "tflgpu.erf"]
+)
 BOUNDS = frozenset(["MAXIMUM", "MINIMUM"])
-LONGEST = 16
+LONGEST = 32
 """Operators behind a value that are looked at."""
 MOST_TERMS = 8
 """Terms of a polynomial that is multiplied out."""
@@ -45,7 +62,8 @@ Polynomial = dict[tuple[str, ...], float]
 def recognise_activation(graph: Graph, profile: Profile) -> list[Event]:
     """Apply it to every value that several operators read, or one twice."""
     events = []
-    for op in graph.ops:
+    # Backwards, since activations are spelled with others inside, which have to be known first.
+    for op in reversed(graph.ops):
         if op in graph:
             events += _recognise(graph, op.output)
     for tensor in graph.inputs:
