@@ -118,7 +118,7 @@ def test_pocl_version() -> None:
 def older_than_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every device look as one of a PoCL does that is older than the processor."""
     version = b"OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic\0"
-    original = pocl.call
+    original = opencl_library.call
 
     def refuse(function: str, *arguments: Any) -> None:
         if function == "clBuildProgram":

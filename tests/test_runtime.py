@@ -18,6 +18,7 @@ from tflgpu.runtime import (
     PlanError,
     load,
     opencl,
+    opencl_library,
 )
 from tflgpu.runtime.opencl import select_device
 from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
@@ -119,7 +120,7 @@ def test_weights_are_used_in_place(
 ) -> None:
     """The file's own pages on devices that share the host's memory; a copy by the driver else."""
     made: list[tuple[int, bytes]] = []
-    original = opencl.make
+    original = opencl_library.make
 
     def make(function: str, *arguments: Any) -> int:
         if function == "clCreateBuffer" and arguments[3]:
@@ -337,7 +338,7 @@ def test_everything_is_released(
 ) -> None:
     made: list[int] = []
     released: list[tuple[str, int]] = []
-    make, call = opencl.make, opencl.call
+    make, call = opencl_library.make, opencl_library.call
 
     def counting_make(function: str, *arguments: Any) -> int:
         made.append(make(function, *arguments))
