@@ -65,11 +65,11 @@ def _load(
     cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
 ) -> Session:
     from .cache import (
+        Weights,
         find_variants,
         newest_first,
         newest_runnable,
         open_variant,
-        open_weights,
         read_plan,
     )
     from .starting import TARGETS, start_drivers
@@ -82,14 +82,14 @@ def _load(
     target = folders[0].name.partition("-")[0]
     if target in TARGETS:
         start_drivers(target)
-    weights = open_weights(folders[0]) if len(folders) == 1 else None
+    weights = Weights(folders[0]) if len(folders) == 1 else None
     found = [(folder, read_plan(folder)) for folder in folders]
     from .session import Session
 
     opened = _open(device, list(dict.fromkeys(plan.target for _, plan in found)))
     try:
         folder, plan = newest_runnable(found, opened)
-        variant = open_variant(folder, plan, weights or open_weights(folder))
+        variant = open_variant(folder, plan, weights or Weights(folder))
     except BaseException:
         opened.release()
         raise

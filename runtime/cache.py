@@ -17,7 +17,6 @@ import mmap
 import os
 import re
 import stat
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from .errors import PlanError
 from .plan import Plan
+from .starting import in_background
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -89,22 +89,22 @@ class Variant:
         return sources
 
 
-class Weights(threading.Thread):
-    """The content of weights.bin, mapped into memory, and its digest.
+class Weights:
+    """The content of weights.bin, mapped into memory.
 
-    The thread computes the digest while others work; hashlib lets them.
+    Another thread computes its digest while this one works; hashlib lets it.
     """
 
     def __init__(self, folder: Path) -> None:
         """Of a variant's folder (PlanError)."""
-        super().__init__(name="tflgpu weights", daemon=True)
         check_private(folder)
         self._path = folder / WEIGHTS
         self._digest = b""
         self.content = _map(self._path)
         """Read-only."""
+        self._wait = in_background(self._compute, "weights")
 
-    def run(self) -> None:
+    def _compute(self) -> None:
         self._digest = hashlib.sha256(self.content).digest()
 
     def check_size(self, plan: Plan) -> None:
@@ -118,7 +118,7 @@ class Weights(threading.Thread):
 
     def check(self, plan: Plan) -> None:
         """Return when the digest has been computed; PlanError if the plan has another one."""
-        self.join()
+        self._wait()
         if self._digest != plan.weights_sha256:
             raise _damaged(self._path)
 
@@ -344,16 +344,9 @@ def read_plan(folder: Path) -> Plan:
 
 def read_variant(folder: Path) -> Variant:
     """A variant, its kernels and weights, every file checked against the plan (PlanError)."""
-    variant = open_variant(folder, read_plan(folder), open_weights(folder))
+    variant = open_variant(folder, read_plan(folder), Weights(folder))
     variant.check()
     return variant
-
-
-def open_weights(folder: Path) -> Weights:
-    """The weights of a variant, which are being checked from now on (PlanError)."""
-    weights = Weights(folder)
-    weights.start()
-    return weights
 
 
 def open_variant(folder: Path, plan: Plan, weights: Weights) -> Variant:

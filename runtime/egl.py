@@ -92,7 +92,7 @@ def contexts() -> list[Context]:
 
     Whoever asks for them releases them.
     """
-    start_drivers("glsl").join()
+    start_drivers("glsl")()
     found = []
     for display in _displays():
         context = _create(display)

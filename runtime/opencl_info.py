@@ -35,7 +35,7 @@ _SIZE_BYTES = 8
 def ranked() -> list[tuple[DeviceInfo, int]]:
     """What is present, the best first, with the driver's handles; DeviceError without OpenCL."""
     # Loaders that are asked from two threads at first are not all safe.
-    start_drivers("opencl").join()
+    start_drivers("opencl")()
     found = []
     for device in _present():
         # A driver that cannot even describe its device is of no use.

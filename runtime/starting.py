@@ -1,4 +1,4 @@
-"""Starting the drivers of a target while other threads go on.
+"""Doing what takes time while other threads go on, first of all starting drivers.
 
 Drivers load their compilers when they are first asked for anything. That takes about as long as
 importing numpy, and what is called through ctypes does not keep Python waiting.
@@ -7,15 +7,30 @@ importing numpy, and what is called through ctypes does not keep Python waiting.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cache
 
 TARGETS = ("opencl", "glsl")
 """The languages whose drivers can be started."""
 
 
+def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
+    """Let another thread do some work, and return what waits until it is done.
+
+    Where the system gives no thread it is done at once.
+    """
+    thread = threading.Thread(target=work, name=f"tflgpu {name}", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        work()
+        return lambda: None
+    return thread.join
+
+
 @cache
-def start_drivers(target: str) -> threading.Thread:
-    """The thread that ends once every driver of a target has started.
+def start_drivers(target: str) -> Callable[[], None]:
+    """Let every driver of a target start, and return what waits until they have.
 
     What goes wrong is found out, and reported, when devices are asked for.
     """
@@ -23,6 +38,4 @@ def start_drivers(target: str) -> threading.Thread:
         from .opencl_library import ask_drivers
     else:
         from .egl import ask_drivers
-    thread = threading.Thread(target=ask_drivers, name="tflgpu drivers", daemon=True)
-    thread.start()
-    return thread
+    return in_background(ask_drivers, "drivers")

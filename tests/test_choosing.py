@@ -17,6 +17,7 @@ from tflgpu.runtime import (
     devices,
     load,
     opencl_info,
+    opencl_library,
     pocl,
 )
 from tflgpu.runtime import opencl as opencl_module

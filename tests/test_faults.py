@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -40,6 +41,7 @@ from processes import (
 from tflgpu.runtime import CacheWarning, DeviceError, PlanError, load, session
 from tflgpu.runtime.binaries import BINARIES, write_binary
 from tflgpu.runtime.cache import KERNELS, find_variants, read_variant
+from tflgpu.runtime.starting import start_drivers
 
 KILLS_WHILE_COMPILING = 40
 KILLS_WHILE_LOADING = 15
@@ -386,3 +388,20 @@ def test_out_of_memory(tmp_path: Path, server: ForkServerContext, attached: Atta
     assert kind == DeviceError.__name__
     assert "while allocating 1073741824 bytes" in message
     assert "ALLOCATION_FAILURE" in message or "OUT_OF" in message
+
+
+def test_no_thread_to_be_had(
+    tmp_path: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other threads do while a model is loaded is done by this one then."""
+    folder = chain(target=attached.target).write(tmp_path / "cache")
+
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    start_drivers.cache_clear()
+    check(folder, attached.device)
+    (folder / "weights.bin").write_bytes(bytes(len(chain().weights)))
+    with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
+        load(folder, device=attached.device)
