@@ -149,11 +149,7 @@ def ask_drivers() -> None:
 
 def call(function: str, *arguments: Any) -> None:
     """Call a function that returns a status (OpenCLError)."""
-    check(function, getattr(library(), function)(*arguments))
-
-
-def check(function: str, status: int) -> None:
-    """OpenCLError if a function has not returned success."""
+    status = getattr(library(), function)(*arguments)
     if status:
         raise OpenCLError(function, status)
 
@@ -162,7 +158,8 @@ def make(function: str, *arguments: Any) -> int:
     """Call a function that returns what it makes (OpenCLError). Whoever gets it releases it."""
     status = c_int()
     made: int = getattr(library(), function)(*arguments, ctypes.byref(status))
-    check(function, status.value)
+    if status.value:
+        raise OpenCLError(function, status.value)
     return made
 
 
