@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from tokenize import TokenError
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -32,9 +35,11 @@ class Scaling:
     std: float = 255.0
 
     def __post_init__(self) -> None:
-        """InputError if `std` is zero."""
+        """InputError if `std` is zero, or one of both no number."""
         if not self.std:
             raise InputError("std is 0; pixels are divided by it, so it must not be zero")
+        if not (isfinite(self.mean) and isfinite(self.std)):
+            raise InputError(f"mean is {self.mean} and std is {self.std}; both must be numbers")
 
     def __str__(self) -> str:
         low, high = (0 - self.mean) / self.std, (255 - self.mean) / self.std
@@ -74,7 +79,7 @@ def _split(value: str, names: Sequence[str]) -> tuple[str | None, str]:
     for name in sorted(names, key=len, reverse=True):
         if value.startswith(f"{name}="):
             return name, value[len(name) + 1 :]
-    if value == RANDOM or "=" not in value or Path(value).exists():
+    if value == RANDOM or "=" not in value or os.path.exists(value):
         return None, value
     name = value.partition("=")[0]
     raise InputError(f"the model has no input {name!r}; it has {', '.join(names)}")
@@ -108,7 +113,7 @@ def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling:
     """One input's array: random numbers, a .npy file, or else an image."""
     if source == RANDOM:
         return random(info, generator)
-    if not Path(source).is_file():
+    if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
     return image(source, info, scaling) if is_image(source) else array_file(source, info)
 
@@ -162,8 +167,11 @@ def image(path: str, info: TensorInfo, scaling: Scaling) -> Array:
     """
     batch, height, width, channels = _picture_shape(info)
     try:
-        with Image.open(path) as file:
-            upright = ImageOps.exif_transpose(file).convert(MODES[channels])
+        with catch_warnings():
+            # What Pillow warns of comes to nothing, or is an error later.
+            simplefilter("ignore")
+            with Image.open(path) as file:
+                upright = ImageOps.exif_transpose(file).convert(MODES[channels])
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise InputError(f"input {info.name}: {path} is not a readable image: {error}") from error
     resized = upright.resize((width, height), Image.Resampling.BILINEAR)

@@ -28,13 +28,14 @@ MODEL = DIGITS / "digits.tflite"
 SEVEN = DIGITS / "images" / "7.png"
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
+SCRIPT = 'from tflgpu.compiler.cli import main; main(prog_name="tflgpu")'
 
 
 def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run `tflgpu` in a process of its own."""
-    script = "from tflgpu.compiler.cli import main; main(prog_name='tflgpu')"
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(command, text=True, check=False, **pipes)
 
 
 def elementwise(path: Path, *steps: str, inputs: int = 1) -> Path:
@@ -193,6 +194,7 @@ def test_a_fault_of_the_input_is_one_message_and_exit_code_1(
         ("compile", MODEL, "-o", "cache", "--input-shape", "image=1,x"),
         ("compile", MODEL, "-o", "cache", "--input-shape", "image=1,-1"),
         ("run",),
+        ("benchmark", MODEL, "--threads", 10**6),
         ("ops", "--json", "--markdown"),
         ("sing",),
     ],
@@ -221,6 +223,27 @@ def test_in_a_pipe_only_the_result_is_printed(tmp_path: Path) -> None:
     broken = program("compile", tmp_path / "none.tflite", "-o", tmp_path / "cache", "--json")
     assert (broken.returncode, broken.stdout) == (1, "")
     assert broken.stderr.startswith("error: ") and "Traceback" not in broken.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_stdout_that_is_full_or_closed() -> None:
+    with open("/dev/full", "w") as full:
+        result = program("ops", stdout=full)
+    assert result.returncode == 1
+    assert result.stderr == "error: cannot write the output: No space left on device\n"
+    closed = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -c '{SCRIPT}' ops >&-"], capture_output=True, text=True
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_names_that_stdout_cannot_spell(tmp_path: Path) -> None:
+    model = tmp_path / "数字.tflite"
+    model.write_bytes(MODEL.read_bytes())
+    arguments = ("compile", model, "-o", tmp_path / "cache", "--device", PROFILE)
+    result = program(*arguments, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("\\u6570\\u5b57.tflite")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are a thing of POSIX")
@@ -295,6 +318,7 @@ def test_run_scales_pixels_as_asked(cache: Path, opencl_device: str, tmp_path: P
     assert "pixels 0..255 become -0.196078..4.80392" in result.stderr
     fault = invoke(*common, "--std", 0, code=1)
     assert fault.stderr == "error: std is 0; pixels are divided by it, so it must not be zero\n"
+    assert "both must be numbers" in invoke(*common, "--mean", "nan", code=1).stderr
 
 
 def test_run_repeats_with_a_seed(cache: Path, opencl_device: str) -> None:

@@ -212,6 +212,8 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
         loaded(tmp_path / "x.png", ONE[0])
     with pytest.raises(InputError, match=r"input x: there is no file .*none.png"):
         loaded(tmp_path / "none.png", ONE[0])
+    with pytest.raises(InputError, match="input x: there is no file xxx"):
+        loaded(Path("x" * 300), ONE[0])
     picture(tmp_path / "x.png", 5, 7, 3)
     for shape, dtype in (((1, 5, 7, 2), "float32"), ((3,), "float32"), ((5, 7, 3), "int32")):
         with pytest.raises(InputError, match=r"not an image: pass a \.npy file"):

@@ -24,6 +24,9 @@ from .shell import Command, Failure, FilePath, json_option, print_json, print_ta
 TOP = 12
 """Kernels shown without --all, the slowest ones."""
 
+MOST_THREADS = 256
+"""LiteRT ends the process where the system has no more threads for it."""
+
 
 def _check_format(
     context: click.Context, parameter: click.Parameter, value: Path | None
@@ -48,7 +51,7 @@ def _check_format(
 )
 @click.option(
     "--threads",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST_THREADS),
     default=2,
     show_default=True,
     help="Threads LiteRT gets.",
@@ -106,14 +109,15 @@ def benchmark_command(
             )
     except ReferenceMissingError as error:
         raise Failure(f"{error}, or leave LiteRT out with --no-litert") from error
-    if plot is not None:
-        drawing.plot(result, plot)
     if as_json:
         print_json(_as_dict(result, plot))
-        return
-    _print(result, everything)
+    else:
+        _print(result, everything)
+    # Last, so that nothing measured is lost if the file cannot be written.
     if plot is not None:
-        click.echo(plot)
+        drawing.plot(result, plot)
+        if not as_json:
+            click.echo(plot)
 
 
 def _spread_dict(spread: Spread) -> dict[str, Any]:

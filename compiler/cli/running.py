@@ -106,8 +106,10 @@ def read_inputs(
 def _read_labels(path: Path) -> list[str]:
     try:
         names = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Failure(f"cannot read the labels in {path}: {error}") from error
+    except OSError as error:
+        raise Failure(f"cannot read the labels in {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"the labels in {path} are no text in UTF-8") from error
     if not names:
         raise Failure(f"{path} holds no labels; it must have one a line")
     return names

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,10 +58,24 @@ class Command(click.Command):
     """A command that reports our errors as one message; any other exception is a bug."""
 
     def invoke(self, context: click.Context) -> Any:
+        _take_any_text()
         try:
             return super().invoke(context)
         except TflgpuError as error:
             raise Failure(str(error)) from error
+        except OSError as error:
+            # Only what goes wrong on stdout names no file; click knows what a closed pipe means.
+            if error.filename is not None or error.errno == errno.EPIPE:
+                raise
+            raise Failure(f"cannot write the output: {error.strerror}") from error
+
+
+def _take_any_text() -> None:
+    """Let stdout take names that its encoding lacks, and be there even if it was closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class Program(click.Group):
