@@ -206,10 +206,15 @@ def _read(model: Model, options: Options) -> Graph:
     return read(model, dict(options.input_shapes), options.signature or None)
 
 
+def options_profile(options: Options) -> Profile:
+    """The profile that the options ask for, in their precision (OptionError for an unknown one)."""
+    profile = choose_profile(options.device, options.target)
+    return replace(profile, half=options.precision == "f16")
+
+
 def prepare(model: Model, options: Options, progress: Progress = _silent) -> Prepared:
     """All of a compilation that comes before sizes are chosen and kernels are rendered."""
-    profile = choose_profile(options.device, options.target)
-    profile = replace(profile, half=options.precision == "f16")
+    profile = options_profile(options)
     events: list[Event] = []
     ready = suit(model, options, profile, events, progress)
     choice = choose_storage(ready.graph, ready.candidates, profile)

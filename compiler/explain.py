@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .driver import Model, Observer, Progress, suit
+from .driver import Model, Observer, Progress, options_profile, suit
 from .errors import Finding, UnsupportedError
 from .ir import Graph
+from .lower import arrange
 from .options import Options
 from .passes import Event
 from .passes.rewrite import describe
-from .storage import choose_storage
-from .target import choose_profile
+from .storage import choose_storage, insert_conversions
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ def dump_to(folder: Path) -> Observer:
 def explain(
     model: Model, options: Options, progress: Progress, dump: Path | None = None
 ) -> Explanation:
-    """The decisions of a compilation, which goes no further than choosing kernels.
+    """The decisions of a compilation, which ends before kernels are rendered.
 
     With `dump` the graph's text after each rewrite is written into that folder (OSError).
     Raises what `driver.build` raises, apart from UnsupportedError: its findings are in the result.
     """
-    profile = choose_profile(options.device, options.target)
+    profile = options_profile(options)
     observe = dump_to(dump) if dump else lambda number, name, graph: None
     events: list[Event] = []
     try:
@@ -83,4 +83,8 @@ def explain(
         )
         for op in ready.graph.ops
     )
+    storages = insert_conversions(ready.graph, choice, profile)
+    progress("arrange", 0, 1)
+    gaps = not options.keep_intermediates
+    events += arrange(ready.graph, choice, storages, profile, share_memory=gaps).events
     return Explanation(profile.name, tuple(events), (), kernels, ready.fallback)

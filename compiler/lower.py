@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -24,19 +22,20 @@ from .devices import Profile
 from .host_parts import HostParts, host_parts
 from .ir import Array, Graph, Op, Tensor
 from .kernels.packing import device_array, pack_slices, storage_bytes
-from .kernels.render import ENTRY, Rendered, render
+from .kernels.render import render
 from .kernels.sizing import sized_launches
+from .memory.groups import Sharing, variables
+from .memory.lifetimes import Spans, Step, lifetimes
 from .memory.offsets import Interval, Layout, plan_memory
 from .memory.order import execution_order
-from .memory.sharing import Sharing, Spans, Step, lifetimes, place_parts, share, variables
+from .memory.sharing import place_parts, share
 from .ops import Kernel as Variant
-from .ops.base import SLICED
+from .ops.base import SLICED, Runs
 from .ops.litert_part import LITERT, host_only, is_open
 from .passes import Event
+from .sources import Launched, sources_of, title
 from .storage import Choice
 from .tuning.table import Sizing, unsized
-
-SUFFIX = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp"}
 
 
 @dataclass
@@ -77,13 +76,32 @@ class _Weights:
         return Argument(Region.WEIGHTS, 0, *self.places[key], writes=False)
 
 
-@dataclass
-class _Launched:
-    """A rendered launch, with the operator it belongs to and its kernel's number."""
+@dataclass(frozen=True)
+class Arranged:
+    """What is launched, in which order, and which tensors share memory."""
 
-    op: Op
-    rendered: Rendered
-    kernel: int
+    plan: list[Step]
+    sharing: Sharing
+    sizes: Mapping[Tensor, int]
+    """Bytes of each tensor by itself."""
+    events: tuple[Event, ...]
+
+
+def arrange(
+    graph: Graph,
+    choice: Choice,
+    storages: Mapping[Tensor, str],
+    profile: Profile,
+    sizing: Sizing = unsized,
+    share_memory: bool = True,
+) -> Arranged:
+    """Put launches in order, and tensors into others where that saves copies."""
+    sizes = _sizes(storages, profile)
+    plan = [_step(op, choice[op], profile, sizing) for op in graph.ops]
+    sharing = share(graph, plan, sizes, _granules(storages, profile))
+    plan = execution_order(graph, plan, sharing)
+    placed = place_parts(graph, plan, sharing, profile, gaps=share_memory)
+    return Arranged(placed.plan, sharing, sizes, placed.events)
 
 
 def lower(
@@ -97,43 +115,41 @@ def lower(
     progress: Callable[[], None] = lambda: None,
 ) -> Lowered:
     """Render every launch and lay out the memory."""
-    sizes = _sizes(storages, profile)
-    plan = [_step(op, choice[op], profile, sizing) for op in graph.ops]
-    sharing = share(graph, plan, sizes, _granules(storages, profile))
-    plan = execution_order(graph, plan, sharing)
-    placed = place_parts(graph, plan, sharing)
-    starts = _starts(storages, sharing, profile.alignment)
-    launched: list[_Launched] = []
+    arranged = arrange(graph, choice, storages, profile, sizing, share_memory)
+    sharing, sizes = arranged.sharing, arranged.sizes
+    places = _places(storages, sharing, profile.alignment)
+    launched: list[Launched] = []
     numbers: dict[str, int] = {}
     on_host: dict[Op, int] = {}
-    for step in placed.plan:
+    for step in arranged.plan:
         if step.op.name == LITERT:
             on_host[step.op] = len(launched)
         for launch in step.launches if step.op not in on_host else ():
-            rendered = render(step.op, launch, step.kernel, profile, dialect, starts)
+            rendered = render(step.op, launch, step.kernel, profile, dialect, places)
             number = numbers.setdefault(rendered.source, len(numbers))
-            launched.append(_Launched(step.op, rendered, number))
+            launched.append(Launched(step.op, rendered, number))
         progress()
-    spans = lifetimes(graph, placed.plan, sharing)
+    spans = lifetimes(graph, arranged.plan, sharing)
     arena = [root for root in spans if sharing.region(root)[0] == Region.ARENA]
     intervals = [Interval(sharing.size(root), *spans[root]) for root in arena]
     layout = plan_memory(intervals, profile.alignment, share_memory)
     offsets = dict(zip(arena, layout.offsets, strict=True))
 
     def lies(tensor: Tensor, writes: bool) -> Argument:
-        root, start = sharing.locate(tensor)
-        offset = offsets.get(root, 0) + start
-        return Argument(*sharing.region(root), offset, sizes[tensor], writes)
+        root, runs = sharing.locate(tensor)
+        offset = offsets.get(root, 0) + runs.start
+        return Argument(*sharing.region(root), offset, runs.span(sizes[tensor]), writes)
 
     def place(tensor: Tensor, writes: bool) -> Argument:
-        inside, where = starts.get(tensor, 0), lies(tensor, writes)
+        inside = places[tensor].start if tensor in places else 0
+        where = lies(tensor, writes)
         return replace(where, offset=where.offset - inside, size=where.size + inside)
 
     on_device = {t: s for t, s in storages.items() if not (on_host and host_only(graph, t))}
     weights = _Weights(profile.alignment)
     dispatches = tuple(_dispatch(item, choice, profile, place, weights) for item in launched)
     kept = tuple(_variable(graph, tensor, weights) for tensor in variables(graph))
-    kernels, sources = _kernels(launched, dialect)
+    kernels, sources = sources_of(launched, dialect)
     return Lowered(
         kernels,
         sources,
@@ -149,7 +165,7 @@ def lower(
         _figures(layout),
         kept,
         host_parts(graph, on_host, lies),
-        placed.events,
+        arranged.events,
     )
 
 
@@ -157,12 +173,13 @@ def _step(op: Op, kernel: Variant, profile: Profile, sizing: Sizing) -> Step:
     return Step(op, kernel, sized_launches(op, kernel, profile, sizing(op, kernel)))
 
 
-def _starts(storages: Mapping[Tensor, str], sharing: Sharing, alignment: int) -> dict[Tensor, int]:
-    """How far behind an aligned address tensors start that lie within others."""
+def _places(storages: Mapping[Tensor, str], sharing: Sharing, alignment: int) -> dict[Tensor, Runs]:
+    """Where tensors that lie within others do so, from an aligned address in front of them on."""
+    located = ((tensor, sharing.locate(tensor)[1]) for tensor in storages)
     return {
-        tensor: start % alignment
-        for tensor in storages
-        if (start := sharing.locate(tensor)[1]) % alignment
+        tensor: replace(runs, start=runs.start % alignment)
+        for tensor, runs in located
+        if runs.start % alignment or not runs.dense
     }
 
 
@@ -202,7 +219,7 @@ def _sizes(storages: Mapping[Tensor, str], profile: Profile) -> dict[Tensor, int
 
 
 def _dispatch(
-    item: _Launched,
+    item: Launched,
     choice: Choice,
     profile: Profile,
     place: Callable[[Tensor, bool], Argument],
@@ -243,61 +260,6 @@ def _positions(op: Op) -> Iterator[int]:
     yield from (post.index for post in op.post)
 
 
-def title(op: Op) -> str:
-    """The operators a kernel computes, such as CONV_2D + RELU6."""
-    return " + ".join((op.name, *(post.name for post in op.post)))
-
-
-def _kernels(launched: list[_Launched], dialect: str) -> tuple[tuple[Kernel, ...], dict[str, str]]:
-    """Each distinct source once, named, with a comment that says what it computes."""
-    users: dict[int, list[_Launched]] = {}
-    for item in launched:
-        users.setdefault(item.kernel, []).append(item)
-    kernels, sources = [], {}
-    for number, items in users.items():
-        rendered = items[0].rendered
-        stem = PurePosixPath(rendered.template).stem
-        name = f"{stem}_{number:03}"
-        file = f"kernels/{number:03}_{stem}{SUFFIX[dialect]}"
-        text = _with_header(rendered, items, name)
-        sources[file] = text
-        digest = hashlib.sha256(text.encode()).digest()
-        kernels.append(Kernel(name, file, digest, rendered.group))
-    return tuple(kernels), sources
-
-
-def _with_header(rendered: Rendered, items: list[_Launched], name: str) -> str:
-    """The source with its comment; `#version` has to stay the first line."""
-    grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.group))
-    lines = [
-        f"{name}: {title(items[0].op)}",
-        *rendered.parameters,
-        f"grid {grid} in groups of {group}",
-        *(
-            f"operator {item.op.index} {title(item.op)}: {_tensors(item.rendered)}"
-            for item in items
-        ),
-    ]
-    comment = "".join(f"// {line}\n" for line in lines)
-    entry = "main" if rendered.source.startswith("#version") else name
-    source = rendered.source.replace(ENTRY, entry)
-    if source.startswith("#version"):
-        version, rest = source.split("\n", 1)
-        return f"{version}\n{comment}{rest}"
-    return comment + source
-
-
-def _tensors(rendered: Rendered) -> str:
-    """Which tensor of the model each parameter is."""
-    bound = zip(rendered.names, rendered.arguments, strict=True)
-    return ", ".join(f"{name} = {_plain(tensor)}" for name, (tensor, _) in bound if tensor)
-
-
-def _plain(tensor: Tensor) -> str:
-    """A tensor's name as it may stand in a comment: no character there ends or extends a line."""
-    return re.sub(r"[^!-\[\]-~]", "_", tensor.name.split(";")[0])
-
-
 def _placed(
     storages: Mapping[Tensor, str],
     profile: Profile,
@@ -307,7 +269,10 @@ def _placed(
 ) -> list[PlacedTensor]:
     placed = []
     for tensor, storage in storages.items():
-        first, last = spans.get(sharing.root(tensor), (-1, -1))
+        root, runs = sharing.locate(tensor)
+        if not runs.dense:
+            continue  # no one stretch of bytes is this tensor
+        first, last = spans.get(root, (-1, -1))
         where = lies(tensor, False)
         placed.append(
             PlacedTensor(

@@ -14,7 +14,7 @@ from .devices import Profile
 from .ir import Graph, Op, Tensor
 from .kernels.packing import storage_bytes
 from .ops import OPS, Kernel
-from .ops.base import LINEAR, SLICED
+from .ops.base import LINEAR, SLICED, Part
 from .ops.convert import TO_LINEAR, TO_SLICED
 
 LAUNCH_BYTES = 1 << 15
@@ -108,7 +108,7 @@ def _free(suited: Mapping[Op, Candidates], profile: Profile) -> Free:
         for kernel in options.kernels:
             parts = op.name in PARTS and not op.post and kernel.reads == kernel.writes
             if kernel.name.startswith("view") or (
-                parts and all(launch.part for launch in kernel.build(op, profile))
+                parts and all(isinstance(launch.part, Part) for launch in kernel.build(op, profile))
             ):
                 found.add((op, kernel.name))
     return frozenset(found)

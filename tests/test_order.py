@@ -15,7 +15,7 @@ from tflgpu.compiler import Options, driver
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.memory import order
-from tflgpu.compiler.memory.sharing import Step
+from tflgpu.compiler.memory.lifetimes import Step
 from tflgpu.compiler.model.writer import write
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from expressions import Value, call, ints, known, parts, w, x
+from expressions import Value, call, ints, known, model, parts, w, x
 from rewrites import assert_agrees, compiled
 
+from tflgpu.compiler import Options, driver
 from tflgpu.runtime.plan import Region
 
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
@@ -22,22 +23,22 @@ def concat(axis: int, *values: Value) -> Value:
     return call("CONCATENATION", *values, axis=axis)
 
 
-def whole_slices() -> Value:
+def whole_slices(batch: int = 1) -> Value:
     """Branches of 16 and 32 channels and one of 7, put behind each other and read by others."""
-    image = x(1, 5, 7, 3)
+    image = x(batch, 5, 7, 3)
     first, second, third = conv(image, 16, 3), conv(image, 32, 3), conv(image, 7, 3)
     return call("TANH", conv(concat(3, first, second, third), 19, 55))
 
 
-def nested() -> Value:
-    image = x(1, 5, 7, 3)
+def nested(batch: int = 1) -> Value:
+    image = x(batch, 5, 7, 3)
     inner = concat(3, conv(image, 16, 3), conv(image, 16, 3))
     return conv(concat(3, conv(image, 16, 3), inner), 5, 48)
 
 
-def heads() -> Value:
+def heads(batch: int = 1) -> Value:
     """What detectors end with: pictures of different sizes as rows of one table."""
-    image = x(1, 8, 6, 3)
+    image = x(batch, 8, 6, 3)
     pooled = call(
         "MAX_POOL_2D",
         image,
@@ -48,8 +49,8 @@ def heads() -> Value:
         filter_width=2,
     )
     rows = [
-        call("RESHAPE", conv(image, 10, 3), ints(1, 96, 5), new_shape=(1, 96, 5)),
-        call("RESHAPE", conv(pooled, 10, 3), ints(1, 24, 5), new_shape=(1, 24, 5)),
+        call("RESHAPE", conv(image, 10, 3), ints(batch, 96, 5), new_shape=(batch, 96, 5)),
+        call("RESHAPE", conv(pooled, 10, 3), ints(batch, 24, 5), new_shape=(batch, 24, 5)),
     ]
     return concat(1, *rows)
 
@@ -61,8 +62,22 @@ def repeated() -> Value:
     return conv(concat(3, part, part, conv(image, 16, 3)), 5, 48)
 
 
-def split_channels() -> list[Value]:
-    halves = parts("SPLIT", 2, known(np.int32(3)), conv(x(1, 5, 7, 3), 32, 3), num_splits=2)
+def beside(axis: int) -> Value:
+    """Pictures below or beside each other."""
+    image = call("NEG", x(2, 5, 7, 35))
+    filtered = call("DEPTHWISE_CONV_2D", image, w(1, 3, 3, 35), w(35), **WINDOW)
+    whole = concat(axis, call("TANH", image), filtered)
+    return call("MAX_POOL_2D", whole, filter_height=3, filter_width=3, **WINDOW)
+
+
+def stacked() -> Value:
+    image = call("NEG", x(3, 5, 7, 16))
+    layers = [call(name, image) for name in ("ABS", "TANH", "EXP")]
+    return call("TANH", call("PACK", *layers, axis=1, values_count=3))
+
+
+def split_channels(batch: int = 1) -> list[Value]:
+    halves = parts("SPLIT", 2, known(np.int32(3)), conv(x(batch, 5, 7, 3), 32, 3), num_splits=2)
     return [conv(halves[0], 5, 16), call("TANH", halves[1])]
 
 
@@ -76,10 +91,57 @@ def copies(value: Value | list[Value], *off: str) -> list[str]:
     return [label for label in labels if label.startswith(("CONCATENATION", "SPLIT"))]
 
 
-@pytest.mark.parametrize("build", [whole_slices, nested, heads, split_channels, split_rows])
-def test_nothing_is_copied(build: object) -> None:
-    assert callable(build)
-    assert not copies(build())
+WITHOUT_GAPS = (whole_slices(), nested(), heads(), split_channels(), split_rows())
+WITH_GAPS = (nested(3), heads(3), beside(1), stacked(), split_channels(3))
+
+
+@pytest.mark.parametrize("value", [*WITHOUT_GAPS, *WITH_GAPS])
+def test_nothing_is_copied(value: Value | list[Value]) -> None:
+    assert not copies(value)
+
+
+def test_kernels_step_over_gaps(tmp_path: Path) -> None:
+    values: list[Value] = [beside(2)]
+    for value in WITH_GAPS:
+        values += value if isinstance(value, list) else [value]
+    assert_agrees(values, tmp_path)
+
+
+def growing(batch: int, wide: int) -> Value:
+    """What DenseNets are made of: each layer's result goes behind all those before it."""
+    value, channels = conv(x(batch, 5, 7, 3), 32, 3), 32
+    for _ in range(4):
+        value = concat(3, value, conv(conv(call("TANH", value), wide, channels), 32, wide))
+        channels += 32
+    return conv(value, 5, channels)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_as_few_parts_are_copied_as_memory_allows(batch: int) -> None:
+    """The largest tensor of the second cannot be there from the beginning, all others can."""
+    assert not copies(growing(batch, 32))
+    assert len(copies(growing(batch, 128))) == 2
+    assert ["peak of live memory" in told for told in reasons(growing(batch, 128))] == [True]
+
+
+def reasons(value: Value | list[Value]) -> list[str]:
+    """Why parts are copied, in order."""
+    events = [event for event in compiled(value).events if event.rule == "share_memory"]
+    return [event.reason for event in events if event.reason]
+
+
+def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one() -> None:
+    told = "1 of 2 parts is copied: a kernel goes along y/TANH1.0 across the gaps it would have"
+    assert reasons(beside(2)) == [told]
+
+
+def test_parts_are_kept_together_to_be_readable() -> None:
+    options = Options(device="cpu_avx512", fallback="none", keep_intermediates=True)
+    program = driver.build(model({"y": beside(1)}).content, options)
+    told = [event.reason for event in program.events if event.rule == "share_memory"]
+    assert told[0] and "readable after the run" in told[0]
+    shapes = [tensor.shape for tensor in program.plan.tensors]
+    assert shapes.count((2, 5, 7, 35)) >= 2
 
 
 def test_a_part_that_is_there_twice_is_copied_once() -> None:
@@ -88,9 +150,8 @@ def test_a_part_that_is_there_twice_is_copied_once() -> None:
 
 def test_a_part_that_is_an_output_is_copied() -> None:
     part = conv(x(1, 5, 7, 3), 16, 3)
-    program = compiled([part, call("TANH", concat(0, part, x(1, 5, 7, 16)))])
-    reasons = [event.reason for event in program.events if event.rule == "share_memory"]
-    assert any(reason and "is an input or output of the model" in reason for reason in reasons)
+    told = reasons([part, call("TANH", concat(0, part, x(1, 5, 7, 16)))])
+    assert any("is an input or output of the model" in reason for reason in told)
 
 
 def test_parts_lie_within_their_whole() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.kernels.indexing import affine, horner
 from tflgpu.compiler.kernels.packing import pack_slices, storage_bytes
-from tflgpu.compiler.kernels.views import LinearView, Position, SlicedView, affine, horner
+from tflgpu.compiler.kernels.views import LinearView, Position, SlicedView
 
 SHAPE = (2, 3, 5, 19)
 LANES = 4
@@ -127,3 +128,53 @@ def test_constants_start_at_their_base() -> None:
 def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> None:
     view = SlicedView.of("y", (2, 3, 5, channels), LANES)
     assert view.keep_tail(Position(slice="gs"), "v") == text
+
+
+def places(view: SlicedView, shape: tuple[int, ...]) -> list[int]:
+    """Where a view finds each slice of a tensor of that shape, in the order of the storage."""
+    batches, height, width, channels = shape
+    text = view.at("b", "y", "x", "s")
+    sizes = (batches, -(-channels // view.lanes), height, width)
+    return [value(text, b=b, s=s, y=y, x=x) for b, s, y, x in np.ndindex(sizes)]
+
+
+@pytest.mark.parametrize("start", [(0, 1, 0, 0), (0, 0, 2, 0), (0, 0, 0, 3)])
+def test_sliced_views_step_over_gaps(start: tuple[int, ...]) -> None:
+    """A tensor cut out along its slices, its rows or its columns, and what it is cut out of."""
+    shape = (2, 3, 5, 8)
+    sizes = (2, 2, 3, 5)
+    whole = [size + 4 * (at > 0) for size, at in zip(sizes, start, strict=True)]
+    cut = tuple(slice(at, at + size) for at, size in zip(start, sizes, strict=True))
+    expected = np.arange(np.prod(whole)).reshape(whole)[cut]
+    axis = start.index(max(start))
+    length, pitch = (int(np.prod(list(extent)[axis:])) for extent in (sizes, whole))
+    view = SlicedView.of("x", shape, LANES).in_runs(length, pitch)
+    assert view is not None and view.gaps
+    assert places(view, shape) == (expected - expected.flat[0]).reshape(-1).tolist()
+    assert view.plane == expected[0, 1, 0, 0] - expected[0, 0, 0, 0]
+    assert value(view.pixel("1", "2", "4")) == expected[1, 0, 2, 4] - expected.flat[0]
+
+
+def test_runs_that_break_an_axis_are_refused() -> None:
+    assert SlicedView.of("x", (2, 3, 5, 8), LANES).in_runs(4, 9) is None
+    assert SlicedView.of("x", (2, 3, 5, 8), LANES).flattened().in_runs(5, 9) is None
+    assert LinearView.of("x", (2, 3, 5, 8), LANES).in_runs(4, 9) is None
+
+
+def test_axes_of_one_entry_have_one_coordinate() -> None:
+    """A tensor of one row in runs is read by kernels that name any row."""
+    view = SlicedView.of("x", (2, 1, 5, 8), LANES).in_runs(5, 20)
+    assert view is not None
+    assert value(view.at("1", "2", "4", "1")) == (1 * 2 + 1) * 20 + 4
+
+
+@pytest.mark.parametrize(("length", "pitch"), [(8, 11), (40, 48), (120, 200), (24, 31)])
+def test_row_major_views_step_over_gaps(length: int, pitch: int) -> None:
+    shape = (2, 3, 5, 8)
+    view = LinearView.of("x", shape, LANES).in_runs(length, pitch)
+    assert view is not None and view.gaps
+    flat = view.read("i")[2:-1]
+    coordinates = view.offset("b", "y", "x", "c")
+    for i, (b, y, x, c) in enumerate(np.ndindex(shape)):
+        expected = i // length * pitch + i % length
+        assert value(flat, i=i) == value(coordinates, b=b, y=y, x=x, c=c) == expected

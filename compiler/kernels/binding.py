@@ -11,7 +11,7 @@ import numpy as np
 from ..devices import Profile
 from ..errors import RenderError
 from ..ir import Array, Op, Shape, Tensor
-from ..ops.base import SLICED, Kernel, Launch, device_dtype
+from ..ops.base import SLICED, Kernel, Launch, Runs, device_dtype
 from .packing import pack_slices
 from .post import steps
 from .views import HalfView, LinearView, RowsView, SlicedView, View
@@ -21,7 +21,7 @@ GATE = "gate"
 """The role of a factor for each channel of `x`, which is applied as `x` is read."""
 EARLY = "early"
 """The array of a value that post-operators go on from."""
-NOWHERE: Mapping[Tensor, int] = MappingProxyType({})
+NOWHERE: Mapping[Tensor, Runs] = MappingProxyType({})
 
 
 @dataclass
@@ -31,8 +31,8 @@ class Binding:
     launch: Launch
     kernel: Kernel
     profile: Profile
-    starts: Mapping[Tensor, int]
-    """Where tensors start in what the kernel gets of them, in bytes, if not in front."""
+    places: Mapping[Tensor, Runs]
+    """Where tensors lie in what the kernel gets of them, if they are not all of it."""
     views: dict[str, View] = field(default_factory=dict)
     arrays: list[Array] = field(default_factory=list)
     contents: list[tuple[str, int]] = field(default_factory=list)
@@ -54,24 +54,25 @@ class Binding:
         return self.profile.slice_width
 
     def view(self, array: str, tensor: Tensor, storage: str) -> View:
-        """How the kernel reaches a tensor in that storage; RowsView where it writes by slices."""
-        start = self.starts.get(tensor, 0)
-        base = start // 4
+        """How the kernel reaches a tensor in that storage; RowsView where it writes by slices.
+
+        RenderError if it cannot, because of how the tensor lies within another.
+        """
+        unit = 4
         view: View
         if storage == SLICED:
             stored = HalfView if self.profile.half and array != CONSTANTS else SlicedView
             view = stored.of(array, tensor.shape, self.lanes)
-            slice_bytes = self.lanes * self.profile.lane_bytes
-            if start % slice_bytes:
-                raise RenderError(f"{tensor.name} starts inside a slice, at byte {start}")
-            view = replace(view, base=start // slice_bytes)
+            unit = self.lanes * self.profile.lane_bytes
         elif array in self.launch.writes and self.sliced:
-            view = replace(RowsView.of(array, tensor.shape, self.lanes), base=base)
+            view = RowsView.of(array, tensor.shape, self.lanes)
         else:
-            view = replace(LinearView.of(array, tensor.shape, self.lanes), base=base)
+            view = LinearView.of(array, tensor.shape, self.lanes)
             if device_dtype(tensor.dtype) == "int32":
                 view = replace(view, element="int")
-        return view.flattened() if self.launch.flatten else view
+        view = view.flattened() if self.launch.flatten else view
+        runs = self.places.get(tensor)
+        return view if runs is None else _placed(view, tensor, runs, unit)
 
     def add_constant(self, what: str, array: Array) -> int:
         """Append an array to the constants; returns where it starts."""
@@ -135,6 +136,19 @@ class Binding:
         view = self.view(role, tensor, self.kernel.operands)
         self.views[role] = self.operands[tensor] = view
         self.arguments.append((tensor, False, view))
+
+
+def _placed(view: View, tensor: Tensor, runs: Runs, unit: int) -> View:
+    """The view of a tensor that lies in runs of bytes; an element of the view has `unit` bytes."""
+    if runs.start % unit or runs.pitch % unit:
+        raise RenderError(f"{tensor.name} would start amid a slice")
+    view = replace(view, base=runs.start // unit)
+    if runs.dense:
+        return view
+    spread = view.in_runs(runs.length // unit, runs.pitch // unit)
+    if spread is None:
+        raise RenderError(f"a kernel goes along {tensor.name} across the gaps it would have")
+    return spread
 
 
 def is_literal(tensor: Tensor) -> bool:

@@ -17,10 +17,11 @@ import numpy as np
 from ..devices import Profile
 from ..errors import RenderError
 from ..ir import Array, Op, Shape, Tensor
-from ..ops.base import LINEAR_ROW, Kernel, Launch, device_dtype
+from ..ops.base import LINEAR_ROW, Kernel, Launch, Runs, device_dtype
 from .binding import NOWHERE, Binding, is_literal
+from .indexing import affine, horner
 from .post import literal, statements, steps
-from .views import LinearView, Position, RowsView, SlicedView, View, affine, horner
+from .views import LinearView, Position, RowsView, SlicedView, View
 from .words import environment, prelude
 
 ENTRY = "@NAME@"
@@ -53,13 +54,13 @@ def render(
     kernel: Kernel,
     profile: Profile,
     dialect: str,
-    starts: Mapping[Tensor, int] = NOWHERE,
+    places: Mapping[Tensor, Runs] = NOWHERE,
 ) -> Rendered:
     """The kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
-    Each tensor in `starts` lies that many bytes behind the start of its argument.
+    Each tensor in `places` lies in those runs of its argument, and is not the whole of it.
     """
-    binding = Binding(launch, kernel, profile, starts)
+    binding = Binding(launch, kernel, profile, places)
     binding.bind(op)
     assert launch.group is not None
     group = launch.group
@@ -98,6 +99,7 @@ def _describe(binding: Binding, tensor: Tensor | None, writes: bool, view: View)
     if tensor is None:
         contents = ", ".join(f"{what} from {base}" for what, base in binding.contents)
         return f"{view.array}: reads {contents}, {how}"
+    how += ", within a larger one" if view.gaps else ""
     verb = "writes" if writes else "reads"
     return f"{view.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
 

@@ -11,6 +11,7 @@ from math import prod
 
 from ..ir import Shape
 from ..ops.base import bhwc
+from .indexing import horner, spread
 
 
 @dataclass(frozen=True)
@@ -22,39 +23,6 @@ class Position:
     column: str = "0"
     slice: str = "0"
     index: str = "0"
-
-
-def horner(*terms: tuple[str, int]) -> str:
-    """The index of coordinates in nested axes, outermost first: pairs of (coordinate, size).
-
-    >>> horner(("b", 1), ("y", 5), ("x + 1", 7))
-    'y * 7 + x + 1'
-    """
-    text = "0"
-    for coordinate, size in terms:
-        if size == 1:
-            continue
-        if text == "0":
-            text = coordinate
-            continue
-        factor = f"({text})" if " + " in text or " - " in text or " / " in text else text
-        text = f"{factor} * {size}" + ("" if coordinate == "0" else f" + {coordinate}")
-    return text
-
-
-def affine(coordinate: str, step: int = 1, start: int = 0) -> str:
-    """The text of start + step * coordinate, without what changes nothing.
-
-    >>> affine("gx", 2, -1), affine("gx + p"), affine("ky", -1, 4)
-    ('gx * 2 - 1', 'gx + p', '-ky + 4')
-    """
-    if step == 0:
-        return str(start)
-    factor = coordinate if coordinate.isidentifier() else f"({coordinate})"
-    text = coordinate if step == 1 else f"-{factor}" if step == -1 else f"{factor} * {step}"
-    if not start:
-        return text
-    return f"{text} + {start}" if start > 0 else f"{text} - {-start}"
 
 
 @dataclass(frozen=True)
@@ -70,6 +38,8 @@ class SlicedView:
     lanes: int
     base: int = 0
     """Where the tensor starts in the array, in slices of lanes."""
+    extents: tuple[int, ...] = ()
+    """Sizes of all axes but batches that strides follow from, if the tensor lies in runs."""
     gate: SlicedView | None = None
     """A factor for each channel, with which `channel` multiplies."""
 
@@ -86,7 +56,7 @@ class SlicedView:
     @property
     def plane(self) -> int:
         """Elements from one slice of channels to the next."""
-        return self.height * self.width
+        return prod(self.extents[1:]) if self.extents else self.height * self.width
 
     @property
     def tail(self) -> int:
@@ -97,14 +67,34 @@ class SlicedView:
         """The same tensor with height and width taken as one axis."""
         return replace(self, height=1, width=self.height * self.width)
 
+    @property
+    def gaps(self) -> bool:
+        """Whether not all bytes from its first to its last are the tensor's."""
+        return bool(self.extents)
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        """Sizes of the axes within a batch, outermost first."""
+        return self.slices, self.height, self.width
+
+    def in_runs(self, length: int, pitch: int) -> SlicedView | None:
+        """The same tensor in runs of elements, a pitch apart; None if its axes do not fit them."""
+        extents = spread(self.nested, length, pitch)
+        return None if extents is None else replace(self, extents=extents)
+
     def at(self, batch: str, row: str, column: str, slice: str) -> str:
         """Index of an element in the array."""
-        index = horner(
-            (batch, self.batches), (slice, self.slices), (row, self.height), (column, self.width)
-        )
+        index = self.nest(batch, slice, row, column)
         if not self.base:
             return index
         return str(self.base) if index == "0" else f"{self.base} + {index}"
+
+    def nest(self, batch: str, *coordinates: str) -> str:
+        """Index of an element in the tensor, from its batch and from where it is in `nested`."""
+        # An axis of size 1 has but one coordinate, whatever the text says.
+        given = (c if size > 1 else "0" for c, size in zip(coordinates, self.nested, strict=True))
+        inner = zip(given, self.extents or self.nested, strict=True)
+        return horner((batch if self.batches > 1 else "0", self.batches), *inner)
 
     def read(self, batch: str, row: str, column: str, slice: str) -> str:
         return self.slice_at(self.at(batch, row, column, slice))
@@ -192,14 +182,13 @@ class RowsView(SlicedView):
 
     element = "float"
 
+    @property
+    def nested(self) -> tuple[int, ...]:
+        return self.height, self.width, self.channels
+
     def write(self, position: Position, value: str) -> str:
         """Statements that store the channels of a slice that exist."""
-        pixel = horner(
-            (position.batch, self.batches),
-            (position.row, self.height),
-            (position.column, self.width),
-            ("0", self.channels),
-        )
+        pixel = self.nest(position.batch, position.row, position.column, "0")
         start = horner((position.slice, self.slices), ("0", self.lanes))
         terms = [term for term in (str(self.base or "0"), pixel, start) if term != "0"]
         place = " + ".join(terms) or "0"
@@ -227,6 +216,10 @@ class LinearView:
     """Where the tensor starts in the array, in elements."""
     element: str = "float"
     """Type of the elements in the kernel: float or int."""
+    run: int = 0
+    """Elements without a gap between them; 0 if there is no gap at all."""
+    pitch: int = 0
+    """Elements from the start of one run to that of the next."""
 
     @classmethod
     def of(cls, array: str, shape: Shape, lanes: int) -> LinearView:
@@ -248,20 +241,42 @@ class LinearView:
     def channels(self) -> int:
         return bhwc(self.shape)[3]
 
+    @property
+    def gaps(self) -> bool:
+        """Whether not all bytes from its first to its last are the tensor's."""
+        return bool(self.run)
+
     def flattened(self) -> LinearView:
         """The same tensor with height and width taken as one axis."""
         batch, height, width, channels = bhwc(self.shape)
         return replace(self, shape=(batch, 1, height * width, channels))
 
+    def in_runs(self, length: int, pitch: int) -> LinearView | None:
+        """The same tensor in runs of elements, a pitch apart; None if they break its last axis."""
+        return None if length % self.shape[-1] else replace(self, run=length, pitch=pitch)
+
     def based(self, index: str) -> str:
+        """Index in the array of what has that index from where the tensor starts."""
         if not self.base:
             return index
         return str(self.base) if index == "0" else f"{self.base} + {index}"
 
+    def element_index(self, index: str) -> str:
+        """Index in the array of an element by its number in row-major order."""
+        if not self.run:
+            return self.based(index)
+        inner = f"({index})" if not index.isalnum() else index
+        return self.based(f"{inner} / {self.run} * {self.pitch} + {inner} % {self.run}")
+
     def offset(self, batch: str, row: str, column: str, channel: str) -> str:
         """Index of one channel of one pixel."""
-        sizes = bhwc(self.shape)
-        return self.based(horner(*zip((batch, row, column, channel), sizes, strict=True)))
+        batches, *sizes = bhwc(self.shape)
+        extents = spread(sizes, self.run, self.pitch) if self.run else sizes
+        coordinates = zip((row, column, channel), sizes, strict=True)
+        given = (c if size > 1 else "0" for c, size in coordinates)
+        if extents is not None:
+            return self.based(horner((batch, batches), *zip(given, extents, strict=True)))
+        return self.element_index(horner((batch, batches), *zip(given, sizes, strict=True)))
 
     def lane(self, batch: str, row: str, column: str, channel: str) -> str:
         """One channel of one pixel."""
@@ -277,7 +292,7 @@ class LinearView:
         return f"element_of({self.array}, {pixel}, {offset})"
 
     def read(self, index: str) -> str:
-        return f"{self.array}[{self.based(index)}]"
+        return f"{self.array}[{self.element_index(index)}]"
 
     def write(self, position: Position, value: str) -> str:
         """The statement that stores an element at a flat position."""

@@ -14,7 +14,8 @@ from heapq import heappop, heappush
 
 from ...runtime.plan import Region
 from ..ir import Graph, Tensor
-from .sharing import Sharing, Step
+from .groups import Sharing
+from .lifetimes import Step
 
 STATES = 20_000
 """Sets of operators the exact search looks at before it gives up."""

@@ -4,43 +4,39 @@
     y = CONCATENATION(a, b)       a and b are written where y has them; nothing is copied
     a, b = SPLIT(x)               a and b are read where x has them
 
-A part goes into its whole only if that does not raise the peak of live bytes: the memory of a
-whole is taken from the moment its first part is written.
+A part that is cut out of the middle of its whole lies there in runs with gaps between them, such as
+the channels of `a` in each picture of a batch of `y`. Kernels then step over the gaps.
+
+Parts go into their whole, those of the largest copies first, only if that does not raise the peak
+of live bytes: the memory of a whole is taken from the moment its first part is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...runtime.plan import Region
-from ..ir import Graph, Op, Tensor
-from ..kernels.post import steps
-from ..ops import Kernel
+from ..devices import Profile
+from ..errors import RenderError
+from ..ir import Graph, Tensor
+from ..kernels.binding import Binding
 from ..ops.base import Launch, Part
-from ..ops.litert_part import LITERT, host_only
+from ..ops.litert_part import LITERT
 from ..passes.rewrite import Event, describe
-from .offsets import Interval, live_bytes
+from .groups import Sharing
+from .lifetimes import Step, lifetimes, touched
 
 RULE = "share_memory"
 
-ROUNDS = 16
-"""How often one whole is given up to lower the peak, before all are."""
+SWEEPS = 2
+"""How often parts are tried: where one went into its whole, there may be room for another."""
 
 Place = tuple[int, int]
 """A launch: the number of its step, and its number there."""
-
-Spans = dict[Tensor, tuple[int, int]]
-"""First and last dispatch that touch a group, by the tensor that stands for it."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """An operator, its kernel and what it launches, in the order of execution."""
-
-    op: Op
-    kernel: Kernel
-    launches: tuple[Launch, ...]
 
 
 @dataclass(frozen=True)
@@ -49,95 +45,6 @@ class Placed:
 
     plan: list[Step]
     events: tuple[Event, ...]
-
-
-class Sharing:
-    """Groups of tensors in one stretch of memory, each at its start, and where groups lie."""
-
-    def __init__(
-        self, graph: Graph, sizes: Mapping[Tensor, int], granules: Mapping[Tensor, int]
-    ) -> None:
-        self._graph = graph
-        self._sizes = sizes
-        self._granules = dict(granules)
-        """What the start of each group must be a multiple of, as its members are indexed."""
-        self._parents: dict[Tensor, tuple[Tensor, int]] = {}
-        self._group_sizes = dict(sizes)
-        self._regions: dict[Tensor, tuple[Region, int]] = {}
-
-    def locate(self, tensor: Tensor) -> tuple[Tensor, int]:
-        """The tensor that stands for a tensor's group, and where in it the tensor starts."""
-        start = 0
-        while tensor in self._parents:
-            tensor, offset = self._parents[tensor]
-            start += offset
-        return tensor, start
-
-    def root(self, tensor: Tensor) -> Tensor:
-        return self.locate(tensor)[0]
-
-    def size(self, root: Tensor) -> int:
-        """Bytes of a group: its largest member's."""
-        return self._group_sizes[root]
-
-    def join(self, view: Tensor, source: Tensor) -> None:
-        """Let a tensor that nothing shares yet be a view of another's bytes."""
-        root = self.root(source)
-        self._parents[view] = (source, 0)
-        self._group_sizes[root] = max(self._group_sizes[root], self._group_sizes[view])
-        self._granules[root] = max(self._granules[root], self._granules[view])
-
-    def settle(self) -> None:
-        """Inputs and outputs have memory of their own; everything else lies in the arena."""
-        for index, tensor in enumerate(self._graph.inputs):
-            self._regions[self.root(tensor)] = (Region.INPUT, index)
-        for index, tensor in enumerate(self._graph.outputs):
-            self._regions.setdefault(self.root(tensor), (Region.OUTPUT, index))
-        for index, tensor in enumerate(variables(self._graph)):
-            self._regions[self.root(tensor)] = (Region.STATE, index)
-            for written, kept in self._graph.kept.items():
-                if kept is tensor:
-                    self._regions[self.root(written)] = (Region.STATE, index)
-
-    def region(self, tensor: Tensor) -> tuple[Region, int]:
-        return self._regions.get(self.root(tensor), (Region.ARENA, 0))
-
-    def objection(self, part: Part) -> str | None:
-        """Why a part cannot lie within its whole."""
-        root, start = self.locate(part.tensor)
-        size = self._sizes.get(part.tensor, -1)
-        if size < 0 or part.whole not in self._sizes:
-            return "one of them is a constant"
-        if root in self._regions:
-            return f"{part.tensor.name} is an input or output of the model"
-        if start or self._group_sizes[root] != size:
-            return f"{part.tensor.name} shares the memory of something larger"
-        whole, inside = self.locate(part.whole)
-        if root is whole:
-            return f"{part.tensor.name} already lies there"
-        if self.region(whole)[0] == Region.STATE:
-            return f"{part.whole.name} is a variable, which may change before the part is read"
-        if (inside + part.start) % self._granules[root]:
-            return f"{part.tensor.name} would not start at a whole slice"
-        if part.start + size > self._sizes[part.whole]:
-            return f"{part.tensor.name} takes more room than it has there"
-        return None
-
-    def place(self, part: Part) -> None:
-        """Put a part to which there is no objection into its whole."""
-        root, whole = self.root(part.tensor), self.root(part.whole)
-        self._parents[root] = (part.whole, part.start)
-        self._granules[whole] = max(self._granules[whole], self._granules[root])
-
-    def take_out(self, root: Tensor) -> None:
-        """Give a group that was placed memory of its own again."""
-        del self._parents[root]
-
-
-def variables(graph: Graph) -> list[Tensor]:
-    """What keeps its content between runs, in a fixed order; inputs are given anew each time."""
-    read = [t for t in graph.tensors if t.variable and t not in graph.inputs]
-    return list(dict.fromkeys((*read, *graph.kept.values())))
 
 
 def share(
@@ -155,86 +62,163 @@ def share(
     return sharing
 
 
-def place_parts(graph: Graph, plan: Sequence[Step], sharing: Sharing) -> Placed:
-    """Put parts into the wholes they are copied from or to, which saves the copies."""
-    apart = _live(lifetimes(graph, plan, sharing), sharing)
-    roots: dict[Place, Tensor] = {}
-    reasons: dict[Op, str | None] = {}
-    for place, op, part in _parts(plan):
-        reason = sharing.objection(part)
-        reasons[op] = reasons.get(op) or reason
-        if reason is None:
-            roots[place] = sharing.root(part.tensor)
-            sharing.place(part)
-    for number in range(ROUNDS):
-        spans = lifetimes(graph, _without(plan, roots), sharing)
-        live = _live(spans, sharing)
-        peak = max(live, default=0)
-        if peak <= max(apart, default=0):
-            break
-        wholes = {place: sharing.root(root) for place, root in roots.items()}
-        last = number == ROUNDS - 1
-        given_up = set(wholes.values()) if last else _longest(wholes, spans, live.index(peak))
-        for place, whole in wholes.items():
-            if whole in given_up:
-                sharing.take_out(roots.pop(place))
-                reasons[plan[place[0]].op] = "the peak of live memory would rise"
-    events = tuple(Event(RULE, (describe(op),), reason) for op, reason in reasons.items())
-    return Placed(_without(plan, roots), events)
+def place_parts(
+    graph: Graph, plan: Sequence[Step], sharing: Sharing, profile: Profile, gaps: bool = True
+) -> Placed:
+    """Put parts into the wholes they are copied from or to, which saves the copies.
+
+    With `gaps` False each tensor keeps all its bytes behind each other.
+    """
+    placing = _Placing(graph, plan, sharing, profile, gaps)
+    copies = {n: found for n, step in enumerate(plan) if (found := _copies(step))}
+    order = sorted(copies, key=lambda position: -sum(map(_elements, copies[position].values())))
+    for _ in range(SWEEPS):
+        for position in order:
+            parts = {
+                (position, number): part
+                for number, part in copies[position].items()
+                if isinstance(part, Part) and (position, number) not in placing.saved
+            }
+            if not placing.put(parts) and len(parts) > 1:
+                for place, part in parts.items():
+                    placing.put({place: part})
+    events = []
+    for position, found in copies.items():
+        op = plan[position].op
+        told = {
+            number: part if isinstance(part, str) else placing.reasons[position, number]
+            for number, part in found.items()
+            if (position, number) not in placing.saved
+        }
+        events.append(Event(RULE, (describe(op),), _reason(told, len(found))))
+    return Placed(_without(plan, placing.saved), tuple(events))
 
 
-def _parts(plan: Sequence[Step]) -> Iterator[tuple[Place, Op, Part]]:
-    """Copies of parts, none of a kernel that also changes the storage or computes something."""
-    for position, step in enumerate(plan):
-        if step.op.post or step.kernel.reads != step.kernel.writes:
-            continue
-        for number, launch in enumerate(step.launches):
-            if launch.part is not None:
-                yield (position, number), step.op, launch.part
+def _reason(told: Mapping[int, str], count: int) -> str | None:
+    """Why some of an operator's parts are copied; None if none is."""
+    if not told:
+        return None
+    verb = "is" if len(told) == 1 else "are"
+    some = f"{len(told)} of {count} parts {verb} copied: " if len(told) < count else ""
+    return some + "; ".join(dict.fromkeys(told.values()))
 
 
-def _without(plan: Sequence[Step], roots: Mapping[Place, Tensor]) -> list[Step]:
+def _copies(step: Step) -> dict[int, Part | str]:
+    """By the number of each launch that only copies a part: the part, or why it is none."""
+    found = {n: launch.part for n, launch in enumerate(step.launches) if launch.part is not None}
+    if step.op.post:
+        return dict.fromkeys(found, f"it computes {step.op.post[0].name}, too")
+    if step.kernel.reads != step.kernel.writes:
+        return dict.fromkeys(found, "it changes the storage, too")
+    return found
+
+
+def _elements(part: Part | str) -> int:
+    return part.tensor.elements if isinstance(part, Part) else 0
+
+
+def _without(plan: Sequence[Step], saved: set[Place]) -> list[Step]:
     """The launches that are still needed."""
     left = []
     for position, step in enumerate(plan):
         numbered = enumerate(step.launches)
-        kept = tuple(launch for number, launch in numbered if (position, number) not in roots)
+        kept = tuple(launch for number, launch in numbered if (position, number) not in saved)
         left.append(replace(step, launches=kept))
     return left
 
 
-def _longest(wholes: Mapping[Place, Tensor], spans: Spans, step: int) -> set[Tensor]:
-    """Of the wholes alive during a dispatch the one that lives longest, if there is any."""
-    alive = [whole for whole in wholes.values() if spans[whole][0] <= step <= spans[whole][1]]
-    longest = max(alive or wholes.values(), key=lambda root: spans[root][1] - spans[root][0])
-    return {longest}
+class _Placing:
+    """Parts put into wholes so far, and the bytes of the arena alive during each dispatch."""
 
+    def __init__(
+        self, graph: Graph, plan: Sequence[Step], sharing: Sharing, profile: Profile, gaps: bool
+    ) -> None:
+        self.saved: set[Place] = set()
+        """Copies that need not be launched."""
+        self.reasons: dict[Place, str] = {}
+        """Why the others must be."""
+        self._sharing, self._profile, self._gaps = sharing, profile, gaps
+        self._users: dict[Tensor, list[tuple[Step, Launch]]] = {}
+        for step in plan:
+            for launch in step.launches:
+                for tensor in dict.fromkeys(touched(step, launch)):
+                    self._users.setdefault(tensor, []).append((step, launch))
+        self._spans = lifetimes(graph, plan, sharing)
+        last = max((span[1] for span in self._spans.values()), default=0)
+        self._live = np.zeros(last + 1, np.int64)
+        for root in self._spans:
+            self._count(root, 1)
+        self._limit = int(self._live.max())
 
-def lifetimes(graph: Graph, plan: Iterable[Step], sharing: Sharing) -> Spans:
-    """First and last dispatch that touch each group."""
-    spans: Spans = {}
-    number = 0
-    for step in plan:
-        operands = [t for s in steps(step.op) for t in s.operands if isinstance(t, Tensor)]
-        operands += step.op.early
-        on_host = step.op.name == LITERT
-        for launch in step.launches:
-            for tensor in (*launch.reads.values(), *operands, *launch.writes.values()):
-                if not tensor.constant and not (on_host and host_only(graph, tensor)):
-                    root = sharing.root(tensor)
-                    spans[root] = (spans.get(root, (number,))[0], number)
-            number += not on_host  # what runs on the host comes before the next dispatch
-    for tensor in graph.inputs:
-        root = sharing.root(tensor)
-        spans[root] = (-1, spans.get(root, (-1, -1))[1])
-    for tensor in (*graph.outputs, *graph.kept):
-        root = sharing.root(tensor)
-        spans[root] = (spans.get(root, (-1, -1))[0], number)
-    return spans
+    def put(self, parts: Mapping[Place, Part]) -> bool:
+        """Put parts into wholes, if all of those that can be together do not raise the peak."""
+        done: list[tuple[Place, Tensor, Tensor, tuple[int, int]]] = []
+        peak = 0
+        for place, part in parts.items():
+            root = self._sharing.root(part.tensor)
+            objection = self._sharing.objection(part) or self._place(part, root)
+            if objection:
+                self.reasons[place] = objection
+                continue
+            whole = self._sharing.root(root)
+            done.append((place, root, whole, self._spans[whole]))
+            peak = max(peak, self._join(root, whole))
+        self.saved.update(place for place, *_ in done)
+        if peak <= self._limit:
+            return True
+        more = peak - self._limit
+        for place, root, whole, span in reversed(done):
+            self._separate(root, whole, span)
+            self.saved.remove(place)
+            self.reasons[place] = f"the peak of live memory would rise by {more} bytes"
+        return False
 
+    def _join(self, root: Tensor, whole: Tensor) -> int:
+        """Let a whole live as long as a part does, too; returns the most bytes alive then."""
+        (first, last), (other_first, other_last) = self._spans[root], self._spans[whole]
+        self._alive(root)[:] -= self._sharing.size(root)
+        self._count(whole, -1)
+        self._spans[whole] = min(first, other_first), max(last, other_last)
+        self._count(whole, 1)
+        return int(self._alive(whole).max(initial=0))
 
-def _live(spans: Spans, sharing: Sharing) -> list[int]:
-    """Bytes of the arena alive during each dispatch."""
-    arena = [root for root in spans if sharing.region(root)[0] == Region.ARENA]
-    sizes = [sharing.size(root) for root in arena]
-    return live_bytes([Interval(sharing.size(root), *spans[root]) for root in arena], sizes)
+    def _separate(self, root: Tensor, whole: Tensor, span: tuple[int, int]) -> None:
+        """Undo what was done last; `span` is that of the whole without the part."""
+        self._count(whole, -1)
+        self._spans[whole] = span
+        self._count(whole, 1)
+        self._sharing.take_out(root)
+        self._count(root, 1)
+
+    def _count(self, root: Tensor, sign: int) -> None:
+        if self._sharing.region(root)[0] == Region.ARENA:
+            self._alive(root)[:] += sign * self._sharing.size(root)
+
+    def _alive(self, root: Tensor) -> NDArray[np.int64]:
+        first, last = self._spans[root]
+        return self._live[max(first, 0) : last + 1]
+
+    def _place(self, part: Part, root: Tensor) -> str | None:
+        """Put one part into its whole, or say why what touches it cannot step over the gaps."""
+        self._sharing.place(part)
+        objection = self._gap_in_the_way(root)
+        if objection:
+            self._sharing.take_out(root)
+        return objection
+
+    def _gap_in_the_way(self, root: Tensor) -> str | None:
+        _, runs = self._sharing.locate(root)
+        if runs.dense:
+            return None
+        if not self._gaps:
+            return f"{root.name} is to be readable after the run"
+        for member in self._sharing.members(root):
+            _, runs = self._sharing.locate(member)
+            for step, launch in self._users.get(member, ()) if not runs.dense else ():
+                if step.op.name == LITERT:
+                    return f"LiteRT takes {member.name} without gaps"
+                try:
+                    Binding(launch, step.kernel, self._profile, {member: runs}).bind(step.op)
+                except RenderError as error:
+                    return str(error)
+        return None

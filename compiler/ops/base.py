@@ -42,13 +42,32 @@ Reference = Callable[[Op, Sequence[Array]], Sequence[Array]]
 
 
 @dataclass(frozen=True)
+class Runs:
+    """How a tensor lies in memory: in runs of bytes, each of the same length, at a fixed pitch."""
+
+    start: int
+    """Where the first run starts, in bytes."""
+    length: int
+    pitch: int
+    """Bytes from the start of one run to that of the next; the length where there is no gap."""
+
+    @property
+    def dense(self) -> bool:
+        return self.pitch == self.length
+
+    def span(self, size: int) -> int:
+        """Bytes from the first to the last of a tensor of that size."""
+        return size if self.dense else (size // self.length - 1) * self.pitch + self.length
+
+
+@dataclass(frozen=True)
 class Part:
-    """A tensor whose bytes are a stretch of another's, in the storage they both have."""
+    """A tensor whose bytes are some of another's, in the storage they both have."""
 
     tensor: Tensor
     whole: Tensor
-    start: int
-    """Where it starts in the other one, in bytes."""
+    runs: Runs
+    """Where they are in the other one."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +92,8 @@ class Launch:
     """Why tile and group are what they are, for people; set together with the group."""
     flatten: bool = False
     """Whether the kernel takes height and width of all its tensors as one axis."""
-    part: Part | None = None
-    """That it only copies a part of a tensor, if this is all it does."""
+    part: Part | str | None = None
+    """That it only copies a part of a tensor, if this is all it does, or why it must copy it."""
     heavy: bool = False
     """Whether a work-item does much, as in a convolution; groups are small then."""
     flops: int = 0

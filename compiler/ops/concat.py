@@ -113,6 +113,7 @@ def _lanes(op: Op, profile: Profile) -> Sequence[Launch]:
                 "start": start,
                 "last": start + bhwc(tensor.shape)[3] == channels,
             },
+            part=sliced_part(tensor, op.output, (0, 0, 0, start), profile),
         )
         for tensor, start in placed(op)
     ]

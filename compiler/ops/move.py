@@ -123,12 +123,12 @@ def bounds(axis: Axis, text: str, size: int, extent: int) -> list[str]:
     return below + above
 
 
-def _sliced_part(tensor: Tensor, whole: Tensor, move: Move, profile: Profile) -> Part | None:
+def _sliced_part(tensor: Tensor, whole: Tensor, move: Move, profile: Profile) -> Part | str | None:
     starts = move.block(bhwc(whole.shape))
     return None if starts is None else sliced_part(tensor, whole, starts, profile)
 
 
-def _row_major_part(tensor: Tensor, whole: Tensor, move: Move) -> Part | None:
+def _row_major_part(tensor: Tensor, whole: Tensor, move: Move) -> Part | str | None:
     starts = move.block(whole.shape)
     return None if starts is None else row_major_part(tensor, whole, move.shape, starts)
 
