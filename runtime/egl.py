@@ -82,9 +82,10 @@ def _extension(name: str, *types: Any) -> Callable[..., Any] | None:
 
 
 def ask_drivers() -> None:
-    """Let every driver start, without saying what goes wrong."""
+    """Let every driver start, without saying what goes wrong; its first context is the slow one."""
     with suppress(DeviceError):
-        _displays()
+        for context in _contexts():
+            context.release()
 
 
 def contexts() -> list[Context]:
@@ -93,6 +94,10 @@ def contexts() -> list[Context]:
     Whoever asks for them releases them.
     """
     start_drivers("glsl")()
+    return _contexts()
+
+
+def _contexts() -> list[Context]:
     found = []
     for display in _displays():
         context = _create(display)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
 from importlib.util import find_spec
@@ -139,12 +138,6 @@ def _candidates() -> Iterator[str]:
         for pattern in _BROUGHT:
             yield from map(str, Path(home).glob(pattern))
     yield from _INSTALLED
-
-
-def ask_drivers() -> None:
-    """Let every driver start, without saying what goes wrong."""
-    with suppress(DeviceError, OpenCLError):
-        call("clGetPlatformIDs", 0, None, c_uint())
 
 
 def call(function: str, *arguments: Any) -> None:

@@ -35,7 +35,7 @@ def start_drivers(target: str) -> Callable[[], None]:
     What goes wrong is found out, and reported, when devices are asked for.
     """
     if target == "opencl":
-        from .opencl_library import ask_drivers
+        from .opencl_info import ask_drivers
     else:
         from .egl import ask_drivers
     return in_background(ask_drivers, "drivers")
