@@ -248,7 +248,8 @@ def searches() -> Iterator[Case]:
         value = typed("int32", operator, xi(3, 37), _axis(0), **output)
         yield Case(operator, "of integers", value)
     rows: tuple[tuple[Shape, int], ...] = (((37,), 5), ((3, 19), 19), ((2, 3, 101), 1))
-    for sizes, count in rows:
+    long_rows: tuple[tuple[Shape, int], ...] = (((3, 1100), 7), ((769,), 769), ((2, 1, 4097), 70))
+    for sizes, count in (*rows, *long_rows):
         value = Call(
             "TOPK_V2",
             (x(*sizes, draw="with ties"), known(np.array(count, np.int32))),
@@ -256,6 +257,8 @@ def searches() -> Iterator[Case]:
             dtypes=("float32", "int32"),
         )
         yield Case("TOPK_V2", f"{count} of {sizes}", [Part(value, 0), Part(value, 1)])
+    value = Call("TOPK_V2", (xi(2, 1001), known(np.array(9, np.int32))), outputs=2, dtype="int32")
+    yield Case("TOPK_V2", "of many integers", [Part(value, 0), Part(value, 1)])
     value = Call("TOPK_V2", (xi(3, 19), known(np.array(4, np.int32))), outputs=2, dtype="int32")
     yield Case("TOPK_V2", "of integers", [Part(value, 0), Part(value, 1)])
     for axis in (0, 1, -1):
