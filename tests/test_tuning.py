@@ -15,6 +15,7 @@ from commands import as_json, invoke
 from expressions import Model, call, model, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
+from tflgpu.compiler.cli import compiling
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.kernels.group import WASTE, choose_group, groups_worth_trying
 from tflgpu.compiler.ops.base import Launch
@@ -226,6 +227,21 @@ def test_tuning_from_the_command_line(
     table.write_text(json.dumps({"device": "abacus", "kernels": {}}))
     told = invoke(*arguments, "--tuning", table)
     assert f"warning: {table} has no sizes for kernels of this model" in told.stderr
+
+
+def test_a_search_that_is_ended_says_how_to_go_on(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiling, "tune", interrupted)
+    file = tmp_path / "model.tflite"
+    file.write_bytes(network().content)
+    arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device)
+    ended = invoke(*arguments, "--tune", "--tuning", tmp_path / "table.json", code=1)
+    assert ended.stderr.startswith(f"note: {tmp_path / 'table.json'} keeps what was found")
+    assert ended.stderr.endswith("Aborted!\n")
 
 
 ENTRY = {"tile": [3, 2], "groups": [[1, 1, 1]], "microseconds": 1.0, "before": 2.0}

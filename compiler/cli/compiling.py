@@ -68,7 +68,11 @@ def compile_command(
     with progress() as show:
         if search:
             table = Path(options.tuning) if options.tuning else table_path(cache, options)
-            tune(model, options, table, show)
+            try:
+                tune(model, options, table, show)
+            except KeyboardInterrupt:
+                warn(f"note: {table} keeps what was found; the same command goes on from there")
+                raise
             options = replace(options, tuning=str(table))
         program = driver.build(model, options, show)
         path = driver.store(program, cache)
