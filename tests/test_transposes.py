@@ -160,6 +160,27 @@ def test_a_softmax_goes_over_the_axis_it_is_left_with() -> None:
     assert text(value, "move_transposes") == "t1 = SOFTMAX(x0) beta=1.0 axis=0"
 
 
+def halves() -> Value:
+    """Both read the same transpose, and are joined behind a convolution of one of them."""
+    image = convolution(turn(x(2, 5, 7, 3), FIRST), 8, 3)
+    first = call("SLICE", image, ints(0, 0, 0, 0), ints(2, 4, 5, 7))
+    second = call("SLICE", image, ints(0, 4, 0, 0), ints(2, 4, 5, 7))
+    mean = call("MEAN", image, ints(2, 3), keep_dims=True)
+    joined = call("CONCATENATION", convolution(first, 4, 4), call("MUL", second, w()), axis=1)
+    return turn(convolution(call("ADD", joined, mean), 3, 8), LAST)
+
+
+def test_what_reads_the_same_transpose_moves_together() -> None:
+    left = operators(halves(), "move_transposes", "merge_transposes", "drop_identity")
+    assert "TRANSPOSE" not in left
+    image = turn(x(2, 5, 7, 6), FIRST)
+    both = [turn(call("TANH", image), LAST), call("MEAN", image, ints(2, 3), keep_dims=False)]
+    rules = ("move_transposes", "fold_transpose_into_reduction")
+    assert operators(both, *rules) in ("MEAN  RESHAPE  TANH", "TANH  MEAN  RESHAPE")
+    twice = [turn(image, (0, 1, 3, 2)), call("TANH", image)]
+    assert operators(twice, "merge_transposes") == "TRANSPOSE  TRANSPOSE  TANH"
+
+
 def test_fewer_transposes_of_as_many_values() -> None:
     both = [turn(x(2, 3, 5, 7), FIRST), turn(x(2, 3, 5, 4), FIRST)]
     value = call("CONCATENATION", *both, axis=1)
@@ -175,6 +196,6 @@ def test_numbers_agree(way: Way, tmp_path: Path) -> None:
         "a mean that keeps its axes": averaged(True, 1, 2),
         "in no order": call("TANH", call("ADD", turn(x(2, 3, 5, 7), FIRST), x(2, 7, 3, 5))),
     }
-    values |= {**turned_operators(), "softmaxes": softmaxes()}
+    values |= {**turned_operators(), "softmaxes": softmaxes(), "halves": halves()}
     cases = [Case("TRANSPOSE", f"around {name}", value) for name, value in values.items()]
     assert problems(cases, way, tmp_path) == {}

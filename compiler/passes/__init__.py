@@ -13,6 +13,7 @@ from .expand_operators import expand_operators
 from .fold_gate_into_conv import fold_gate_into_conv
 from .fold_pad_into_add import fold_pad_into_add
 from .fold_pad_into_conv import fold_pad_into_conv
+from .fold_pad_into_pool import fold_pad_into_pool
 from .fold_scale_before_conv import fold_scale_before_conv
 from .fold_scale_into_conv import fold_scale_into_conv
 from .fold_transpose_into_reduction import fold_transpose_into_reduction
@@ -76,6 +77,7 @@ PIPELINE: tuple[Pass, ...] = (
     dilate_conv,
     concat_to_pad,
     fold_pad_into_conv,
+    fold_pad_into_pool,
     fold_pad_into_add,
     fold_scale_into_conv,
     fold_scale_before_conv,

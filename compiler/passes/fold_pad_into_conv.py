@@ -3,8 +3,8 @@
 t = PAD(x)   y = CONV_2D(t, w) padding=VALID
 becomes   y = CONV_2D(x, w) padding=((top, bottom), (left, right))
 
-Poolings take no padding in: their averages and maxima are over the cells inside the picture, and
-the zeros of a PAD are such cells.
+Poolings do not take zeros in: their averages and maxima are over the cells inside the picture, and
+the zeros of a PAD are such cells. Where none of them can be a maximum, `fold_pad_into_pool` does.
 """
 
 from __future__ import annotations

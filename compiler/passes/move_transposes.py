@@ -17,7 +17,9 @@ import numpy as np
 
 from ..devices import Profile
 from ..ir import Array, Graph, Op, Shape, Tensor, constant
+from ..ops.reduce import REDUCTIONS
 from ..ops.transpose import permutation
+from .fold_transpose_into_reduction import keeps_order
 from .rewrite import Event, check, describe
 from .turn import images, indifferent, turned_attrs, turned_constants
 
@@ -36,18 +38,22 @@ def move_transposes(graph: Graph, profile: Profile) -> list[Event]:
 
 
 def _move_once(graph: Graph) -> list[Event]:
-    """Apply it to the operators behind each transpose."""
+    """Apply it to the operators behind each transpose, and to those in front of it."""
     events = []
     tried: set[tuple[Op, tuple[int, ...]]] = set()
     for op in graph.ops:
         if op not in graph or op.name != "TRANSPOSE":
             continue
-        order = tuple(permutation(op))
-        for start in graph.consumers(op.output):
-            if indifferent(start) and (start, order) not in tried:
-                region = _region(graph, start)
-                tried |= {(step, order) for step in region}
-                events.append(_move(graph, op, region, order))
+        order = permutation(op)
+        behind = ((start, order) for start in graph.consumers(op.output))
+        before = graph.producer(op.operand(0))
+        for start, axes in (*behind, (before, np.argsort(order))):
+            turned = tuple(int(axis) for axis in axes)
+            if start is None or not indifferent(start) or (start, turned) in tried:
+                continue
+            region = _region(graph, start, turned)
+            tried |= {(step, turned) for step in region}
+            events.append(_move(graph, op, region, turned))
     return events
 
 
@@ -64,26 +70,33 @@ def _move(graph: Graph, op: Op, region: dict[Op, None], order: tuple[int, ...]) 
     return Event(RULE, names, None)
 
 
-def _region(graph: Graph, start: Op) -> dict[Op, None]:
-    """The operators without an order of axes that touch, in order."""
+def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
+    """The operators without an order of axes that touch, or read the same transpose, in order."""
     found = {start}
     waiting = [start]
     while waiting:
         op = waiting.pop()
-        producers = [graph.producer(tensor) for _, tensor in images(op)]
-        readers = [reader for tensor in op.outputs for reader in graph.consumers(tensor)]
-        for other in (*producers, *readers):
-            if other is not None and other not in found and _joins(graph, op, other):
+        near = [graph.producer(tensor) for _, tensor in images(op)]
+        sources = [other for other in near if other is not None and _turns(other, order)]
+        for tensor in (*op.outputs, *(source.output for source in sources)):
+            near += graph.consumers(tensor)
+        for other in near:
+            if other is not None and other not in found and _joins(op, other):
                 found.add(other)
                 waiting.append(other)
     return dict.fromkeys(sorted(found, key=lambda op: op.index))
 
 
-def _joins(graph: Graph, op: Op, other: Op) -> bool:
+def _turns(op: Op, order: tuple[int, ...]) -> bool:
+    """Whether an operator is a transpose to an order of axes."""
+    return op.name == "TRANSPOSE" and tuple(permutation(op)) == order
+
+
+def _joins(op: Op, other: Op) -> bool:
     if not indifferent(other) or len(other.output.shape) != len(op.output.shape):
         return False
-    links = [tensor for _, tensor in (*images(op), *images(other))]
-    return any(tensor in (*op.outputs, *other.outputs) for tensor in links)
+    touched = ({*step.outputs, *(tensor for _, tensor in images(step))} for step in (op, other))
+    return bool(set.intersection(*touched))
 
 
 @dataclass(frozen=True, order=True)
@@ -95,7 +108,7 @@ class _Cost:
 
     @classmethod
     def of(cls, moved: list[int]) -> _Cost:
-        return cls(sum(moved), sum(1 for values in moved if values))
+        return cls(sum(moved), len(moved))
 
 
 @dataclass
@@ -127,16 +140,14 @@ class _Border:
     def _source(self, tensor: Tensor) -> Op | None:
         """The transpose in this order, of what the region does not compute, that gives a tensor."""
         op = self.graph.producer(tensor)
-        if op is None or op.name != "TRANSPOSE" or tuple(permutation(op)) != self.order:
+        if op is None or not _turns(op, self.order):
             return None
         return None if self.graph.producer(op.operand(0)) in self.region else op
 
     def _back(self, tensor: Tensor) -> tuple[list[Op], bool]:
         """The transposes that turn a tensor back, and whether others read it as it is."""
         readers = [r for r in self.graph.consumers(tensor) if r not in self.region]
-        back = [
-            r for r in readers if r.name == "TRANSPOSE" and tuple(permutation(r)) == self.undone
-        ]
+        back = [reader for reader in readers if _turns(reader, self.undone)]
         return back, len(back) < len(readers) or self.graph.is_output(tensor)
 
     def cost(self) -> tuple[_Cost, _Cost]:
@@ -144,16 +155,25 @@ class _Border:
         before: list[int] = []
         after: list[int] = []
         for tensor in self.inputs:
-            readers = self.graph.consumers(tensor)
-            if self._source(tensor) is None:
+            source = self._source(tensor)
+            if source is None:
                 after.append(_values(tensor, self.undone))
-            elif set(readers) <= self.region.keys() and not self.graph.is_output(tensor):
+            elif not self._needed_besides(source):
                 before.append(_values(tensor, self.undone))
         for tensor in self.outputs:
             back, others = self._back(tensor)
             before += len(back) * [_values(tensor, self.undone)]
             after += [_values(tensor, self.undone)] if others else []
         return _Cost.of(before), _Cost.of(after)
+
+    def _needed_besides(self, source: Op) -> bool:
+        """Whether a transpose stays for others than the region, and those that later rewrites let
+        read what is in front of it."""
+        others = [r for r in self.graph.consumers(source.output) if r not in self.region]
+        return self.graph.is_output(source.output) or not all(
+            r.name == "TRANSPOSE" or (r.name in REDUCTIONS and keeps_order(source, r))
+            for r in others
+        )
 
     def apply(self) -> None:
         """Compute the region in the order its transposes started from."""
@@ -195,7 +215,8 @@ class _Border:
             return op.operand(0)
         producer = self.graph.producer(tensor)
         result = Tensor(f"{tensor.name}/turned", self._shape(tensor.shape), tensor.dtype)
-        return self._transpose(tensor, result, self.undone, producer.index if producer else -1)
+        index = producer.index if producer else next(iter(self.region)).index
+        return self._transpose(tensor, result, self.undone, index)
 
     def _turn(self, op: Op, moved: dict[Tensor, Tensor]) -> None:
         """Let an operator of the region read and write turned tensors."""
