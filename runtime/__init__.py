@@ -129,7 +129,7 @@ def _driver(target: str) -> Any:
 def devices() -> list[DeviceInfo]:
     """The devices present, best first: those of OpenCL, then those of OpenGL.
 
-    DeviceError if pyopencl is not installed; without moderngl or libEGL there is no OpenGL.
+    DeviceError if OpenCL is not installed; without moderngl or libEGL there is no OpenGL.
     """
     found = list(_driver("opencl").devices())
     with suppress(DeviceError):

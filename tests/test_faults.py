@@ -44,7 +44,7 @@ from tflgpu.runtime.cache import KERNELS, find_variants, read_variant
 from tflgpu.runtime.starting import start_drivers
 
 KILLS_WHILE_COMPILING = 40
-KILLS_WHILE_LOADING = 15
+KILLS_WHILE_LOADING = 10
 SECONDS_TO_END = 60
 GROWTH = 8192
 """Bytes a session may leave behind in the driver, on average."""
@@ -405,3 +405,18 @@ def test_no_thread_to_be_had(
     (folder / "weights.bin").write_bytes(bytes(len(chain().weights)))
     with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
         load(folder, device=attached.device)
+
+
+@pytest.mark.parametrize("target", ["opencl", "glsl"])
+def test_an_end_while_drivers_start(tmp_path: Path, target: str) -> None:
+    """They start before the plan has been read, and so before it is found to be damaged."""
+    folder = chain(target=target).write(tmp_path, f"{target}-f32")
+    (folder / "plan.tflgpu").write_bytes(b"damaged")
+    program = (
+        "from tflgpu.runtime import PlanError, load\n"
+        f"try: load({str(folder)!r})\n"
+        "except PlanError as error: print(error)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "is not a plan of tflgpu" in ended.stdout
