@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import as_json, invoke
+from expressions import call, model, w, xi
 from plans import chain
 
 from tflgpu.compiler import devices, driver
@@ -194,6 +195,16 @@ def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.Mo
     for text in (whole, short):
         assert "GFLOP/s" in text and "copies in and out included" in text
         assert "tflgpu / LiteRT" not in text
+
+
+def test_shares_above_the_roofline_are_explained(opencl_device: str, tmp_path: Path) -> None:
+    lookup = call("GATHER", w(100_000, 19), xi(3, draw="places"), axis=0)
+    path = tmp_path / "lookup.tflite"
+    path.write_bytes(model({"y": lookup}).content)
+    command = ("benchmark", "--device", opencl_device, "--rounds", 1, "--no-litert")
+    assert as_json(*command, path)["kernels"][0]["roofline"] > 1
+    assert benchmarking.BEYOND in invoke(*command, path).stdout
+    assert benchmarking.BEYOND not in invoke(*command, MODEL).stdout
 
 
 def test_without_litert_the_way_out_is_shown(

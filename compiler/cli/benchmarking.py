@@ -24,6 +24,10 @@ from .shell import Command, Failure, FilePath, json_option, print_json, print_ta
 TOP = 12
 """Kernels shown without --all, the slowest ones."""
 
+BEYOND = """Above 100% of the roofline is a kernel that reads only parts of its tensors, as GATHER
+does, or that gets by with fewer operations than an operator is counted to have.
+"""
+
 MOST_THREADS = 256
 """LiteRT ends the process where the system has no more threads for it."""
 
@@ -258,11 +262,13 @@ def _print_kernels(result: Benchmark, everything: bool) -> None:
         shown = sorted(shown, key=lambda item: -item[1].seconds)[:TOP]
     numbers = ("#", "ms", "share", "GFLOP/s", "GB/s", "of the roofline")
     print_table(
-        f"{title}; together {total * 1e3:.3f} ms",
+        f"{title}; together {total * 1e3:.3f} ms, the rest of a run is copies, dispatches and waits",
         ("#", "operators", "file", *numbers[1:]),
         [_kernel_row(index, kernel, total) for index, kernel in shown],
         right=numbers,
     )
+    if any(kernel.roofline > 1 for _, kernel in shown):
+        click.echo(BEYOND)
 
 
 def _kernel_row(index: int, kernel: KernelTime, total: float) -> tuple[object, ...]:
