@@ -17,7 +17,7 @@ from ..images import RANDOM, Scaling
 from ..ir import Array
 from ..litert import ReferenceMissingError
 from ..options import Options
-from .options import compile_options, input_option, model_argument, scaling_options, seed_option
+from .options import compile_options, input_options, model_argument
 from .running import read_inputs
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
 
@@ -43,9 +43,7 @@ def _check_format(
 @click.command("benchmark", cls=Command)
 @model_argument
 @compile_options(fallback="none")
-@input_option
-@seed_option
-@scaling_options
+@input_options
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
@@ -262,7 +260,7 @@ def _print_kernels(result: Benchmark, everything: bool) -> None:
         shown = sorted(shown, key=lambda item: -item[1].seconds)[:TOP]
     numbers = ("#", "ms", "share", "GFLOP/s", "GB/s", "of the roofline")
     print_table(
-        f"{title}; together {total * 1e3:.3f} ms, the rest of a run is copies, dispatches and waits",
+        f"{title}; together {total * 1e3:.3f} ms, the rest of a run is copying and dispatching",
         ("#", "operators", "file", *numbers[1:]),
         [_kernel_row(index, kernel, total) for index, kernel in shown],
         right=numbers,

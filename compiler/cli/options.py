@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -23,28 +23,37 @@ model_option = click.option(
     help="The model's file or its fingerprint; needed if the cache holds several models.",
 )
 
-input_option = click.option(
-    "--input",
-    "values",
-    multiple=True,
-    metavar="[NAME=]FILE|random",
-    help="An image, a .npy file or random numbers for an input; NAME may be left out where there "
-    "is only one. A lone `random` fills every input not named.",
-)
 
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random inputs."
-)
-
-
-def scaling_options(function: Function) -> Function:
-    """--mean and --std, for images."""
-    function = click.option(
-        "--std", type=float, default=255.0, show_default=True, help="Divides what is left."
-    )(function)
-    return click.option(
-        "--mean", type=float, default=0.0, show_default=True, help="Taken off the pixels (0..255)."
-    )(function)
+def input_options(function: Function) -> Function:
+    """What the inputs get: --input, --seed, and for images --mean and --std."""
+    choices = (
+        click.option(
+            "--input",
+            "values",
+            multiple=True,
+            metavar="[NAME=]FILE|random",
+            help="An image, a .npy file or random numbers for an input; NAME may be left out where "
+            "there is only one. A lone `random` fills every input not named.",
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Of random inputs.",
+        ),
+        click.option(
+            "--mean",
+            type=float,
+            default=0.0,
+            show_default=True,
+            help="Taken off the pixels (0..255).",
+        ),
+        click.option(
+            "--std", type=float, default=255.0, show_default=True, help="Divides what is left."
+        ),
+    )
+    return _with(choices, function)
 
 
 def parse_shapes(
@@ -145,9 +154,13 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             chosen = {name: given.pop(name) for name in Options.names() if name in given}
             return function(options=Options(**chosen), **given)
 
-        decorated: Function = call
-        for choice in reversed(choices):
-            decorated = choice(decorated)
-        return decorated
+        return _with(choices, call)
 
     return decorate
+
+
+def _with(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:
+    """A command with options, which its help shows in this order."""
+    for choice in reversed(choices):
+        function = choice(function)
+    return function

@@ -15,7 +15,7 @@ from ...runtime.errors import InputError
 from ...runtime.plan import TensorInfo
 from ..images import Scaling, assign, is_image, load_inputs
 from ..ir import Array
-from .options import cache_argument, input_option, model_option, scaling_options, seed_option
+from .options import cache_argument, input_options, model_option
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, warn
 
 BEST = 5
@@ -31,9 +31,7 @@ BEST = 5
     show_default=True,
     help="Part of a name that `tflgpu devices` prints.",
 )
-@input_option
-@seed_option
-@scaling_options
+@input_options
 @click.option(
     "--labels",
     type=FilePath(),

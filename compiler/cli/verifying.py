@@ -14,7 +14,7 @@ from ..bisect import bisect as find_culprit
 from ..images import RANDOM, Scaling
 from ..ir import Array
 from ..options import Options
-from .options import compile_options, input_option, model_argument, scaling_options, seed_option
+from .options import compile_options, input_options, model_argument
 from .running import read_inputs
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
@@ -22,9 +22,7 @@ from .shell import Command, Failure, json_option, print_json, print_table, progr
 @click.command(cls=Command)
 @model_argument
 @compile_options(fallback="none")
-@input_option
-@seed_option
-@scaling_options
+@input_options
 @click.option("--layers", is_flag=True, help="Compare every tensor both have, not just outputs.")
 @click.option("--bisect", is_flag=True, help="Find the rewrite that changes the numbers.")
 @json_option
