@@ -207,6 +207,15 @@ def sliced_grid(shape: Shape, profile: Profile, flatten: bool = False) -> tuple[
     return (height * width, 1, outer) if flatten else (width, height, outer)
 
 
+def image_launch(
+    op: Op, profile: Profile, template: str, variables: Mapping[str, Any], flops: int = 0
+) -> Launch:
+    """A launch from one image to another, with the grid of `sliced_grid`."""
+    grid = sliced_grid(op.output.shape, profile)
+    reads, writes = {"x": op.operand(0)}, {"y": op.output}
+    return Launch(template, grid, reads, writes, variables=variables, flops=flops)
+
+
 LINEAR_ROW = 1 << 20
 """Work-items in a row of the grid of a linear kernel, so that the group count stays legal."""
 

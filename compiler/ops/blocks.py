@@ -18,8 +18,8 @@ from .base import (
     Launch,
     OpDef,
     define,
+    image_launch,
     linear_grid,
-    sliced_grid,
 )
 
 
@@ -164,9 +164,7 @@ def _kernels(find: Find) -> tuple[Kernel, ...]:
             "whole": whole or op.operand(0).shape[3] == op.output.shape[3],
             "find": lambda *at: find(op, at, unit),
         }
-        grid = sliced_grid(op.output.shape, profile)
-        reads, writes = {"x": op.operand(0)}, {"y": op.output}
-        return [Launch("rearrange.jinja", grid, reads, writes, variables=variables)]
+        return [image_launch(op, profile, "rearrange.jinja", variables)]
 
     def linear(op: Op, profile: Profile) -> Sequence[Launch]:
         variables = {"find": lambda *at: find(op, at, 1), "prod": prod}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import Kernel, Launch, OpDef, define, sliced_grid
+from .base import Kernel, Launch, OpDef, define, image_launch
 from .window import Window
 
 
@@ -26,16 +26,8 @@ def infer(op: Op) -> list[Shape]:
 def _kernel(template: str) -> Kernel:
     def build(op: Op, profile: Profile) -> Sequence[Launch]:
         shape = window(op)
-        return [
-            Launch(
-                template,
-                sliced_grid(op.output.shape, profile),
-                {"x": op.operand(0)},
-                {"y": op.output},
-                variables={"window": shape},
-                flops=op.output.elements * shape.height * shape.width,
-            )
-        ]
+        flops = op.output.elements * shape.height * shape.width
+        return [image_launch(op, profile, template, {"window": shape}, flops)]
 
     return Kernel(template.removesuffix(".jinja"), build)
 

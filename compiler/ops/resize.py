@@ -10,7 +10,7 @@ import numpy as np
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import Kernel, Launch, OpDef, define, sliced_grid
+from .base import Kernel, Launch, OpDef, define, image_launch
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,12 @@ def _scale(op: Op, axis: int, offset: float) -> Scale:
 
 def _kernel(template: str, offset: float) -> Kernel:
     def build(op: Op, profile: Profile) -> Sequence[Launch]:
-        return [
-            Launch(
-                template,
-                sliced_grid(op.output.shape, profile),
-                {"x": op.operand(0)},
-                {"y": op.output},
-                variables={
-                    "rows": _scale(op, 1, offset),
-                    "columns": _scale(op, 2, offset),
-                    "corners": bool(op.attrs.get("align_corners", False)),
-                },
-                flops=8 * op.output.elements,
-            )
-        ]
+        variables = {
+            "rows": _scale(op, 1, offset),
+            "columns": _scale(op, 2, offset),
+            "corners": bool(op.attrs.get("align_corners", False)),
+        }
+        return [image_launch(op, profile, template, variables, 8 * op.output.elements)]
 
     return Kernel(template.removesuffix(".jinja"), build)
 
