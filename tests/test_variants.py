@@ -31,6 +31,8 @@ FEW_SQUARES = call("CONV_2D", pooled(1, 12, 20, 8), w(8, 3, 3, 8), w(8), **windo
 EMPTY_SQUARES = call("CONV_2D", pooled(1, 1, 99, 8), w(8, 3, 3, 8), w(8), **window())
 STRIDE = call("CONV_2D", pooled(1, 32, 32, 8), w(8, 3, 3, 8), w(8), **window("SAME", (2, 2)))
 TOO_DEEP = call("CONV_2D", pooled(1, 13, 17, 400), w(8, 3, 3, 400), w(8), **window())
+DEEP = call("CONV_2D", pooled(1, 21, 24, 64), w(64, 3, 3, 64), w(64), **window())
+STEPS = ["winograd_input", "winograd_product", "winograd_output"]
 FIRST_LAYER = call("CONV_2D", x(1, 17, 19, 3), w(32, 3, 3, 3), w(32), **window("SAME", (2, 2)))
 ONE_VECTOR = call("FULLY_CONNECTED", pooled(1, 1, 1, 128), w(9, 128), w(9))
 ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
@@ -53,7 +55,10 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (FEW_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
         (EMPTY_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
         (STRIDE, "cpu", ["to_sliced", "max_pool", "conv"]),
-        (TOO_DEEP, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (TOO_DEEP, "cpu", ["to_sliced", "max_pool", *STEPS]),
+        (DEEP, "cpu", ["to_sliced", "max_pool", "winograd"]),
+        (DEEP, "mali", ["to_sliced", "max_pool", *STEPS]),
+        (DEEP, "adreno", ["to_sliced", "max_pool", "conv"]),
         (FIRST_LAYER, "cpu_avx512", ["conv"]),
         (FIRST_LAYER, "gpu", ["conv"]),
         (ONE_VECTOR, "gpu", ["max_pool", "split_sums"]),

@@ -7,6 +7,7 @@ from .concat_to_pad import concat_to_pad
 from .depthwise_to_grouped import depthwise_to_grouped
 from .dequantize_constants import dequantize_constants
 from .dilate_conv import dilate_conv
+from .divide_by_winograd import divide_by_winograd
 from .drop_dead import drop_dead
 from .drop_identity import drop_identity
 from .expand_operators import expand_operators
@@ -93,6 +94,7 @@ PIPELINE: tuple[Pass, ...] = (
     fold_gate_into_conv,
     chain_dense,
     fuse_depthwise,
+    divide_by_winograd,
 )
 
 REQUIRED = frozenset(

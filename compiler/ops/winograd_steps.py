@@ -1,0 +1,109 @@
+"""The steps of Winograd's algorithm as kernels of their own, for devices that have many work-items.
+
+    terms   = tflgpu.winograd_input(picture)          [batch, 36, squares, inputs]
+    sums    = tflgpu.winograd_product(terms, weights)   [batch, 36, squares, outputs]
+    picture = tflgpu.winograd_output(sums, none, bias)  and what is fused into its store
+
+The attribute `window` of the first is that of the convolution, `size` the rows and columns of the
+result. Weights [outputs, 6, 6, inputs] are transformed already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..devices import Profile
+from ..ir import Op, Shape
+from . import winograd
+from .base import Kernel, Launch, OpDef, define, slices
+from .conv import bias_slices, pack_weights
+from .tile import choose_tile
+
+INPUT = "tflgpu.winograd_input"
+PRODUCT = "tflgpu.winograd_product"
+OUTPUT = "tflgpu.winograd_output"
+
+
+def _squares(op: Op) -> tuple[int, int]:
+    """How many squares of outputs lie below and beside each other."""
+    height, width = op.attrs["size"]
+    return -(-height // winograd.SIDE), -(-width // winograd.SIDE)
+
+
+def _infer_input(op: Op) -> list[Shape]:
+    down, across = _squares(op)
+    batch, _, _, channels = op.operand(0).shape
+    return [(batch, winograd.TERMS, down * across, channels)]
+
+
+def _infer_product(op: Op) -> list[Shape]:
+    return [(*op.operand(0).shape[:3], op.operand(1).shape[0])]
+
+
+def _infer_output(op: Op) -> list[Shape]:
+    batch, _, _, channels = op.operand(0).shape
+    return [(batch, *op.attrs["size"], channels)]
+
+
+def _build_input(op: Op, profile: Profile) -> Sequence[Launch]:
+    down, across = _squares(op)
+    batch, _, _, channels = op.operand(0).shape
+    return [
+        Launch(
+            "winograd_input.jinja",
+            (across, down, batch * slices(channels, profile)),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={
+                "across": across,
+                "window": op.attrs["window"],
+                "a": winograd.A,
+                "b": winograd.B,
+            },
+            heavy=True,
+            flops=4 * op.output.elements,
+        )
+    ]
+
+
+def _build_product(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, terms, squares, channels = op.output.shape
+    weights = op.constant(1)
+    tile = choose_tile(squares, terms * batch, slices(channels, profile), profile)
+    blocks = -(-slices(channels, profile) // tile.blocks)
+    return [
+        Launch(
+            "winograd_product.jinja",
+            (-(-squares // tile.pixels), terms, batch * blocks),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {"weights": pack_weights(weights, tile.blocks, profile)},
+            {"tile": tile, "blocks": blocks, "inputs": weights.shape[3]},
+            heavy=True,
+            flops=2 * batch * squares * weights.size,
+        )
+    ]
+
+
+def _build_output(op: Op, profile: Profile) -> Sequence[Launch]:
+    down, across = _squares(op)
+    batch, _, _, channels = op.output.shape
+    return [
+        Launch(
+            "winograd_output.jinja",
+            (across, down, batch * slices(channels, profile)),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {"bias": bias_slices(op, channels, profile)},
+            {"across": across, "a": winograd.A, "b": winograd.B},
+            heavy=True,
+            flops=4 * op.operand(0).elements,
+        )
+    ]
+
+
+define(
+    OpDef(INPUT, _infer_input, (Kernel("winograd_input", _build_input, fuses=False),)),
+    OpDef(PRODUCT, _infer_product, (Kernel("winograd_product", _build_product, fuses=False),)),
+    OpDef(OUTPUT, _infer_output, (Kernel("winograd_output", _build_output),)),
+)
