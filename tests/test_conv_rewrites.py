@@ -25,6 +25,13 @@ def depthwise(image: Value, channels: int, padding: str = "VALID") -> Value:
     return call("DEPTHWISE_CONV_2D", image, w(1, 3, 3, channels), w(channels), **attrs)
 
 
+def enlarged(image: Value, outputs: int, inputs: int) -> Value:
+    """Twice as many rows and columns as a picture of 7 x 5."""
+    attrs = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+    weights = w(outputs, 3, 3, inputs)
+    return call("TRANSPOSE_CONV", ints(2, 14, 10, outputs), weights, image, w(outputs), **attrs)
+
+
 def pairs(*rows: tuple[int, int]) -> Value:
     return known(np.array(rows, np.int32))
 
@@ -162,6 +169,11 @@ DECLINES = [
     ),
     (
         "fold_scale_before_conv",
+        enlarged(call("ADD", x(2, 7, 5, 3), w(3)), 19, 3),
+        "windows at the edges see fewer pixels, to which less is added",
+    ),
+    (
+        "fold_scale_before_conv",
         conv(call("SUB", w(3), x(1, 7, 5, 3)), 19, 3),
         "the picture is subtracted or divided by",
     ),
@@ -227,6 +239,17 @@ def test_padding_goes_into_every_convolution_that_reads_it() -> None:
     assert operators(both, "fold_pad_into_conv") == "CONV_2D  DEPTHWISE_CONV_2D"
 
 
+def scaled_and_enlarged() -> Value:
+    """A transposed convolution between constants."""
+    value = enlarged(call("MUL", x(2, 7, 5, 3), w(3)), 19, 3)
+    return call("SUB", call("DIV", value, w(19, draw="positive")), w())
+
+
+def test_transposed_convolutions_take_constants_in() -> None:
+    rules = ("fold_scale_before_conv", "fold_scale_into_conv")
+    assert operators(scaled_and_enlarged(), *rules) == "TRANSPOSE_CONV"
+
+
 def test_convolution_and_norm_are_one_kernel() -> None:
     value = call("ADD", call("MUL", conv(x(1, 7, 5, 3), 19, 3, 3), w(19)), w(19))
     assert kernels(call("RELU", value)) == 1
@@ -241,6 +264,7 @@ def test_numbers_agree(tmp_path: Path) -> None:
     values += [atrous("DEPTHWISE_CONV_2D"), conv(padded, 19, 3, 3), depthwise(padded, 3), grouped]
     values += [chain(first, second, 5) for first in BEFORE for second in ("MUL", "ADD")]
     values += [call("ADD", gated(33), x(1, 5, 3, 23)), gated(16), gated(size=3), gated(batches=2)]
+    values += [scaled_and_enlarged(), enlarged(call("ADD", x(2, 7, 5, 3), w(3)), 19, 3)]
     values += [depthwise(call("ADD", call("MUL", x(1, 7, 5, 17), w(17)), w(17)), 17)]
     assert_agrees(values, tmp_path, *CASES)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expressions import Value, call, ints, w, x
+from expressions import Value, call, ints, parts, w, x
 from rewrites import assert_agrees, operators, reasons
 
 POOL = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
@@ -74,6 +74,12 @@ def test_before_and_after(rule: str) -> None:
     value, before, after = CASES[rule]
     assert operators(value) == before
     assert operators(value, rule) == after
+
+
+def test_a_split_into_one_part_goes_away() -> None:
+    (whole,) = parts("SPLIT", 1, ints(-1), x(2, 7, 5, 3), num_splits=1)
+    (again,) = parts("SPLIT_V", 1, call("TANH", whole), ints(-1), ints(2), num_splits=1)
+    assert operators(call("ABS", again), "drop_identity") == "TANH  ABS"
 
 
 def test_transposes_that_undo_each_other_go_away() -> None:

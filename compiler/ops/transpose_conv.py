@@ -23,7 +23,7 @@ def image(op: Op) -> Tensor:
 
 
 def bias_position(op: Op) -> int:
-    """Which input is the bias."""
+    """Which input is the bias, as in other convolutions where a shape does not come first."""
     return 3 if op.name == "TRANSPOSE_CONV" else 2
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..devices import Profile
-from ..ir import Graph, Op
+from ..ir import Graph, Op, Tensor
 from ..ops import OPS
 from .rewrite import Event, check, describe
 
@@ -27,6 +27,8 @@ SHAPE_CHANGES = frozenset(
         "SLICE",
         "SPACE_TO_BATCH_ND",
         "SPACE_TO_DEPTH",
+        "SPLIT",
+        "SPLIT_V",
         "SQUEEZE",
         "TILE",
     ]
@@ -44,13 +46,19 @@ def drop_identity(graph: Graph, profile: Profile) -> list[Event]:
         known = op.name in OPS and op.output.dtype in OPS[op.name].dtypes
         if known and not op.post and _does_nothing(op):
             events.append(Event("drop_identity", (describe(op),), None))
-            graph.bypass(op)
+            graph.replace(op.output, _source(op))
+            graph.remove(op)
             check(graph, "drop_identity")
     return events
 
 
+def _source(op: Op) -> Tensor:
+    """The input that may be all there is to the output."""
+    return op.operand(1 if op.name == "SPLIT" else 0)
+
+
 def _does_nothing(op: Op) -> bool:
-    if len(op.outputs) != 1 or op.input(0) is None or op.operand(0).shape != op.output.shape:
+    if len(op.outputs) != 1 or op.input(0) is None or _source(op).shape != op.output.shape:
         return False
     if op.name in SHAPE_CHANGES:
         return True

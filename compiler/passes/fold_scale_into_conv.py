@@ -11,9 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import Array, Graph, Op, constant
+from ..ops.transpose_conv import bias_position
 from .rewrite import Declined, rewrite
 
-OUTPUT_AXIS = {"CONV_2D": 0, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 0}
+OUTPUT_AXIS = {
+    "CONV_2D": 0,
+    "Convolution2DTransposeBias": 0,
+    "DEPTHWISE_CONV_2D": 3,
+    "FULLY_CONNECTED": 0,
+    "TRANSPOSE_CONV": 0,
+}
 """Where the output channels are in the weights."""
 
 
@@ -25,7 +32,8 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
         return Declined("the other operand is computed while the model runs")
     if position == 1 and scale.name in ("SUB", "DIV"):
         return Declined("the result is subtracted or divided by")
-    weights, bias = op.operand(1), op.input(2)
+    place = bias_position(op)
+    weights, bias = op.operand(1), op.input(place)
     if weights.data is None or (bias is not None and bias.data is None):
         return Declined("weights or bias are computed while the model runs")
     channels = op.output.shape[-1]
@@ -34,9 +42,9 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
     if other.elements > 1 and other.shape[-1] != channels:
         return Declined("the constant does not lie along the channels")
     values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float32)
-    old = np.zeros(channels, np.float32) if bias is None else op.constant(2).reshape(-1)
+    old = np.zeros(channels, np.float32) if bias is None else op.constant(place).reshape(-1)
     factor, new = _affine(scale.name, values, old)
-    inputs = list(op.inputs[:2])
+    inputs = list(op.inputs[:place])
     if factor is not None:
         along = [1] * len(weights.shape)
         along[OUTPUT_AXIS[op.name]] = -1
