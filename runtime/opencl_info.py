@@ -41,7 +41,6 @@ def ask_drivers() -> None:
 
 def ranked() -> list[tuple[DeviceInfo, int]]:
     """What is present, the best first, with the driver's handles; DeviceError without OpenCL."""
-    # Loaders that are asked from two threads at first are not all safe.
     start_drivers("opencl")()
     found = []
     for device in _present():

@@ -12,6 +12,7 @@ from functools import cache
 
 TARGETS = ("opencl", "glsl")
 """The languages whose drivers can be started."""
+_STARTING = threading.Lock()
 
 
 def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
@@ -28,12 +29,18 @@ def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
     return thread.join
 
 
-@cache
 def start_drivers(target: str) -> Callable[[], None]:
     """Let every driver of a target start, and return what waits until they have.
 
     What goes wrong is found out, and reported, when devices are asked for.
     """
+    # Not every loader can be asked by two threads at first.
+    with _STARTING:
+        return _start(target)
+
+
+@cache
+def _start(target: str) -> Callable[[], None]:
     if target == "opencl":
         from .opencl_info import ask_drivers
     else:

@@ -8,7 +8,9 @@ import ctypes
 import os
 import resource
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 from plans import chain, check
@@ -47,6 +49,18 @@ def compile_and_load(cache: Path, target: str, device: str, start: Any, rounds: 
     start.wait(SECONDS_TO_START)
     for _ in range(rounds):
         check(chain(target=target).write(cache), device)
+
+
+def load_in_threads(folder: Path, device: str, count: int) -> None:
+    """Load and run in several threads at once, the first of this process to call a driver."""
+    together = Barrier(count)
+
+    def load_together(_: int) -> None:
+        together.wait(SECONDS_TO_START)
+        check(folder, device)
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(load_together, range(count)))
 
 
 def replace_and_load(

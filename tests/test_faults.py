@@ -35,13 +35,13 @@ from processes import (
     compile_for_ever,
     cycles,
     load_for_ever,
+    load_in_threads,
     replace_and_load,
 )
 
-from tflgpu.runtime import CacheWarning, DeviceError, PlanError, load, session
+from tflgpu.runtime import CacheWarning, DeviceError, PlanError, load, session, starting
 from tflgpu.runtime.binaries import BINARIES, write_binary
 from tflgpu.runtime.cache import KERNELS, find_variants, read_variant
-from tflgpu.runtime.starting import start_drivers
 
 KILLS_WHILE_COMPILING = 40
 KILLS_WHILE_LOADING = 10
@@ -197,6 +197,21 @@ def test_processes_replace_what_others_load(
             for number in range(4)
         ],
     )
+
+
+@linux
+@pytest.mark.parametrize("stored", [False, True])
+def test_threads_load_at_once(
+    tmp_path: Path, server: ForkServerContext, attached: Attached, stored: bool
+) -> None:
+    """All of them compile and store the kernels, or all take the same binary up."""
+    folder, start = chain(target=attached.target).write(tmp_path / "cache"), server.Event()
+    if stored:
+        check(folder, attached.device)
+    arguments = (folder, attached.device, 6)
+    _all_end_well(start, [server.Process(target=load_in_threads, args=arguments)])
+    check(folder, attached.device)
+    assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
 
 
 def _all_end_well(start: Any, started: list[Any]) -> None:
@@ -400,7 +415,7 @@ def test_no_thread_to_be_had(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", fail)
-    start_drivers.cache_clear()
+    starting._start.cache_clear()
     check(folder, attached.device)
     (folder / "weights.bin").write_bytes(bytes(len(chain().weights)))
     with pytest.raises(PlanError, match=r"weights\.bin is damaged"):
