@@ -1,4 +1,4 @@
-"""A thin depthwise convolution and the 1x1 convolution behind it in one kernel."""
+"""A depthwise convolution and the 1x1 convolution behind it in one kernel."""
 
 from __future__ import annotations
 
@@ -52,6 +52,12 @@ def added() -> Value:
     return call("ADD", pointwise(inner, 7, 7), inner)
 
 
+def rows(width: int, **steps: int) -> Value:
+    """Rows of several tiles, most of which see no edge of the picture."""
+    inner = call("RELU", depthwise(x(2, 5, width, 35), 35, **steps))
+    return pointwise(inner, 85, 35)
+
+
 def slopes() -> Value:
     return pointwise(call("PRELU", depthwise(x(1, 5, 7, 5), 5), w(1, 1, 5)), 7, 5)
 
@@ -74,7 +80,8 @@ def test_the_pair_is_one_kernel() -> None:
         (added(), "others need the value, too"),
         (pointwise(depthwise(x(1, 5, 7, 5), 5), 7, 5, 3), "the convolution is not 1x1"),
         (slopes(), "its activation has an operand for each channel"),
-        (pair(70, 37), "70 and 37 channels are too many on cpu_avx512"),
+        (pair(513, 321), "513 and 321 channels are too many on cpu_avx512"),
+        (pointwise(depthwise(x(1, 1, 4097, 5), 5), 7, 5), "a row of 5 channels takes more than"),
     ],
 )
 def test_it_declines(value: Value | list[Value], reason: str) -> None:
@@ -84,8 +91,16 @@ def test_it_declines(value: Value | list[Value], reason: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [pair(stride=2), pair(3, 5, rate=2), residual(), smooth()],
-    ids=["stride", "rate", "residual", "smooth"],
+    [
+        pair(stride=2),
+        pair(3, 5, rate=2),
+        residual(),
+        smooth(),
+        rows(37),
+        rows(53, stride=2),
+        rows(48, rate=9),
+    ],
+    ids=["stride", "rate", "residual", "smooth", "rows", "rows by 2", "rows of wide windows"],
 )
 def test_numbers_agree(value: Value, tmp_path: Path) -> None:
     assert_agrees(value, tmp_path, RULE)

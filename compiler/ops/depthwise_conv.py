@@ -6,6 +6,7 @@ Other multipliers are rewritten to grouped convolutions before a kernel is chose
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +25,30 @@ MOST_PIXELS = 8
 def window(op: Op) -> Window:
     """The window of a depthwise convolution, from the shape of its 1HWC weights."""
     return Window.of(op, *op.operand(1).shape[1:3])
+
+
+@dataclass(frozen=True)
+class RowTiles:
+    """The tiles in which a work-item goes along a row of the output."""
+
+    pixels: int
+    edges: tuple[int, ...]
+    """Numbers of the tiles whose window reaches past the picture, or that the end cuts off."""
+    inner: tuple[int, ...]
+    """The others, which follow one another."""
+
+    @classmethod
+    def of(cls, shape: Window, columns: int, width: int) -> RowTiles:
+        """Tiles of equal size for that many columns, which see a picture of that width."""
+        pixels = -(-columns // -(-columns // MOST_PIXELS))
+        last = (pixels - 1) * shape.stride_x + (shape.width - 1) * shape.dilation_x
+        inner = []
+        for tile in range(columns // pixels):
+            left = tile * pixels * shape.stride_x - shape.left
+            if left >= 0 and left + last < width:
+                inner.append(tile)
+        edges = set(range(-(-columns // pixels))) - set(inner)
+        return cls(pixels, tuple(sorted(edges)), tuple(inner))
 
 
 def infer(op: Op) -> list[Shape]:
@@ -83,6 +108,36 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (Kernel("depthwise_conv", _build, _one_to_one),)
+def _by_rows(op: Op, profile: Profile) -> str | None:
+    """Vectors of a row are loaded once, which pays where a work-item is alone in its group."""
+    if profile.heavy_group > 1:
+        return "work-items of a group would read far apart"
+    return _one_to_one(op, profile)
+
+
+def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = op.output.shape
+    shape = window(op)
+    return [
+        Launch(
+            "depthwise_conv_rows.jinja",
+            (1, height, batch * slices(channels, profile)),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {
+                "bias": bias_slices(op, channels, profile),
+                "weights": pack_weights(op, profile),
+            },
+            {"window": shape, "tiles": RowTiles.of(shape, width, op.operand(0).shape[2])},
+            heavy=True,
+            flops=2 * op.output.elements * shape.height * shape.width,
+        )
+    ]
+
+
+KERNELS = (
+    Kernel("depthwise_conv_rows", _build_rows, _by_rows),
+    Kernel("depthwise_conv", _build, _one_to_one),
+)
 
 define(OpDef("DEPTHWISE_CONV_2D", infer, KERNELS))

@@ -6,8 +6,9 @@ attribute `depthwise`: an operator that stands in no graph any more, with its ac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,41 +28,84 @@ def infer(op: Op) -> list[Shape]:
     return [(*pixels[:3], op.operand(1).shape[0])]
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _launch(
+    op: Op, profile: Profile, template: str, columns: int, tile: Tile, more: Mapping[str, Any]
+) -> Launch:
     depthwise: Op = op.attrs["depthwise"]
-    batch, height, width, channels = op.output.shape
+    batch, height, _, channels = op.output.shape
     inputs = op.operand(0).shape[3]
+    shape = depthwise_conv.window(depthwise)
+    taps = shape.height * shape.width
+    return Launch(
+        template,
+        (columns, height, batch),
+        {"x": op.operand(0)},
+        {"y": op.output},
+        {
+            "tap_bias": bias_slices(depthwise, inputs, profile),
+            "tap_weights": depthwise_conv.pack_weights(depthwise, profile),
+            "bias": bias_slices(op, channels, profile),
+            "weights": pack_weights(op.constant(1), tile.blocks, profile),
+        },
+        {
+            "tile": tile,
+            "blocks": slices(channels, profile) // tile.blocks,
+            "window": shape,
+            "inputs": inputs,
+            "depthwise": depthwise,
+            **more,
+        },
+        heavy=True,
+        flops=2 * int(np.prod(op.output.shape[:3])) * inputs * (channels + taps),
+    )
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = op.output.shape
     blocks = slices(channels, profile)
     # The sums of one slice of the depthwise convolution, and weights, need registers, too.
     free = max(profile.accumulators - blocks, 1)
     narrow = replace(profile, accumulators=free // (blocks + 1))
     most = depthwise_conv.MOST_PIXELS
     tile = Tile(choose_tile(width, height * batch, 1, narrow, most=most).pixels, blocks)
-    shape = depthwise_conv.window(depthwise)
-    taps = shape.height * shape.width
-    return [
-        Launch(
-            "depthwise_pointwise.jinja",
-            (-(-width // tile.pixels), height, batch),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "tap_bias": bias_slices(depthwise, inputs, profile),
-                "tap_weights": depthwise_conv.pack_weights(depthwise, profile),
-                "bias": bias_slices(op, channels, profile),
-                "weights": pack_weights(op.constant(1), blocks, profile),
-            },
-            {
-                "tile": tile,
-                "blocks": 1,
-                "window": shape,
-                "inputs": inputs,
-                "depthwise": depthwise,
-            },
-            heavy=True,
-            flops=2 * int(np.prod(op.output.shape[:3])) * inputs * (channels + taps),
-        )
-    ]
+    columns = -(-width // tile.pixels)
+    return [_launch(op, profile, "depthwise_pointwise.jinja", columns, tile, {})]
 
 
-define(OpDef(NAME, infer, (Kernel("depthwise_pointwise", _build),)))
+def fits(width: int, inputs: int, profile: Profile) -> bool:
+    """Whether the memory of a group holds a row of the depthwise convolution's channels."""
+    return 4 * _row(width, inputs, profile) <= profile.local_memory
+
+
+def _row(width: int, inputs: int, profile: Profile) -> int:
+    return width * slices(inputs, profile) * profile.slice_width
+
+
+def _by_rows(op: Op, profile: Profile) -> str | None:
+    if profile.heavy_group > 1:
+        return "work-items share the memory of their group"
+    return None
+
+
+def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, height, width, channels = op.output.shape
+    image = op.operand(0).shape
+    # Of half the accumulators are tiles that leave less of a row over, and they are as fast.
+    half = replace(profile, accumulators=(profile.accumulators + 1) // 2)
+    tile = choose_tile(width, height * batch, slices(channels, profile), half, whole_blocks=True)
+    shape = depthwise_conv.window(op.attrs["depthwise"])
+    beyond = -width % tile.pixels * profile.slice_width
+    more = {
+        "held": _row(width, image[3], profile) + beyond,
+        "tiles": depthwise_conv.RowTiles.of(shape, width, image[2]),
+    }
+    launch = _launch(op, profile, "depthwise_pointwise_rows.jinja", 1, tile, more)
+    return [replace(launch, group=(1, 1, 1))]
+
+
+KERNELS = (
+    Kernel("depthwise_pointwise_rows", _build_rows, _by_rows),
+    Kernel("depthwise_pointwise", _build),
+)
+
+define(OpDef(NAME, infer, KERNELS))

@@ -1,10 +1,11 @@
-"""A thin depthwise convolution is computed in the kernel of the 1x1 convolution that reads it.
+"""A depthwise convolution is computed in the kernel of the 1x1 convolution that reads it.
 
     t = DEPTHWISE_CONV_2D(x, v, a) | RELU6(%0)   y = CONV_2D(t, w, b)   with w 1x1
     becomes   y = tflgpu.depthwise_pointwise(x, w, b) depthwise=...
 
 Each work-item then computes all output channels of its pixels, so that nothing is computed twice.
-This pays where they are few; the device's profile says how many.
+This pays where they are few; the device's profile says how many. On processors a work-item has a
+whole row of pixels, and they may be many.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from ..devices import Profile
 from ..ir import Graph, Op
 from ..ops.conv import groups, window
-from ..ops.depthwise_pointwise import NAME
+from ..ops.depthwise_pointwise import NAME, fits
 from .rewrite import Event, check, describe
 
 RULE = "fuse_depthwise"
@@ -55,4 +56,6 @@ def _objection(depthwise: Op, op: Op, profile: Profile) -> str | None:
     inputs, outputs = depthwise.output.shape[3], op.output.shape[3]
     if max(inputs, outputs) > profile.fused_channels and outputs > profile.fused_outputs:
         return f"{inputs} and {outputs} channels are too many on {profile.name}"
+    if profile.heavy_group == 1 and not fits(op.output.shape[2], inputs, profile):
+        return f"a row of {inputs} channels takes more than {profile.local_memory} bytes"
     return None
