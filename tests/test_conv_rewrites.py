@@ -14,10 +14,18 @@ TWOS = ints(2, 2)
 
 
 def conv(
-    image: Value, outputs: int, inputs: int, size: int = 1, padding: str = "VALID", stride: int = 1
+    image: Value,
+    outputs: int,
+    inputs: int,
+    size: int = 1,
+    padding: str = "VALID",
+    stride: int = 1,
+    weights: Value | None = None,
 ) -> Value:
+    """With weights drawn for its shape, unless they are given."""
     attrs = {"padding": padding, "stride_h": stride, "stride_w": stride}
-    return call("CONV_2D", image, w(outputs, size, size, inputs), w(outputs), **attrs)
+    weights = weights or w(outputs, size, size, inputs)
+    return call("CONV_2D", image, weights, w(outputs), **attrs)
 
 
 def depthwise(image: Value, channels: int, padding: str = "VALID") -> Value:
@@ -39,10 +47,6 @@ def pairs(*rows: tuple[int, int]) -> Value:
 def pad(image: Value, *, batch: int = 0, fill: float = 0.0) -> Value:
     table = pairs((batch, 0), (1, 2), (2, 1), (0, 0))
     return call("PADV2", image, table, known(np.float32(fill)))
-
-
-def dilated(inner: Value, spread: Value, crops: Value) -> Value:
-    return call("BATCH_TO_SPACE_ND", inner, TWOS, crops)
 
 
 def spread(image: Value, rows: tuple[int, int], columns: tuple[int, int]) -> Value:
@@ -212,6 +216,71 @@ DECLINES = [
         "dilate_conv",
         conv(spread(x(1, 7, 5, 3), (1, 0), (0, 1)), 5, 3),
         "no BATCH_TO_SPACE_ND follows",
+    ),
+    (
+        "dilate_conv",
+        call(
+            "BATCH_TO_SPACE_ND",
+            conv(spread(x(2, 8, 4, 3), (0, 0), (0, 0)), 5, 3),
+            ints(4, 1),
+            pairs((0, 0), (0, 0)),
+        ),
+        "the blocks differ before and after",
+    ),
+    (
+        "dilate_conv",
+        conv(x(1, 4, 4, 5), 4, 5, weights=spread(x(1, 6, 2, 5), (0, 0), (0, 0))),
+        "the blocks are not the convolution's picture",
+    ),
+    (
+        "concat_to_pad",
+        conv(call("CONCATENATION", x(1, 2, 5, 3), x(1, 7, 5, 3), axis=1), 19, 3),
+        "not one input is computed and the others are constants",
+    ),
+    (
+        "compose_pointwise",
+        conv(conv(x(1, 7, 5, 3), 31, 3), 5, 31, weights=call("TANH", x(5, 1, 1, 31))),
+        "weights or a bias are computed while the model runs",
+    ),
+    (
+        "compose_pointwise",
+        conv(x(1, 7, 5, 3), 4, 3, weights=conv(x(4, 1, 1, 3), 3, 3)),
+        "the first one's result is no picture of the second",
+    ),
+    (
+        "fold_pad_into_conv",
+        conv(x(1, 9, 9, 3), 5, 3, 7, weights=pad(x(5, 4, 4, 3))),
+        "the padded tensor is not the picture",
+    ),
+    (
+        "fold_scale_before_conv",
+        conv(x(1, 7, 5, 3), 5, 3, weights=call("MUL", x(5, 1, 1, 3), w(3))),
+        "it computes weights or a bias",
+    ),
+    (
+        "fold_scale_before_conv",
+        conv(call("MUL", x(1, 7, 5, 3), w(3)), 5, 3, weights=call("TANH", x(5, 1, 1, 3))),
+        "weights or bias are computed while the model runs",
+    ),
+    (
+        "fold_scale_before_conv",
+        conv(call("MUL", x(1, 7, 5, 3), x(3)), 5, 3),
+        "neither operand is a constant",
+    ),
+    (
+        "fold_scale_before_conv",
+        conv(call("MUL", x(1, 7, 5, 1), w(3)), 5, 3),
+        "the constant broadcasts the picture, or the channels are split into groups",
+    ),
+    (
+        "fold_scale_into_conv",
+        call("ADD", conv(x(1, 7, 5, 3), 5, 3, weights=call("TANH", x(5, 1, 1, 3))), w(5)),
+        "weights or bias are computed while the model runs",
+    ),
+    (
+        "fold_gate_into_conv",
+        conv(x(1, 7, 5, 3), 5, 3, weights=call("MUL", x(5, 1, 1, 3), x(1, 1, 1, 3))),
+        "the product is not the picture",
     ),
     (
         "concat_to_pad",

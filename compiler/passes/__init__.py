@@ -24,7 +24,6 @@ from .fuse_elementwise import fuse_elementwise
 from .fuse_second_output import fuse_second_output
 from .inline_subgraphs import inline_subgraphs
 from .merge_around_reshape import merge_around_reshape
-from .merge_dilation import merge_dilation
 from .merge_duplicates import merge_duplicates
 from .merge_reshapes import merge_reshapes
 from .merge_transposes import merge_transposes
@@ -53,7 +52,6 @@ PIPELINE: tuple[Pass, ...] = (
     propagate,
     resolve_control_flow,
     drop_dead,
-    merge_dilation,
     # From here on an operator does one thing, and kernels exist for what is left.
     dequantize_constants,
     split_activation,
