@@ -114,8 +114,16 @@ def test_a_sum_of_layers() -> None:
         (call("ADD", dense(x(1, 37), 19, 37), x(1, 19)), "is no other fully connected layer"),
         (call("ADD", dense(x(5, 37), 19, 37), dense(x(1, 16), 19, 16)), "one of them broadcasts"),
         (step(5), "5 rows are better off in tiles of several"),
+        (
+            call("ADD", call("FULLY_CONNECTED", x(1, 3), x(5, 3), None), dense(x(1, 3), 5, 3)),
+            "weights or a bias are computed while the model runs",
+        ),
+        (
+            call("ADD", dense(x(2, 3), 5, 6), dense(x(1, 6), 5, 6)),
+            "an input is not cut into rows",
+        ),
     ],
-    ids=["a tensor", "broadcasting", "rows"],
+    ids=["a tensor", "broadcasting", "rows", "computed", "uncut"],
 )
 def test_a_sum_declines(value: Value, reason: str) -> None:
     assert reason in reasons(value, SUM)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expressions import Value, call, w, x
+from expressions import Value, call, ints, typed, w, x
 from rewrites import assert_agrees, kernels, operators, reasons, text
 
 RULE = "fuse_elementwise"
@@ -57,6 +57,13 @@ def test_what_others_need_too_is_stored() -> None:
     value = conv(x(1, 5, 7, 3), 19, 3)
     both = [value, call("RELU", value)]
     assert reasons(both, RULE) == ["others need the value, too"]
+
+
+def test_what_cannot_be_in_a_store() -> None:
+    view = call("RESHAPE", call("CUMSUM", x(4, 9), ints(0)), ints(36), new_shape=(36,))
+    assert reasons(call("TANH", view), RULE) == ["RESHAPE takes in no elementwise operators"]
+    chosen = call("SELECT", typed("bool", "GREATER", x(7), w(7)), w(7), w(7))
+    assert set(reasons(call("TANH", chosen), RULE)) == {"not all values are float32"}
 
 
 def test_a_value_that_broadcasts_is_stored() -> None:

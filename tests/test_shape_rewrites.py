@@ -97,6 +97,19 @@ def test_transposes_that_undo_each_other_go_away() -> None:
         ),
         ("pool_to_mean", pool(x(2, 7, 5, 3), 6, 5), "there are several windows"),
         (
+            "pool_to_mean",
+            call(
+                "AVERAGE_POOL_2D",
+                x(2, 3, 5, 3),
+                padding="SAME",
+                filter_height=2,
+                filter_width=3,
+                stride_h=3,
+                stride_w=5,
+            ),
+            "the window is smaller than the picture",
+        ),
+        (
             "move_negation",
             call("SUB", call("NEG", x(7, 5)), x(7, 5)),
             "the negated value is what is subtracted from",

@@ -187,6 +187,14 @@ def test_fewer_transposes_of_as_many_values() -> None:
     assert operators(value, "move_transposes") == "CONCATENATION  TRANSPOSE"
 
 
+def test_weights_that_are_computed_stay() -> None:
+    flat = call("RESHAPE", turn(x(2, 3, 5, 7), FIRST), ints(2, 105), new_shape=(2, 105))
+    value = call("FULLY_CONNECTED", flat, x(11, 105), w(11))
+    assert reasons(value, "fold_transpose_into_weights") == [
+        "the weights are computed while the model runs"
+    ]
+
+
 def test_numbers_agree(way: Way, tmp_path: Path) -> None:
     values = {
         "a network": network(),
