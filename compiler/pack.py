@@ -10,19 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..runtime.cache import (
-    FALLBACK,
-    KERNELS,
-    PLAN,
-    WEIGHTS,
-    check_private,
-    lock,
-    make_private,
-    read_variant,
-    sync_folder,
-)
+from ..runtime.cache import FALLBACK, KERNELS, PLAN, WEIGHTS, lock, read_variant
 from ..runtime.errors import PlanError
 from ..runtime.plan import Plan
+from ..runtime.privacy import check_private, make_private, sync_folder
 from ..runtime.serialize import to_bytes
 from ..runtime.verify import verify
 

@@ -16,10 +16,11 @@ import struct
 from contextlib import suppress
 from pathlib import Path
 
-from .cache import check_private, lock, make_private, read_file, sync_folder
+from .cache import lock
 from .device import Device, DeviceInfo
 from .errors import PlanError
 from .plan import Plan
+from .privacy import check_private, make_private, read_file, sync_folder
 
 BINARIES = "binaries"
 MAGIC = b"tflgpub\n"

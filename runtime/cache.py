@@ -13,10 +13,8 @@ and writable by nobody else. Nothing below the cache is reached through a symbol
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from .errors import PlanError
 from .plan import Plan
+from .privacy import check_private, map_file, read_file
 from .starting import in_background
 
 if TYPE_CHECKING:
@@ -42,14 +41,6 @@ LARGEST_PART = (1 << 31) - 1
 """Bytes a model that runs on LiteRT may have."""
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")
-# Neither following links nor waiting for a writer, should the file be a pipe.
-_OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ class Weights:
         check_private(folder)
         self._path = folder / WEIGHTS
         self._digest = b""
-        self.content = _map(self._path)
+        self.content = map_file(self._path)
         """Read-only."""
         self._wait = in_background(self._compute, "weights")
 
@@ -152,59 +143,6 @@ def lock(folder: Path) -> BaseFileLock:
     from filelock import FileLock
 
     return FileLock(folder.parent / f".{folder.name}.lock", mode=0o600)
-
-
-# -- privacy ----------------------------------------------------------------------------------
-
-
-def make_private(folder: Path) -> None:
-    """Make a folder only this user can use; PlanError if one is there that others can write to."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except FileExistsError:
-        raise PlanError(f"{folder} is a file; a cache is a folder") from None
-    except OSError as error:
-        raise PlanError(f"cannot make the folder {folder}: {error.strerror}") from error
-    check_private(folder)
-
-
-def check_private(folder: Path) -> None:
-    """PlanError unless `folder` is a folder, no link, that no other user can write to."""
-    try:
-        status = folder.lstat()
-    except OSError as error:
-        raise PlanError(f"cannot read {folder}: {error.strerror}") from error
-    if stat.S_ISLNK(status.st_mode):
-        raise PlanError(f"{folder} is a symbolic link; a cache holds plain files and folders only")
-    if not stat.S_ISDIR(status.st_mode):
-        raise PlanError(f"{folder} is not a folder")
-    _check_owner(folder, status)
-
-
-def _check_owner(path: Path, status: os.stat_result) -> None:
-    if os.name != "posix":
-        return
-    if status.st_uid not in (os.getuid(), 0):
-        raise PlanError(
-            f"{path} belongs to another user (id {status.st_uid}), who could change what runs; "
-            f"use a cache folder of your own"
-        )
-    if status.st_mode & 0o022:
-        raise PlanError(
-            f"{path} can be written to by other users (mode {stat.S_IMODE(status.st_mode):o}), "
-            f"who could change what runs; run: chmod -R go-w {path}"
-        )
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until a folder's list of names is on the disk, where the system can say so."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # -- finding ----------------------------------------------------------------------------------
@@ -339,7 +277,7 @@ def read_plan(folder: Path) -> Plan:
     from .serialize import from_bytes
 
     check_private(folder)
-    return from_bytes(read_file(folder / PLAN), str(folder / PLAN))
+    return from_bytes(read_file(folder / PLAN, LARGEST_TEXT), str(folder / PLAN))
 
 
 def read_variant(folder: Path) -> Variant:
@@ -373,36 +311,3 @@ def _checked(path: Path, sha256: bytes, limit: int) -> bytes:
 
 def _damaged(path: Path) -> PlanError:
     return PlanError(f"{path} is damaged (its checksum is wrong); compile the model again")
-
-
-def _open(path: Path) -> int:
-    """A descriptor of a plain file that no other user can change (PlanError)."""
-    try:
-        descriptor = os.open(path, _OPEN_FLAGS)
-    except OSError as error:
-        raise PlanError(f"cannot read {path}: {error.strerror}; compile the model again") from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise PlanError(f"{path} is not a plain file")
-        _check_owner(path, status)
-    except PlanError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def read_file(path: Path, limit: int = LARGEST_TEXT) -> bytes:
-    """The content of a plain file that no other user can change (PlanError)."""
-    with os.fdopen(_open(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size > limit:
-            raise PlanError(f"{path} is larger than {limit} bytes")
-        return file.read()
-
-
-def _map(path: Path) -> memoryview:
-    """The content of a file, mapped into memory."""
-    with os.fdopen(_open(path), "rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return memoryview(b"")
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

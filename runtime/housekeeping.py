@@ -20,14 +20,13 @@ from .binaries import BINARIES, LARGEST_BINARY, split
 from .cache import (
     PLAN,
     WEIGHTS,
-    check_private,
     is_fingerprint,
     lock,
-    read_file,
     read_plan,
     read_variant,
 )
 from .errors import PlanError
+from .privacy import check_private, read_file
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.cache import (
     find_variants,
     fingerprint,
-    make_private,
     read_plan,
     read_variant,
 )
+from tflgpu.runtime.privacy import make_private
 from tflgpu.runtime.replacing import read_settled
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")

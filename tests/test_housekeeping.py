@@ -10,8 +10,9 @@ from plans import chain
 
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.binaries import BINARIES
-from tflgpu.runtime.cache import lock, make_private
+from tflgpu.runtime.cache import lock
 from tflgpu.runtime.housekeeping import entries, prune
+from tflgpu.runtime.privacy import make_private
 
 OTHER = "cd" * 32
 
