@@ -1,6 +1,6 @@
 """Parts of a model that run on LiteRT: small models of their own, in the plan's folder.
 
-The one file of the runtime that imports ai_edge_litert, and only for a plan that has such parts.
+Only this file and `part_flow.py` import ai_edge_litert, and only for a plan that has such parts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .cache import Variant
 from .errors import DeviceError, PlanError
+from .part_flow import check_flow
 from .plan import HostPart, HostTensor, Plan
 
 Array = NDArray[Any]
@@ -59,10 +60,11 @@ class Part:
         """Let its variables be as before the first run; resources need a new interpreter for it."""
         try:
             self._interpreter = self._litert.Interpreter(model_content=self._content)
+            check_flow(self._content)
             self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise PlanError(
-                f"LiteRT does not take {self.record.file} ({self.record.label}): {error}; "
+                f"LiteRT cannot take {self.record.file} ({self.record.label}): {error}; "
                 "compile the model again with the LiteRT that is installed"
             ) from error
         taken = self._interpreter.get_input_details()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import flatbuffers
 import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from commands import as_json, invoke
 from conftest import Way
 from numpy.typing import NDArray
@@ -354,6 +357,33 @@ def test_a_damaged_part_is_found(tmp_path: Path) -> None:
     tflgpu.load(folder).close()
     file.unlink()
     with pytest.raises(PlanError, match=r"cannot read .*fallback/0.tflite"):
+        tflgpu.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda part, op: setattr(op, "inputs", op.outputs), "which nothing has written"),
+        (lambda part, op: setattr(op, "outputs", part.inputs), "which is there already"),
+        (lambda part, op: setattr(part, "inputs", [-1]), r"its inputs are \[-1\]"),
+        (lambda part, op: setattr(part, "outputs", [-1]), "tensor -1 is an output, and nothing"),
+    ],
+    ids=["reads too early", "writes an input", "no input", "no output"],
+)
+def test_a_part_that_reads_what_is_not_there(change: Any, message: str, tmp_path: Path) -> None:
+    """LiteRT would end the process."""
+    program = driver.build(crossing(), Options(device="cpu", fallback_ops=(0, 2, 8)))
+    first, *others = program.plan.parts
+    model = schema.ModelT.InitFromPackedBuf(program.companions[first.file], 0)
+    change(model.subgraphs[0], model.subgraphs[0].operators[0])
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    content = bytes(builder.Output())
+    hostile = replace(first, sha256=hashlib.sha256(content).digest())
+    plan = replace(program.plan, parts=(hostile, *others))
+    files = {**program.companions, first.file: content}
+    folder = driver.store(replace(program, plan=plan, companions=files), tmp_path)
+    with pytest.raises(PlanError, match=f"fallback/0.tflite.*{message}"):
         tflgpu.load(folder)
 
 
