@@ -1,11 +1,15 @@
-"""Commands of `tflgpu`, run in the process of the tests."""
+"""Commands of `tflgpu`, run in the process of the tests or in one of their own."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 from click.testing import CliRunner, Result
 
 from tflgpu.compiler.cli import main
+
+SCRIPT = 'from tflgpu.compiler.cli import main; main(prog_name="tflgpu")'
 
 
 def invoke(*arguments: object, code: int = 0) -> Result:
@@ -20,3 +24,10 @@ def invoke(*arguments: object, code: int = 0) -> Result:
 def as_json(*arguments: object, code: int = 0) -> Any:
     """What a command prints with --json, which must be all that is on stdout."""
     return json.loads(invoke(*arguments, "--json", code=code).stdout)
+
+
+def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run `tflgpu` in a process of its own."""
+    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(command, text=True, check=False, **pipes)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from commands import as_json, invoke
+from commands import as_json, invoke, program
 
 import tflgpu
 from tflgpu.compiler import Options, build
@@ -28,14 +28,6 @@ MODEL = DIGITS / "digits.tflite"
 SEVEN = DIGITS / "images" / "7.png"
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
-SCRIPT = 'from tflgpu.compiler.cli import main; main(prog_name="tflgpu")'
-
-
-def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run `tflgpu` in a process of its own."""
-    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run(command, text=True, check=False, **pipes)
 
 
 def elementwise(path: Path, *steps: str, inputs: int = 1) -> Path:
@@ -95,27 +87,6 @@ def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
     assert len(list((Path(path) / "binaries").glob("*.bin"))) == 1
     message = invoke(*options, "--prebuild", "abacus", code=1).stderr
     assert "no OpenCL device has 'abacus' in its name" in message
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="such names are none elsewhere")
-def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
-    model = tmp_path / os.fsdecode(b"digits\xff.tflite")
-    model.write_bytes(MODEL.read_bytes())
-    path = as_json("compile", model, "-o", tmp_path / "cache", "--device", PROFILE)["path"]
-    assert as_json("inspect", path)["model"] == "digits\ufffd.tflite"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("compile", "", "-o", "cache"), ("compile", MODEL, "-o", ""), ("cache", "clear", "")],
-)
-def test_an_empty_path_is_not_the_current_folder(arguments: tuple[object, ...]) -> None:
-    assert "the path is empty" in invoke(*arguments, code=2).stderr
-
-
-def test_links_that_lead_nowhere(tmp_path: Path) -> None:
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    assert "there is no cache at" in invoke("inspect", tmp_path / "loop", code=1).stderr
 
 
 def test_compile_main_is_the_same(tmp_path: Path) -> None:
@@ -223,27 +194,6 @@ def test_in_a_pipe_only_the_result_is_printed(tmp_path: Path) -> None:
     broken = program("compile", tmp_path / "none.tflite", "-o", tmp_path / "cache", "--json")
     assert (broken.returncode, broken.stdout) == (1, "")
     assert broken.stderr.startswith("error: ") and "Traceback" not in broken.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_stdout_that_is_full_or_closed() -> None:
-    with open("/dev/full", "w") as full:
-        result = program("ops", stdout=full)
-    assert result.returncode == 1
-    assert result.stderr == "error: cannot write the output: No space left on device\n"
-    closed = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -c '{SCRIPT}' ops >&-"], capture_output=True, text=True
-    )
-    assert (closed.returncode, closed.stderr) == (0, "")
-
-
-def test_names_that_stdout_cannot_spell(tmp_path: Path) -> None:
-    model = tmp_path / "数字.tflite"
-    model.write_bytes(MODEL.read_bytes())
-    arguments = ("compile", model, "-o", tmp_path / "cache", "--device", PROFILE)
-    result = program(*arguments, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("\\u6570\\u5b57.tflite")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are a thing of POSIX")
