@@ -77,6 +77,12 @@ class Program:
         return {
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
+            "flops": sum(dispatch.flops for dispatch in self.plan.dispatches),
+            "bytes_moved": sum(
+                argument.size
+                for dispatch in self.plan.dispatches
+                for argument in dispatch.arguments
+            ),
             "tuned": self.tuned,
             "memory": {
                 "naive": memory.naive,

@@ -9,7 +9,7 @@ from typing import Any
 from .driver import Model, Observer, Progress, options_profile, suit
 from .errors import Finding, UnsupportedError
 from .ir import Graph
-from .lower import arrange
+from .lower import arranged
 from .options import Options
 from .passes import Event
 from .passes.rewrite import describe
@@ -86,5 +86,5 @@ def explain(
     storages = insert_conversions(ready.graph, choice, profile)
     progress("arrange", 0, 1)
     gaps = not options.keep_intermediates
-    events += arrange(ready.graph, choice, storages, profile, share_memory=gaps).events
+    events += arranged(ready.graph, choice, storages, profile, share_memory=gaps).events
     return Explanation(profile.name, tuple(events), (), kernels, ready.fallback)

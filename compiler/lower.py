@@ -24,11 +24,10 @@ from .ir import Array, Graph, Op, Tensor
 from .kernels.packing import device_array, pack_slices, storage_bytes
 from .kernels.render import render
 from .kernels.sizing import sized_launches
+from .memory.arrangement import Arranged, arrange
 from .memory.groups import Sharing, variables
 from .memory.lifetimes import Spans, Step, lifetimes
 from .memory.offsets import Interval, Layout, plan_memory
-from .memory.order import execution_order
-from .memory.sharing import place_parts, share
 from .ops import Kernel as Variant
 from .ops.base import SLICED, Runs
 from .ops.litert_part import LITERT, host_only, is_open
@@ -76,18 +75,7 @@ class _Weights:
         return Argument(Region.WEIGHTS, 0, *self.places[key], writes=False)
 
 
-@dataclass(frozen=True)
-class Arranged:
-    """What is launched, in which order, and which tensors share memory."""
-
-    plan: list[Step]
-    sharing: Sharing
-    sizes: Mapping[Tensor, int]
-    """Bytes of each tensor by itself."""
-    events: tuple[Event, ...]
-
-
-def arrange(
+def arranged(
     graph: Graph,
     choice: Choice,
     storages: Mapping[Tensor, str],
@@ -95,13 +83,10 @@ def arrange(
     sizing: Sizing = unsized,
     share_memory: bool = True,
 ) -> Arranged:
-    """Put launches in order, and tensors into others where that saves copies."""
-    sizes = _sizes(storages, profile)
+    """Launches in the order they run in, and tensors within others where that saves copies."""
     plan = [_step(op, choice[op], profile, sizing) for op in graph.ops]
-    sharing = share(graph, plan, sizes, _granules(storages, profile))
-    plan = execution_order(graph, plan, sharing)
-    placed = place_parts(graph, plan, sharing, profile, gaps=share_memory)
-    return Arranged(placed.plan, sharing, sizes, placed.events)
+    granules = _granules(storages, profile)
+    return arrange(graph, plan, _sizes(storages, profile), granules, profile, share_memory)
 
 
 def lower(
@@ -115,13 +100,13 @@ def lower(
     progress: Callable[[], None] = lambda: None,
 ) -> Lowered:
     """Render every launch and lay out the memory."""
-    arranged = arrange(graph, choice, storages, profile, sizing, share_memory)
-    sharing, sizes = arranged.sharing, arranged.sizes
+    ready = arranged(graph, choice, storages, profile, sizing, share_memory)
+    sharing, sizes = ready.sharing, _sizes(storages, profile)
     places = _places(storages, sharing, profile.alignment)
     launched: list[Launched] = []
     numbers: dict[str, int] = {}
     on_host: dict[Op, int] = {}
-    for step in arranged.plan:
+    for step in ready.plan:
         if step.op.name == LITERT:
             on_host[step.op] = len(launched)
         for launch in step.launches if step.op not in on_host else ():
@@ -129,7 +114,7 @@ def lower(
             number = numbers.setdefault(rendered.source, len(numbers))
             launched.append(Launched(step.op, rendered, number))
         progress()
-    spans = lifetimes(graph, arranged.plan, sharing)
+    spans = lifetimes(graph, ready.plan, sharing)
     arena = [root for root in spans if sharing.region(root)[0] == Region.ARENA]
     intervals = [Interval(sharing.size(root), *spans[root]) for root in arena]
     layout = plan_memory(intervals, profile.alignment, share_memory)
@@ -165,7 +150,7 @@ def lower(
         _figures(layout),
         kept,
         host_parts(graph, on_host, lies),
-        arranged.events,
+        ready.events,
     )
 
 

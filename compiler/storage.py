@@ -6,6 +6,7 @@ the writer has, a conversion is put between them, a kernel like any other.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -38,21 +39,21 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], profile: Profi
     Operators with a free choice that touch each other form regions. Each region is tried with all
     its kernels sliced and all linear, improved operator by operator, and the better one is kept.
     """
-    choice = {op: options.kernels[0] for op, options in suited.items()}
-    nothing = _free(suited, profile)
+    costs = _Costs(graph, suited, profile)
     free = [op for op, options in suited.items() if len({*map(_storages, options.kernels)}) > 1]
     for region in _regions(graph, free):
         best, best_cost = None, 0.0
         for storage in (SLICED, LINEAR):
             for op in region:
                 kernels = suited[op].kernels
-                choice[op] = next((k for k in kernels if k.writes == storage), kernels[0])
-            _improve(graph, region, suited, choice, profile, nothing)
-            cost = sum(_cost(graph, op, choice, profile, nothing) for op in region)
+                costs.choose(op, next((k for k in kernels if k.writes == storage), kernels[0]))
+            _improve(region, suited, costs)
+            cost = sum(costs.of(op) for op in region)
             if best is None or cost < best_cost:
-                best, best_cost = {op: choice[op] for op in region}, cost
-        choice.update(best or {})
-    return choice
+                best, best_cost = {op: costs.choice[op] for op in region}, cost
+        for op, kernel in (best or {}).items():
+            costs.choose(op, kernel)
+    return costs.choice
 
 
 def _storages(kernel: Kernel) -> tuple[str, str]:
@@ -62,6 +63,7 @@ def _storages(kernel: Kernel) -> tuple[str, str]:
 def _regions(graph: Graph, free: Iterable[Op]) -> list[list[Op]]:
     """Connected parts of the operators with a choice, in order."""
     left = dict.fromkeys(free)
+    seen: set[Tensor] = set()
     regions = []
     while left:
         region, open_ops = [], [next(iter(left))]
@@ -70,6 +72,9 @@ def _regions(graph: Graph, free: Iterable[Op]) -> list[list[Op]]:
             op = open_ops.pop()
             region.append(op)
             for tensor in (*op.reads, *op.outputs):
+                if tensor in seen:
+                    continue
+                seen.add(tensor)
                 producer = graph.producer(tensor)
                 for other in (*graph.consumers(tensor), *([producer] if producer else [])):
                     if other in left:
@@ -79,26 +84,84 @@ def _regions(graph: Graph, free: Iterable[Op]) -> list[list[Op]]:
     return regions
 
 
-def _improve(
-    graph: Graph,
-    region: list[Op],
-    suited: Mapping[Op, Candidates],
-    choice: Choice,
-    profile: Profile,
-    nothing: Free,
-) -> None:
+def _improve(region: list[Op], suited: Mapping[Op, Candidates], costs: _Costs) -> None:
     for _ in range(SWEEPS):
         changed = False
         for op in region:
-            before = choice[op]
-            costs = []
+            before, found = costs.choice[op], []
             for rank, kernel in enumerate(suited[op].kernels):
-                choice[op] = kernel
-                costs.append((_cost(graph, op, choice, profile, nothing), rank))
-            choice[op] = suited[op].kernels[min(costs)[1]]
-            changed |= choice[op] is not before
+                costs.choose(op, kernel)
+                found.append((costs.of(op), rank))
+            costs.choose(op, suited[op].kernels[min(found)[1]])
+            changed |= costs.choice[op] is not before
         if not changed:
             return
+
+
+class _Costs:
+    """The kernels chosen so far, and the bytes that operators move with them.
+
+    How many readers want each tensor in which storage is counted, so that a tensor with many
+    readers costs no more time than others.
+    """
+
+    def __init__(self, graph: Graph, suited: Mapping[Op, Candidates], profile: Profile) -> None:
+        self._graph, self._profile = graph, profile
+        self._nothing = _free(suited, profile)
+        self._wanted: defaultdict[Tensor, Counter[str]] = defaultdict(Counter)
+        self._working: Counter[Tensor] = Counter()
+        """How many readers of each tensor are more than views."""
+        self.choice: Choice = {}
+        for op, options in suited.items():
+            self.choice[op] = options.kernels[0]
+            self._count(op, 1)
+        for tensor in (*graph.outputs, *graph.kept):
+            self._wanted[tensor][LINEAR] += 1
+
+    def choose(self, op: Op, kernel: Kernel) -> None:
+        """Let an operator run with a kernel."""
+        self._count(op, -1)
+        self.choice[op] = kernel
+        self._count(op, 1)
+
+    def _count(self, op: Op, sign: int) -> None:
+        kernel = self.choice[op]
+        works = sign * ((op, kernel.name) not in self._nothing)
+        for tensors, storage in ((op.inputs, kernel.reads), (op.post_inputs, kernel.operands)):
+            for tensor in tensors:
+                if tensor is not None and not tensor.constant:
+                    self._wanted[tensor][storage] += sign
+                    self._working[tensor] += works
+
+    def of(self, op: Op) -> float:
+        """Bytes an operator moves, and those of the conversions around it."""
+        kernel = self.choice[op]
+        total = 0.0
+        if (op, kernel.name) not in self._nothing:
+            reads = sum(self._bytes(t, kernel.reads) for t in op.inputs if t is not None)
+            total += reads + sum(self._bytes(t, kernel.writes) for t in op.outputs)
+        for tensor in dict.fromkeys((*op.reads, *op.outputs)):
+            if not tensor.constant:
+                have = _written(self._graph, tensor, self.choice)
+                wanted = {storage for storage, count in self._wanted[tensor].items() if count}
+                if wanted - {have} and not self._absorbed(tensor, wanted):
+                    both = (self._bytes(tensor, storage) for storage in (LINEAR, SLICED))
+                    total += sum(both) + LAUNCH_BYTES
+        return total
+
+    def _absorbed(self, tensor: Tensor, wanted: set[str]) -> bool:
+        """Whether the kernel that computes a tensor writes it row-major itself, for mere views."""
+        producer = self._graph.producer(tensor)
+        return (
+            producer is not None
+            and wanted == {LINEAR}
+            and _can_write_rows(producer, self.choice)
+            and not self._working[tensor]
+        )
+
+    def _bytes(self, tensor: Tensor, storage: str) -> int:
+        sliced = storage == SLICED and len(tensor.shape) <= 4
+        return storage_bytes(tensor.shape, self._profile if sliced else None)
 
 
 def _free(suited: Mapping[Op, Candidates], profile: Profile) -> Free:
@@ -114,60 +177,14 @@ def _free(suited: Mapping[Op, Candidates], profile: Profile) -> Free:
     return frozenset(found)
 
 
-def _cost(graph: Graph, op: Op, choice: Choice, profile: Profile, nothing: Free) -> float:
-    """Bytes an operator moves, and those of the conversions around it."""
-    kernel = choice[op]
-    total = 0.0
-    if (op, kernel.name) not in nothing:
-        reads = sum(_bytes(t, kernel.reads, profile) for t in op.inputs if t is not None)
-        total += reads + sum(_bytes(t, kernel.writes, profile) for t in op.outputs)
-    for tensor in dict.fromkeys((*op.reads, *op.outputs)):
-        if not tensor.constant:
-            have = _written(graph, tensor, choice)
-            wanted = _wanted(graph, tensor, choice)
-            if wanted - {have} and not _absorbed(graph, tensor, wanted, choice, nothing):
-                both = (_bytes(tensor, storage, profile) for storage in (LINEAR, SLICED))
-                total += sum(both) + LAUNCH_BYTES
-    return total
-
-
-def _absorbed(
-    graph: Graph, tensor: Tensor, wanted: set[str], choice: Choice, nothing: Free
-) -> bool:
-    """Whether the kernel that computes a tensor writes it row-major itself, for mere views."""
-    producer = graph.producer(tensor)
-    return (
-        producer is not None
-        and wanted == {LINEAR}
-        and _can_write_rows(producer, choice)
-        and all((reader, choice[reader].name) in nothing for reader in graph.consumers(tensor))
-    )
-
-
 def _can_write_rows(producer: Op, choice: Choice) -> bool:
     kernel = choice[producer]
     return kernel.fuses and (kernel.writes, len(producer.outputs)) == (SLICED, 1)
 
 
-def _bytes(tensor: Tensor, storage: str, profile: Profile) -> int:
-    sliced = storage == SLICED and len(tensor.shape) <= 4
-    return storage_bytes(tensor.shape, profile if sliced else None)
-
-
 def _written(graph: Graph, tensor: Tensor, choice: Choice) -> str:
     producer = graph.producer(tensor)
     return choice[producer].writes if producer else LINEAR
-
-
-def _wanted(graph: Graph, tensor: Tensor, choice: Choice) -> set[str]:
-    wanted = {LINEAR} if graph.is_output(tensor) else set()
-    for op in graph.consumers(tensor):
-        kernel = choice[op]
-        if any(tensor is t for t in op.inputs):
-            wanted.add(kernel.reads)
-        if any(tensor is t for t in op.post_inputs):
-            wanted.add(kernel.operands)
-    return wanted
 
 
 def absorb_conversions(graph: Graph, choice: Choice) -> None:

@@ -63,6 +63,8 @@ def test_compile_prints_a_summary(tmp_path: Path) -> None:
     words = {line.split("  ")[0]: line.split("  ", 1)[-1].strip() for line in lines if line}
     assert words["operators in"] == str(expected["operators"]) == "10"
     assert words["kernels out"] == str(expected["kernels"])
+    assert words["arithmetic"] == f"{expected['flops'] / 1e6:,.1f} million operations"
+    assert words["bytes moved"].endswith("B") and expected["bytes_moved"] > 0
     applied = [event for event in expected["passes"] if event["applied"]]
     assert words["rewrites"].startswith(f"{len(applied)} applied, ")
     assert Path(lines[-1]).parent.parent == tmp_path / "cache"

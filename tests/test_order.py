@@ -6,6 +6,7 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+from expressions import Value, call, ints, model, w, x
 from large_graphs import large_model
 from pytest import MonkeyPatch
 from tolerances import difference
@@ -99,8 +100,25 @@ def test_branches_run_one_after_the_other(monkeypatch: MonkeyPatch) -> None:
         return plan
 
     planned = driver.build(towers(), OPTIONS).plan.memory.planned
-    monkeypatch.setattr("tflgpu.compiler.lower.execution_order", as_in_the_file)
+    monkeypatch.setattr("tflgpu.compiler.memory.arrangement.execution_order", as_in_the_file)
     assert 2 * planned < driver.build(towers(), OPTIONS).plan.memory.planned
+
+
+def test_order_and_parts_are_chosen_together() -> None:
+    """The peak is lowest with two parts in the larger whole, of which the smaller has a copy."""
+    picture = x(1, 4, 4, 16)
+
+    def conv(source: Value, inputs: int, outputs: int) -> Value:
+        return call("CONV_2D", source, w(outputs, 1, 1, inputs), w(outputs), **WINDOW)
+
+    wide = conv(picture, 16, 160)
+    pooled = call("MAX_POOL_2D", wide, filter_height=3, filter_width=3, **WINDOW)
+    smaller = call("CONCATENATION", conv(wide, 160, 16), pooled, axis=3)
+    larger = call("CONCATENATION", pooled, wide, axis=3)
+    ends = (conv(pooled, 160, 64), smaller, conv(larger, 320, 48))
+    means = [call("MEAN", end, ints(1, 2), keep_dims=True) for end in ends]
+    memory = driver.build(model({"y": means}).content, OPTIONS).plan.memory
+    assert memory.planned == 4 * 4 * 4 * ((160 + 160) + (16 + 160))
 
 
 def test_numbers_agree(tmp_path: Path) -> None:

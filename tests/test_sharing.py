@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ from expressions import Value, call, ints, known, model, parts, w, x
 from rewrites import assert_agrees, compiled
 
 from tflgpu.compiler import Options, driver
+from tflgpu.compiler.explain import explain
 from tflgpu.runtime.plan import Region
 
+OPTIONS = Options(device="cpu_avx512", fallback="none")
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 
 
@@ -130,13 +133,20 @@ def reasons(value: Value | list[Value]) -> list[str]:
     return [event.reason for event in events if event.reason]
 
 
+def test_explain_says_what_is_copied(tmp_path: Path) -> None:
+    told = explain(model({"y": beside(2)}).content, OPTIONS, lambda stage, done, total: None)
+    assert [event for event in told.events if event.rule == "share_memory"] == [
+        event for event in compiled(beside(2)).events if event.rule == "share_memory"
+    ]
+
+
 def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one() -> None:
     told = "1 of 2 parts is copied: a kernel goes along y/TANH1.0 across the gaps it would have"
     assert reasons(beside(2)) == [told]
 
 
 def test_parts_are_kept_together_to_be_readable() -> None:
-    options = Options(device="cpu_avx512", fallback="none", keep_intermediates=True)
+    options = replace(OPTIONS, keep_intermediates=True)
     program = driver.build(model({"y": beside(1)}).content, options)
     told = [event.reason for event in program.events if event.rule == "share_memory"]
     assert told[0] and "readable after the run" in told[0]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import click
 from rich.filesize import decimal
 
+from ...runtime.plan import HostPart
 from .. import driver
 from ..explain import Explanation
 from ..explain import explain as explain_model
 from ..options import Options
+from ..passes import Event
 from ..prebuild import prebuild as prebuild_kernels
 from ..tuning.search import table_path, tune
 from ..tuning.table import read_table
@@ -27,6 +30,9 @@ from .shell import (
     progress,
     warn,
 )
+
+FEW = 8
+"""Operators of a part on LiteRT that are named one by one."""
 
 
 @click.command("compile", cls=Command)
@@ -97,7 +103,9 @@ def compile_command(
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", report["kernels"]),
-        *(("on LiteRT", f"{part.file}: {part.label}") for part in program.plan.parts),
+        *(("on LiteRT", _part(part)) for part in program.plan.parts),
+        ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
+        ("bytes moved", decimal(report["bytes_moved"])),
         ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
         ("weights", decimal(program.plan.weights_size)),
         ("for", f"{program.plan.target}, {program.plan.precision}, {program.plan.profile}"),
@@ -105,6 +113,11 @@ def compile_command(
     )
     print_table(program.plan.model, ("what", "how much"), rows)
     click.echo(path)
+
+
+def _part(part: HostPart) -> str:
+    count = len(part.operators)
+    return f"{part.file}: {part.label if count <= FEW else f'{count} operators'}"
 
 
 @click.command(cls=Command)
@@ -130,16 +143,25 @@ def explain(model: Path, options: Options, dump: Path | None, as_json: bool) -> 
         _print_explanation(explanation)
 
 
+def _grouped(events: Iterable[Event]) -> list[tuple[str, str | None, str]]:
+    """Rule, reason and the operators of all events that have these in common, in order."""
+    groups: dict[tuple[str, str | None], list[str]] = {}
+    for event in events:
+        groups.setdefault((event.rule, event.reason), []).append(" + ".join(event.operators))
+    return [(*key, ", ".join(operators)) for key, operators in groups.items()]
+
+
 def _print_explanation(explanation: Explanation) -> None:
+    grouped = _grouped(explanation.events)
     print_table(
         "Rewrites applied",
         ("rewrite", "operators"),
-        [(e.rule, ", ".join(e.operators)) for e in explanation.events if e.reason is None],
+        [(rule, operators) for rule, reason, operators in grouped if reason is None],
     )
     print_table(
         "Rewrites declined",
-        ("rewrite", "operators", "reason"),
-        [(e.rule, ", ".join(e.operators), e.reason) for e in explanation.events if e.reason],
+        ("rewrite", "reason", "operators"),
+        [(rule, reason, operators) for rule, reason, operators in grouped if reason],
     )
     print_table(
         "Kernels",

@@ -45,6 +45,12 @@ class Placed:
 
     plan: list[Step]
     events: tuple[Event, ...]
+    peak: int
+    """The most bytes alive at once."""
+
+    @property
+    def launches(self) -> int:
+        return sum(len(step.launches) for step in self.plan)
 
 
 def share(
@@ -63,13 +69,19 @@ def share(
 
 
 def place_parts(
-    graph: Graph, plan: Sequence[Step], sharing: Sharing, profile: Profile, gaps: bool = True
+    graph: Graph,
+    plan: Sequence[Step],
+    sharing: Sharing,
+    profile: Profile,
+    gaps: bool = True,
+    limited: bool = True,
 ) -> Placed:
     """Put parts into the wholes they are copied from or to, which saves the copies.
 
-    With `gaps` False each tensor keeps all its bytes behind each other.
+    With `gaps` False each tensor keeps all its bytes behind each other; with `limited` False the
+    peak may rise.
     """
-    placing = _Placing(graph, plan, sharing, profile, gaps)
+    placing = _Placing(graph, plan, sharing, profile, gaps, limited)
     copies = {n: found for n, step in enumerate(plan) if (found := _copies(step))}
     order = sorted(copies, key=lambda position: -sum(map(_elements, copies[position].values())))
     for _ in range(SWEEPS):
@@ -91,7 +103,7 @@ def place_parts(
             if (position, number) not in placing.saved
         }
         events.append(Event(RULE, (describe(op),), _reason(told, len(found))))
-    return Placed(_without(plan, placing.saved), tuple(events))
+    return Placed(_without(plan, placing.saved), tuple(events), placing.peak)
 
 
 def _reason(told: Mapping[int, str], count: int) -> str | None:
@@ -131,7 +143,13 @@ class _Placing:
     """Parts put into wholes so far, and the bytes of the arena alive during each dispatch."""
 
     def __init__(
-        self, graph: Graph, plan: Sequence[Step], sharing: Sharing, profile: Profile, gaps: bool
+        self,
+        graph: Graph,
+        plan: Sequence[Step],
+        sharing: Sharing,
+        profile: Profile,
+        gaps: bool,
+        limited: bool,
     ) -> None:
         self.saved: set[Place] = set()
         """Copies that need not be launched."""
@@ -148,7 +166,12 @@ class _Placing:
         self._live = np.zeros(last + 1, np.int64)
         for root in self._spans:
             self._count(root, 1)
-        self._limit = int(self._live.max())
+        self._limit = self.peak if limited else None
+
+    @property
+    def peak(self) -> int:
+        """The most bytes alive at once."""
+        return int(self._live.max())
 
     def put(self, parts: Mapping[Place, Part]) -> bool:
         """Put parts into wholes, if all of those that can be together do not raise the peak."""
@@ -164,7 +187,7 @@ class _Placing:
             done.append((place, root, whole, self._spans[whole]))
             peak = max(peak, self._join(root, whole))
         self.saved.update(place for place, *_ in done)
-        if peak <= self._limit:
+        if self._limit is None or peak <= self._limit:
             return True
         more = peak - self._limit
         for place, root, whole, span in reversed(done):
