@@ -27,6 +27,7 @@ FEW_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(1, 3, 3, 32), w(1), **wind
 MORE_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(4, 3, 3, 32), w(4), **window())
 MANY_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(5, 3, 3, 32), w(5), **window())
 SQUARES = call("CONV_2D", pooled(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
+FROM_ROWS = call("CONV_2D", x(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
 FEW_SQUARES = call("CONV_2D", pooled(1, 12, 20, 8), w(8, 3, 3, 8), w(8), **window())
 EMPTY_SQUARES = call("CONV_2D", pooled(1, 1, 99, 8), w(8, 3, 3, 8), w(8), **window())
 STRIDE = call("CONV_2D", pooled(1, 32, 32, 8), w(8, 3, 3, 8), w(8), **window("SAME", (2, 2)))
@@ -51,6 +52,8 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (MORE_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv"]),
         (MANY_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv"]),
         (SQUARES, "cpu", ["to_sliced", "max_pool", "winograd"]),
+        (FROM_ROWS, "cpu", ["to_sliced", "winograd"]),
+        (FROM_ROWS, "gpu", ["conv"]),
         (SQUARES, "gpu", ["to_sliced", "max_pool", "conv"]),
         (FEW_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
         (EMPTY_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),

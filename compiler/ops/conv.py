@@ -237,6 +237,12 @@ def _winograd(op: Op, profile: Profile) -> str | None:
     return objection or winograd.apart(op, profile)
 
 
+def _from_rows(op: Op, profile: Profile) -> str | None:
+    if _winograd(op, profile) is None:
+        return "Winograd's algorithm is worth the conversion to slices that it reads"
+    return _aligned(op, profile)
+
+
 def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, _, _, outputs = op.output.shape
     tile = winograd.choose_strip(op, profile)
@@ -272,7 +278,7 @@ KERNELS = (
     Kernel("conv_1x1", _build_pointwise, _pointwise),
     Kernel("conv_winograd", _build_winograd, _winograd),
     Kernel("conv", _build_window, _aligned),
-    Kernel("conv_from_linear", _build_window, _aligned, reads=LINEAR),
+    Kernel("conv_from_linear", _build_window, _from_rows, reads=LINEAR),
     Kernel("conv_grouped", _build_grouped, _ungated),
 )
 
