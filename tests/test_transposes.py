@@ -118,7 +118,7 @@ def turned_operators() -> dict[str, Value]:
     pads = known(np.array([[0, 0], [1, 0], [2, 1], [0, 3]], np.int32))
     masks = {"begin_mask": 0b0101, "end_mask": 0b1001}
     begin, end, step = ints(1, 1, 9, 5), ints(2, 4, 5, 1), ints(1, 2, 1, -2)
-    values = {
+    values: dict[str, Value] = {
         "MIRROR_PAD": call("MIRROR_PAD", image, pads, mode="SYMMETRIC"),
         "PADV2": call("PADV2", image, pads, number(3)),
         "SLICE": call("SLICE", image, ints(1, 2, 0, 3), ints(1, -1, 4, 2)),

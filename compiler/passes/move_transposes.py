@@ -47,7 +47,7 @@ def _move_once(graph: Graph) -> list[Event]:
         order = permutation(op)
         behind = ((start, order) for start in graph.consumers(op.output))
         before = graph.producer(op.operand(0))
-        for start, axes in (*behind, (before, np.argsort(order))):
+        for start, axes in (*behind, (before, np.argsort(order).tolist())):
             turned = tuple(int(axis) for axis in axes)
             if start is None or not indifferent(start) or (start, turned) in tried:
                 continue

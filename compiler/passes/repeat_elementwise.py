@@ -59,7 +59,8 @@ def _objection(
     value = op.output
     if graph.is_output(value):
         return "the model gives the value"
-    costly = next((step.name for step in (op, *op.post) if step.name not in CHEAP), None)
+    names = [op.name, *(step.name for step in op.post)]
+    costly = next((name for name in names if name not in CHEAP), None)
     if costly is not None:
         return f"computing {costly} again costs more than reading what it gave"
     if len(op.post) >= LONGEST:
