@@ -11,15 +11,8 @@ import numpy as np
 import pytest
 from plans import ADD, LENGTH, Array, Parts, chain, chain_result, copy, kernel, opener, pair, single
 
-from tflgpu.runtime import (
-    BuildError,
-    DeviceError,
-    InputError,
-    PlanError,
-    load,
-    opencl,
-    opencl_library,
-)
+from tflgpu.runtime import BuildError, DeviceError, InputError, PlanError, load, opencl
+from tflgpu.runtime import opencl_library as library
 from tflgpu.runtime.opencl import select_device
 from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
@@ -120,7 +113,7 @@ def test_weights_are_used_in_place(
 ) -> None:
     """The file's own pages on devices that share the host's memory; a copy by the driver else."""
     made: list[tuple[int, bytes]] = []
-    original = opencl_library.make
+    original = library.make
 
     def make(function: str, *arguments: Any) -> int:
         if function == "clCreateBuffer" and arguments[3]:
@@ -338,7 +331,7 @@ def test_everything_is_released(
 ) -> None:
     made: list[int] = []
     released: list[tuple[str, int]] = []
-    make, call = opencl_library.make, opencl_library.call
+    make, call = library.make, library.call
 
     def counting_make(function: str, *arguments: Any) -> int:
         made.append(make(function, *arguments))
