@@ -13,7 +13,6 @@ from plans import ADD, LENGTH, Array, Parts, chain, chain_result, copy, kernel, 
 
 from tflgpu.runtime import BuildError, DeviceError, InputError, PlanError, load, opencl
 from tflgpu.runtime import opencl_library as library
-from tflgpu.runtime.opencl import select_device
 from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
 from tflgpu.runtime.verify import DEVICE_TYPES
 
@@ -384,7 +383,7 @@ def broken(statement: str) -> Parts:
 
 
 def test_misaligned(tmp_path: Path, opencl_device: str) -> None:
-    alignment = select_device(opencl_device).alignment
+    alignment = opencl.select_device(opencl_device).alignment
     with pytest.raises(PlanError) as caught:
         load(misaligned().write(tmp_path), device=opencl_device)
     assert (
@@ -407,7 +406,7 @@ def test_group_too_large(tmp_path: Path, opencl_device: str) -> None:
 
 
 def test_arena_too_large(tmp_path: Path, opencl_device: str) -> None:
-    size = select_device(opencl_device).max_allocation + 1
+    size = opencl.select_device(opencl_device).max_allocation + 1
     with pytest.raises(PlanError, match=f"the arena has {size} bytes, a buffer of this device at"):
         load(chain().replacing(arena_size=size).write(tmp_path), device=opencl_device)
 
