@@ -231,12 +231,14 @@ def prepare(model: Model, options: Options, progress: Progress = _silent) -> Pre
 def build(model: Model, options: Options, progress: Progress = _silent) -> Program:
     """Compile a model in memory. Raises as `compile` does, apart from the cache."""
     # Before anything that takes long.
+    key = _fingerprint(model)
     table = read_table(Path(options.tuning)) if options.tuning else Table("")
     ready = prepare(model, options, progress)
     graph, profile = ready.graph, ready.profile
     dialect = DIALECTS.get(options.target, options.target)
     tuned: dict[str, Sizes] = {}
     done = iter(range(1, len(graph) + 1))
+    progress("arrange", 0, 1)
     lowered = lower(
         graph,
         ready.choice,
@@ -247,16 +249,24 @@ def build(model: Model, options: Options, progress: Progress = _silent) -> Progr
         share_memory=not options.keep_intermediates,
         progress=lambda: progress("render", next(done), len(graph)),
     )
-    content = model if isinstance(model, bytes) else Path(model)
     name = "model" if isinstance(model, bytes) else Path(model).name
     # The name of a file need not be text, that of a model in a plan must be.
     name = os.fsencode(name).decode("utf-8", "replace")
     # The table by what it says of this model, not by where it lies.
     options = replace(options, tuning=digest(tuned))
     events = [*ready.events, *lowered.events]
-    key = fingerprint(content)
+    if _fingerprint(model) != key:
+        raise ModelError(f"{name} was changed while it was compiled; compile it again")
     program = assemble(name, key, lowered, profile, options, ready.operators, events)
     return replace(program, fallback=ready.fallback, tuned=len(tuned))
+
+
+def _fingerprint(model: Model) -> str:
+    """The digest of a model's content (ModelError if it cannot be read)."""
+    if isinstance(model, bytes):
+        return fingerprint(model)
+    with mapped(os.fspath(model)) as content:
+        return hashlib.sha256(content).hexdigest()
 
 
 def assemble(
