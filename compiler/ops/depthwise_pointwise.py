@@ -90,9 +90,9 @@ def _by_rows(op: Op, profile: Profile) -> str | None:
 def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     image = op.operand(0).shape
-    # Of half the accumulators are tiles that leave less of a row over, and they are as fast.
-    half = replace(profile, accumulators=(profile.accumulators + 1) // 2)
-    tile = choose_tile(width, height * batch, slices(channels, profile), half, whole_blocks=True)
+    # The weights come from farther away than the row: tiles of many pixels ask less often for them.
+    long = replace(profile, tile_slices=2)
+    tile = choose_tile(width, height * batch, slices(channels, profile), long, whole_blocks=True)
     shape = depthwise_conv.window(op.attrs["depthwise"])
     beyond = -width % tile.pixels * profile.slice_width
     more = {
