@@ -18,12 +18,13 @@ from ..runtime.cache import fingerprint, variant_folder
 from ..runtime.plan import Plan
 from .choose import Candidates, candidates
 from .devices import Profile
-from .errors import FallbackWarning, Finding, OptionError, UnsupportedError
+from .errors import FallbackWarning, Finding, ModelError, OptionError, UnsupportedError
 from .fallback import Cut, chosen_by_user
 from .ir import Graph, Op, Tensor
 from .kernels.translate import DIALECTS, translate
 from .litert import ReferenceMissingError
 from .lower import Lowered, lower
+from .model.model_file import mapped
 from .model.reader import read
 from .options import Options
 from .pack import pack

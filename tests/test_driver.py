@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,28 @@ def test_stages_are_announced_in_order(small: Model) -> None:
 
     driver.build(small.content, Options(device="cpu"), progress)
     assert seen == ["read", "rewrite", "choose", "render"]
+
+
+def put_another(path: Path) -> None:
+    other = path.with_name("other.tflite")
+    other.write_bytes(b"other")
+    other.replace(path)
+
+
+@pytest.mark.parametrize("replace", [Path.unlink, put_another])
+def test_a_file_that_is_replaced_while_it_is_compiled(
+    replace: Callable[[Path], None], small: Model, tmp_path: Path
+) -> None:
+    """Its plan must not be kept as that of what lies there now."""
+    path = tmp_path / "small.tflite"
+    path.write_bytes(small.content)
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "render" and done == total:
+            replace(path)
+
+    with pytest.raises(ModelError, match=r"small\.tflite"):
+        driver.build(path, Options(device="cpu"), progress)
 
 
 def test_other_options_give_another_folder(small: Model, tmp_path: Path) -> None:
