@@ -413,7 +413,8 @@ def test_explain_gives_reasons() -> None:
     fused = [event for event in value["passes"] if event["pass"] == "fuse_elementwise"]
     assert ["2 CONV_2D", "3 ADD"] in [event["operators"] for event in fused]
     kernels = {item["operator"]: item for item in value["kernels"]}
-    assert kernels["2 CONV_2D + 2 RELU + 3 ADD"]["kernel"] == "conv_1x1"
+    fused_pair = kernels["2 tflgpu.depthwise_pointwise + 2 RELU + 3 ADD"]
+    assert fused_pair["kernel"] == "depthwise_pointwise_rows"
     assert "conv_1x1: the window is not 1x1" in kernels["0 CONV_2D + 0 RELU"]["objections"]
     text = invoke("explain", MODEL, "--device", PROFILE).stdout
     assert all(event["reason"] in text for event in declined)

@@ -114,7 +114,7 @@ def test_stages_are_announced_in_order(small: Model) -> None:
             seen.append(stage)
 
     driver.build(small.content, Options(device="cpu"), progress)
-    assert seen == ["read", "rewrite", "choose", "render"]
+    assert seen == ["read", "rewrite", "choose", "arrange", "render"]
 
 
 def put_another(path: Path) -> None:
