@@ -104,7 +104,7 @@ def test_nothing_is_copied(value: Value | list[Value]) -> None:
 
 
 def test_kernels_step_over_gaps(tmp_path: Path) -> None:
-    values: list[Value] = [beside(2)]
+    values: list[Value] = [beside(2), amid_slices()]
     for value in WITH_GAPS:
         values += value if isinstance(value, list) else [value]
     assert_agrees(values, tmp_path)
@@ -138,6 +138,20 @@ def test_explain_says_what_is_copied(tmp_path: Path) -> None:
     assert [event for event in told.events if event.rule == "share_memory"] == [
         event for event in compiled(beside(2)).events if event.rule == "share_memory"
     ]
+
+
+def amid_slices() -> Value:
+    """Parts of 32, 7, 9 and 5 channels: only the second and the third share a slice."""
+
+    def pool(value: Value) -> Value:
+        return call("MAX_POOL_2D", value, filter_height=3, filter_width=3, **WINDOW)
+
+    return pool(concat(3, *(pool(x(2, 5, 7, channels)) for channels in (32, 7, 9, 5))))
+
+
+def test_only_parts_that_share_a_slice_are_copied() -> None:
+    assert len(copies(amid_slices())) == 2
+    assert [told.count("whole slices of 16 channels") for told in reasons(amid_slices())] == [2]
 
 
 def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one() -> None:
