@@ -40,6 +40,10 @@ ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
 MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
 MEAN_OF_FEW = call("MEAN", pooled(1, 7, 7, 32), ints(1, 2), keep_dims=True)
 SOFTMAX = call("SOFTMAX", x(3, 1001), beta=1.0)
+PRODUCT = call("BATCH_MATMUL", x(4, 9, 16), x(4, 16, 32))
+TRANSPOSED = call("BATCH_MATMUL", x(4, 9, 16), x(4, 32, 16), adj_y=True)
+FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
+FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
 SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
 
 
@@ -73,6 +77,11 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SOFTMAX, "gpu", ["softmax_group_linear"]),
         (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
+        (PRODUCT, "cpu_avx512", ["to_sliced", "to_sliced", "batch_matmul_sliced"]),
+        (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),
+        (FEW_ROWS, "cpu_avx512", ["batch_matmul"]),
+        (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
+        (FEW_COLUMNS, "gpu", ["to_sliced", "to_sliced", "batch_matmul_sliced"]),
     ],
 )
 def test_kernels(value: Value, profile: str, expected: list[str]) -> None:

@@ -10,10 +10,17 @@ import numpy as np
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, broadcast, define
+from .base import LINEAR, Kernel, Launch, OpDef, bhwc, broadcast, define, slices
+from .elementwise import rank_fits
 
 COLUMNS = 4
 """Neighbouring columns of the result a work-item computes."""
+
+FEW = 4
+"""Rows from which on each element of the second operand is read often enough to be converted."""
+
+ROWS = 8
+"""Neighbouring rows of which a work-item computes a slice."""
 
 
 def matrices(op: Op) -> tuple[int, int, int]:
@@ -71,6 +78,44 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-_KERNELS = (Kernel("batch_matmul", _build, reads=LINEAR, writes=LINEAR),)
+def _rows_of_slices(op: Op, profile: Profile) -> str | None:
+    """Rows of the second operand are pixels, whose slices are multiplied as a whole."""
+    if op.attrs.get("adj_x", False) or op.attrs.get("adj_y", False):
+        return "an operand is transposed"
+    rows, columns = op.output.shape[-2:]
+    if rows < FEW:
+        return f"{rows} rows are not worth bringing the second operand into slices"
+    if 2 * columns <= profile.slice_width:
+        return f"{columns} columns leave most of a slice empty"
+    return rank_fits(op, profile)
+
+
+def _single_elements(op: Op, profile: Profile) -> str | None:
+    """Slices are several times as fast where they can be had."""
+    return "whole slices can be multiplied" if _rows_of_slices(op, profile) is None else None
+
+
+def _build_sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+    rows, inner, columns = matrices(op)
+    batch, height, _, _ = bhwc(op.output.shape)
+    count = slices(columns, profile)
+    tile = min(ROWS, rows)
+    return [
+        Launch(
+            "batch_matmul_sliced.jinja",
+            (-(-rows // tile), height, batch * count),
+            {"a": op.operand(0), "b": op.operand(1)},
+            {"y": op.output},
+            variables={"tile": tile},
+            heavy=True,
+            flops=2 * op.output.elements * inner,
+        )
+    ]
+
+
+_KERNELS = (
+    Kernel("batch_matmul_sliced", _build_sliced, _rows_of_slices),
+    Kernel("batch_matmul", _build, _single_elements, reads=LINEAR, writes=LINEAR),
+)
 
 define(OpDef("BATCH_MATMUL", infer, _KERNELS, reference))

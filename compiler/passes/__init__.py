@@ -30,6 +30,7 @@ from .merge_transposes import merge_transposes
 from .move_negation import move_negation
 from .move_reshapes import move_reshapes
 from .move_transposes import move_transposes
+from .multiply_from_left import multiply_from_left
 from .pack_to_concat import pack_to_concat
 from .pool_to_mean import pool_to_mean
 from .propagate import propagate
@@ -73,6 +74,7 @@ PIPELINE: tuple[Pass, ...] = (
     recognise_normalization,
     recognise_activation,
     recognise_softmax,
+    multiply_from_left,
     dilate_conv,
     concat_to_pad,
     fold_pad_into_conv,
