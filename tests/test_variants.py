@@ -77,7 +77,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SOFTMAX, "gpu", ["softmax_group_linear"]),
         (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
-        (PRODUCT, "cpu_avx512", ["to_sliced", "to_sliced", "batch_matmul_sliced"]),
+        (PRODUCT, "cpu_avx512", ["to_sliced", "batch_matmul_sliced"]),
         (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),
         (FEW_ROWS, "cpu_avx512", ["batch_matmul"]),
         (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
