@@ -6,7 +6,6 @@ Other multipliers are rewritten to grouped convolutions before a kernel is chose
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,28 +26,9 @@ def window(op: Op) -> Window:
     return Window.of(op, *op.operand(1).shape[1:3])
 
 
-@dataclass(frozen=True)
-class RowTiles:
-    """The tiles in which a work-item goes along a row of the output."""
-
-    pixels: int
-    edges: tuple[int, ...]
-    """Numbers of the tiles whose window reaches past the picture, or that the end cuts off."""
-    inner: tuple[int, ...]
-    """The others, which follow one another."""
-
-    @classmethod
-    def of(cls, shape: Window, columns: int, width: int) -> RowTiles:
-        """Tiles of equal size for that many columns, which see a picture of that width."""
-        pixels = -(-columns // -(-columns // MOST_PIXELS))
-        last = (pixels - 1) * shape.stride_x + (shape.width - 1) * shape.dilation_x
-        inner = []
-        for tile in range(columns // pixels):
-            left = tile * pixels * shape.stride_x - shape.left
-            if left >= 0 and left + last < width:
-                inner.append(tile)
-        edges = set(range(-(-columns // pixels))) - set(inner)
-        return cls(pixels, tuple(sorted(edges)), tuple(inner))
+def row_tile(width: int) -> int:
+    """Pixels of the tiles in which a work-item goes along a row of the output, of equal size."""
+    return -(-width // -(-width // MOST_PIXELS))
 
 
 def infer(op: Op) -> list[Shape]:
@@ -128,7 +108,7 @@ def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
                 "bias": bias_slices(op, channels, profile),
                 "weights": pack_weights(op, profile),
             },
-            {"window": shape, "tiles": RowTiles.of(shape, width, op.operand(0).shape[2])},
+            {"window": shape, "tap_pixels": row_tile(width)},
             heavy=True,
             flops=2 * op.output.elements * shape.height * shape.width,
         )

@@ -89,17 +89,17 @@ def _by_rows(op: Op, profile: Profile) -> str | None:
 
 def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
-    image = op.operand(0).shape
+    inputs = op.operand(0).shape[3]
     # The weights come from farther away than the row: tiles of many pixels ask less often for them.
     long = replace(profile, tile_slices=2)
     tile = choose_tile(width, height * batch, slices(channels, profile), long, whole_blocks=True)
-    shape = depthwise_conv.window(op.attrs["depthwise"])
     beyond = -width % tile.pixels * profile.slice_width
     more = {
-        "held": _row(width, image[3], profile) + beyond,
-        "tiles": depthwise_conv.RowTiles.of(shape, width, image[2]),
+        "held": _row(width, inputs, profile) + beyond,
+        "tap_pixels": depthwise_conv.row_tile(width),
     }
     launch = _launch(op, profile, "depthwise_pointwise_rows.jinja", 1, tile, more)
+    # The row is kept in memory that work-items of a group would share.
     return [replace(launch, group=(1, 1, 1))]
 
 
