@@ -44,7 +44,7 @@ def device(**said: Any) -> DeviceInfo:
         ({"vendor": "Imagination Technologies"}, "powervr", None),
         ({"name": "Apple M1", "vendor": "Apple"}, "apple", None),
         ({}, "gpu", "any"),
-        ({"type": "cpu", "target": "glsl"}, "gpu", "any"),
+        ({"type": "cpu", "target": "glsl"}, "llvmpipe", "target glsl, type cpu"),
         ({"target": "glsl", "vendor": "ARM"}, "mali", "type gpu, vendor arm"),
     ],
 )

@@ -88,6 +88,11 @@ def test_the_steps_of_a_convolution() -> None:
     ("value", "name", "reason"),
     [
         (conv(x(1, 21, 24, 63), (64, 63)), "gpu", "63 and 64 channels are too few"),
+        (
+            conv(x(1, 684, 683, 64), (64, 64)),
+            "gpu",
+            "269485056 bytes of terms are more than a buffer may have",
+        ),
         (conv(x(1, 12, 40, 64), (64, 64)), "gpu", "30 squares of 4x4 outputs are too few"),
         (conv(x(1, 1, 128, 64), (64, 64)), "gpu", "squares of 4x4 outputs would mostly be empty"),
         (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the channels are split into groups or"),

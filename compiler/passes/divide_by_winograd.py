@@ -14,11 +14,15 @@ from __future__ import annotations
 from ..devices import Profile
 from ..ir import Graph, Op, Tensor, constant
 from ..ops import winograd
+from ..ops.base import slices
 from ..ops.conv import constant_weights, groups, window
 from ..ops.winograd_steps import INPUT, OUTPUT, PRODUCT
 from .rewrite import Event, check, describe
 
 RULE = "divide_by_winograd"
+
+LARGEST = 1 << 27
+"""Bytes of a buffer with which every OpenGL ES 3.1 device works."""
 
 
 def divide_by_winograd(graph: Graph, profile: Profile) -> list[Event]:
@@ -42,7 +46,15 @@ def _objection(op: Op, profile: Profile) -> str | None:
         return "sums of products would be stored in half precision"
     if objection is None and winograd.apart(op, profile) is None:
         return "one kernel does all steps"
-    return objection
+    return objection or _too_large(op, profile)
+
+
+def _too_large(op: Op, profile: Profile) -> str | None:
+    """Why terms and sums, of more values than the pictures they are of, have no room."""
+    channels = max(op.operand(0).shape[3], op.output.shape[3])
+    values = op.output.shape[0] * winograd.TERMS * winograd.squares(op)
+    size = values * slices(channels, profile) * profile.slice_width * profile.lane_bytes
+    return f"{size} bytes of terms are more than a buffer may have" if size > LARGEST else None
 
 
 def _divide(graph: Graph, op: Op) -> None:
