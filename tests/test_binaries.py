@@ -231,23 +231,28 @@ def test_a_binary_of_another_driver(folder: Path, attached: Attached, builds: li
     device.release()
 
 
-def test_binaries_swapped_between_drivers(tmp_path: Path, builds: list[str]) -> None:
-    folder = chain().write(tmp_path / "cache")
-    names = opencl_devices()
-    if len(names) < 2:
-        unavailable("only one OpenCL driver is present")
-    opened = [open_device(name) for name in names[:2]]
-    plan = read_plan(folder)
-    for name in names[:2]:
-        check(folder, name)
-    contents = [read_binary(folder, device, plan) for device in opened]
-    for device, content in zip(opened, reversed(contents), strict=True):
+def test_binaries_swapped_between_drivers(
+    tmp_path: Path, opengl_device: str, builds: list[str]
+) -> None:
+    """Between two of OpenCL, or else one of OpenCL and one of OpenGL."""
+    drivers = [Attached("opencl", name) for name in opencl_devices()]
+    drivers = [*drivers, Attached("glsl", opengl_device)][:2]
+    if len(drivers) < 2:
+        unavailable("no OpenCL device is present")
+    folders = [chain(target=each.target).write(tmp_path / str(each)) for each in drivers]
+    plans = [read_plan(folder) for folder in folders]
+    opened = [open_attached(each) for each in drivers]
+    for folder, each in zip(folders, drivers, strict=True):
+        check(folder, each.device)
+    places = list(zip(folders, opened, plans, strict=True))
+    contents = [read_binary(*place) for place in places]
+    for place, content in zip(places, reversed(contents), strict=True):
         assert content is not None
-        write_binary(folder, device, plan, content)
-    for name in names[:2]:
-        check(folder, name)
+        write_binary(*place, content)
+    for folder, each in zip(folders, drivers, strict=True):
+        check(folder, each.device)
     assert len(builds) == 4
-    assert [read_binary(folder, device, plan) for device in opened] == contents
+    assert [read_binary(*place) for place in places] == contents
     for device in opened:
         device.release()
 

@@ -232,7 +232,7 @@ def test_python_and_the_shell_have_the_same_defaults(tmp_path: Path) -> None:
 def test_work_groups_follow_the_profile() -> None:
     """The table of work-group sizes for a device was never read."""
     attrs = {**WINDOW, "dilation_h_factor": 1, "dilation_w_factor": 1}
-    value = call("CONV_2D", x(1, 37, 41, 16), w(16, 3, 3, 16), w(16), **attrs)
+    value = call("CONV_2D", x(1, 37, 41, 16), w(16, 5, 5, 16), w(16), **attrs)
     content = model({"y": value}).content
     groups = {}
     for name in ("cpu", "gpu"):
