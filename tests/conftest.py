@@ -114,22 +114,25 @@ class Way:
     target: str
     profile: str
     device: str
-    others: int
-    """Every so many-th case also runs with the other kernels that suit it; none if it is 0."""
+    others: slice
+    """Cases that run with the other kernels that suit them, too."""
 
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"
 
 
 def ways() -> list[Way]:
-    """Every OpenCL device with one slice width, both if there is one device; then OpenGL."""
+    """Every OpenCL device with one slice width, both if there is one device; then OpenGL.
+
+    The first two share the cases that run with more than one kernel.
+    """
     devices = opencl_devices() or [""]
     profiles = ("cpu_avx512", "cpu")
     rows = [
-        Way("opencl", profiles[i % 2], devices[i % len(devices)], 1 if i == 0 else 3)
+        Way("opencl", profiles[i % 2], devices[i % len(devices)], slice(i, None, 2))
         for i in range(max(2, len(devices)))
     ]
-    return [*rows, Way("glsl", "gpu", "auto", 0)]
+    return [*rows, Way("glsl", "gpu", "auto", slice(0))]
 
 
 @pytest.fixture(params=ways(), ids=str)
