@@ -29,8 +29,8 @@ def test_operators_agree_with_litert(
     found: dict[str, str] = {}
     for rank in range(max(rivals(case, way.profile) for case in cases)):
         monkeypatch.setattr(driver, "choose_storage", choosing(rank))
-        chosen = cases[way.others] if rank else cases
-        chosen = [case for case in chosen if rank < rivals(case, way.profile)]
+        tried = cases[way.others] if rank else cases
+        chosen = [case for case in tried if rank < rivals(case, way.profile)]
         wrong = problems(chosen, way, tmp_path / str(rank)) if chosen else {}
         found |= {f"{name}, kernel {rank}": text for name, text in wrong.items()}
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
