@@ -17,8 +17,11 @@ from typing import Any
 
 from .errors import DeviceError
 
-_BROUGHT = (".libs/libOpenCL*", "../pyopencl.libs/libOpenCL*", ".dylibs/libOpenCL*")
-"""Where wheels of pyopencl have the loader, from the package's folder."""
+_LINKED = "_cl.*.so"
+"""The part of pyopencl that is linked to the loader, from the package's folder.
+
+Drivers from PyPI are found through it only: it has the path on which the loader looks for them.
+"""
 _INSTALLED = (
     "libOpenCL.so.1",
     "libOpenCL.so",
@@ -135,8 +138,7 @@ def _candidates() -> Iterator[str]:
     for home in (package and package.submodule_search_locations) or ():
         # That loader looks here for the drivers that were installed along with it.
         os.environ.setdefault("PYOPENCL_HOME", home)
-        for pattern in _BROUGHT:
-            yield from map(str, Path(home).glob(pattern))
+        yield from map(str, Path(home).glob(_LINKED))
     yield from _INSTALLED
 
 
