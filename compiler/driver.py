@@ -16,6 +16,7 @@ from warnings import warn
 
 from ..runtime.cache import fingerprint, variant_folder
 from ..runtime.plan import Plan
+from ..runtime.schedule import schedule
 from .choose import Candidates, candidates
 from .devices import Profile
 from .errors import FallbackWarning, Finding, ModelError, OptionError, UnsupportedError
@@ -78,6 +79,7 @@ class Program:
         return {
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
+            "launches": len(schedule(self.plan, resident_groups=1)),
             "flops": sum(dispatch.flops for dispatch in self.plan.dispatches),
             "bytes_moved": sum(
                 argument.size
@@ -303,6 +305,7 @@ def assemble(
         companions=shipped.records,
         host_tensors=lowered.host.tensors,
         parts=lowered.host.records,
+        persistent=lowered.persistent,
     )
     files = {**shipped.companions, **lowered.host.contents}
     return Program(plan, shipped.sources, lowered.weights, operators, tuple(events), files)

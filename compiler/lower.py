@@ -13,6 +13,7 @@ from ..runtime.plan import (
     Dispatch,
     Kernel,
     Memory,
+    Persistent,
     PlacedTensor,
     Region,
     TensorInfo,
@@ -32,6 +33,7 @@ from .ops import Kernel as Variant
 from .ops.base import SLICED, Runs
 from .ops.litert_part import LITERT, host_only, is_open
 from .passes import Event
+from .persistent import merge
 from .sources import Launched, sources_of, title
 from .storage import Choice
 from .tuning.table import Sizing, unsized
@@ -55,6 +57,7 @@ class Lowered:
     host: HostParts
     events: tuple[Event, ...]
     """Copies saved by letting tensors share memory, and those that could not be."""
+    persistent: tuple[Persistent, ...]
 
 
 @dataclass
@@ -135,8 +138,13 @@ def lower(
     dispatches = tuple(_dispatch(item, choice, profile, place, weights) for item in launched)
     kept = tuple(_variable(graph, tensor, weights) for tensor in variables(graph))
     kernels, sources = sources_of(launched, dialect)
+    merged = []
+    if dialect == "opencl":
+        stops = frozenset(on_host.values())
+        merged = merge(launched, dispatches, kernels, stops, profile)
+        sources |= {item.kernel.file: item.source for item in merged}
     return Lowered(
-        kernels,
+        (*kernels, *(item.kernel for item in merged)),
         sources,
         bytes(weights.data),
         dispatches,
@@ -151,6 +159,7 @@ def lower(
         kept,
         host_parts(graph, on_host, lies),
         ready.events,
+        tuple(item.record for item in merged),
     )
 
 

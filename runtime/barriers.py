@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .plan import Argument, Dispatch, Region
+from .plan import Argument, Region
+from .schedule import Step
 
 
-def barriers(dispatches: Sequence[Dispatch]) -> list[bool]:
-    """For each dispatch, whether a memory barrier has to come before it.
+def barriers(steps: Sequence[Step]) -> list[bool]:
+    """For each step, whether a memory barrier has to come before it.
 
-    One is needed where a dispatch reads bytes written since the last barrier, or writes bytes read
+    One is needed where a step reads bytes written since the last barrier, or writes bytes read
     or written since then. Before the first there is none: a run begins with one of its own.
     """
     needed = []
     since: list[Argument] = []
-    for dispatch in dispatches:
+    for step in steps:
         # Weights and inputs are never written, so nothing can clash there.
         touched = [
             argument
-            for argument in dispatch.arguments
+            for argument in step.arguments
             if argument.size and argument.region not in (Region.WEIGHTS, Region.INPUT)
         ]
         clash = any(_clash(argument, since) for argument in touched)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .plan import Plan
+from .plan import Kernel, Plan
 
 Program = Any
 """A kernel the device has compiled."""
@@ -65,21 +65,25 @@ class Device(Protocol):
     """Whether it tells what kernels were compiled to; `binary` and `restore` are in vain if not."""
     build_options: str
     """How it compiles kernels; what it compiled with others is of no use to it."""
+    resident_groups: int
+    """Work-groups that a persistent kernel should have; 0 if the device runs none."""
 
     def objection(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""
 
-    def build(self, plan: Plan, sources: Mapping[str, str]) -> list[Program]:
-        """Compile the plan's kernels, in their order (BuildError)."""
+    def build(
+        self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
+    ) -> list[Program]:
+        """Compile some of the plan's kernels, in their order (BuildError)."""
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
-        """What all the programs of a plan were compiled to; None if the driver does not tell.
+        """What programs were compiled to; None if the driver does not tell.
 
         To be called after each of them has run, since some drivers compile at the first launch.
         """
 
-    def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
-        """The programs of which `binary` was made; None if the driver does not take it."""
+    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
+        """The programs of kernels of which `binary` was made; None if it cannot be used."""
 
     def allocate(self, size: int) -> Buffer:
         """Memory of at least `size` bytes that kernels read and write; its content is undefined."""

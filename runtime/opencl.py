@@ -24,14 +24,17 @@ import numpy as np
 from .device import DeviceInfo, misaligned
 from .errors import BuildError, DeviceError
 from .joined_binaries import join_binaries, split_binaries
-from .opencl_info import ranked
+from .opencl_info import orders_atomics, ranked
 from .opencl_library import OpenCLError, call, handles, library, make, query, sizes
 from .opencl_source import join_sources, numbered
 from .plan import Kernel, Plan, Region
 from .pocl import knows_processor
+from .processors import usable_processors
 from .verify import region_size
 
 BUILD_OPTIONS = "-cl-mad-enable -w"
+PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
+"""Where persistent kernels run: atomic counters with an order came with OpenCL C 2.0."""
 Program = tuple[int, str]
 """A compiled program and the name of a kernel in it."""
 Launch = tuple[Any, ...]
@@ -112,13 +115,16 @@ class OpenCLDevice:
     """One OpenCL device with a context and an in-order queue. See `device.Device`."""
 
     has_binaries = True
-    build_options = BUILD_OPTIONS
 
     def __init__(self, info: DeviceInfo, device: int) -> None:
         """Of a description and the driver's handle (OpenCLError)."""
         self.info = info
         self._name = str(info)
         self._on_host = info.unified and info.type == "cpu"
+        # Elsewhere launches cost little, and a group of one work-item would leave most idle.
+        persistent = self._on_host and orders_atomics(device)
+        self.resident_groups = min(info.compute_units, usable_processors()) if persistent else 0
+        self.build_options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
         self._device = device
         self._context = make("clCreateContext", None, 1, handles(device), None, None)
         self._queue = make("clCreateCommandQueue", self._context, device, 0)
@@ -166,24 +172,26 @@ class OpenCLDevice:
                 return f"{name} has {size} bytes, a buffer of this device at most {limit}"
         return None
 
-    def build(self, plan: Plan, sources: Mapping[str, str]) -> list[Program]:
+    def build(
+        self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
+    ) -> list[Program]:
         """All files as one program, which compiles several times faster than one by one.
 
         Where that fails each file is built alone, which finds the one at fault (BuildError).
         """
-        texts = {kernel.file: sources[kernel.file] for kernel in plan.kernels}
-        names = [kernel.name for kernel in plan.kernels]
+        texts = {kernel.file: sources[kernel.file] for kernel in kernels}
+        names = [kernel.name for kernel in kernels]
         if names and len(set(names)) == len(names):
             with suppress(OpenCLError):
                 joined = self._program(join_sources(texts))
                 self._build(joined)
                 return [(joined, name) for name in names]
         alone: dict[str, int] = {}
-        for kernel in plan.kernels:
+        for kernel in kernels:
             text = texts[kernel.file]
             if text not in alone:
                 alone[text] = self._build_alone(kernel, text)
-        return [(alone[texts[kernel.file]], kernel.name) for kernel in plan.kernels]
+        return [(alone[texts[kernel.file]], kernel.name) for kernel in kernels]
 
     def _build_alone(self, kernel: Kernel, source: str) -> int:
         with _driver_call(self._name, f"handing over {kernel.file}"):
@@ -208,7 +216,7 @@ class OpenCLDevice:
         return self._own("clReleaseProgram", program)
 
     def _build(self, program: int) -> None:
-        options = BUILD_OPTIONS.encode()
+        options = self.build_options.encode()
         call("clBuildProgram", program, 1, handles(self._device), options, None, None)
 
     def _log(self, program: int) -> str:
@@ -227,9 +235,9 @@ class OpenCLDevice:
         places = [compiled.index(program) for program, _ in programs]
         return join_binaries(contents, places)
 
-    def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
+    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
         parts = split_binaries(binary)
-        if parts is None or len(parts[1]) != len(plan.kernels):
+        if parts is None or len(parts[1]) != len(kernels):
             return None
         contents, places = parts
         try:
@@ -238,8 +246,9 @@ class OpenCLDevice:
                 self._build(program)
         except OpenCLError:
             return None
-        kernels = zip(places, plan.kernels, strict=True)
-        return [(programs[place], kernel.name) for place, kernel in kernels]
+        return [
+            (programs[place], kernel.name) for place, kernel in zip(places, kernels, strict=True)
+        ]
 
     def allocate(self, size: int) -> int:
         flags = _MEM_READ_WRITE

@@ -27,6 +27,8 @@ _DEVICE_NAME, _DEVICE_VENDOR, _DRIVER_VERSION = 0x102B, 0x102C, 0x102D
 _DEVICE_EXTENSIONS, _DEVICE_PLATFORM = 0x1030, 0x1031
 _DEVICE_HOST_UNIFIED_MEMORY = 0x1035
 _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT = 0x103A
+_DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063
+_ATOMIC_ORDER_ACQ_REL, _ATOMIC_SCOPE_DEVICE = 2, 32
 
 _TYPES = {4: "gpu", 8: "accelerator", 2: "cpu"}
 """Bits of CL_DEVICE_TYPE, the one that counts first."""
@@ -110,6 +112,18 @@ def describe(device: int) -> DeviceInfo:
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
         extensions=tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
     )
+
+
+def orders_atomics(device: int) -> bool:
+    """Whether atomic counters can order what all work-groups of a launch read and write.
+
+    OpenCL 3.0 makes it optional; earlier versions know no such question.
+    """
+    wanted = _ATOMIC_ORDER_ACQ_REL | _ATOMIC_SCOPE_DEVICE
+    try:
+        return _number(device, _DEVICE_ATOMIC_MEMORY_CAPABILITIES) & wanted == wanted
+    except OpenCLError:
+        return False
 
 
 def _number(device: int, name: int) -> int:

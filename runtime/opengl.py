@@ -122,6 +122,7 @@ class OpenGLDevice:
     """
 
     build_options = ""
+    resident_groups = 0
 
     def __init__(self, context: egl.Context) -> None:
         """Owns the context from here on."""
@@ -157,7 +158,9 @@ class OpenGLDevice:
             return f"it was compiled for {plan.target}, this device runs glsl"
         return misaligned(plan, self.info.alignment)
 
-    def build(self, plan: Plan, sources: Mapping[str, str]) -> list[Program]:
+    def build(
+        self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
+    ) -> list[Program]:
         """DeviceError, too, if the plan is more than the device can take."""
         problem = excess(plan, sources, self._limits)
         if problem is not None:
@@ -168,7 +171,7 @@ class OpenGLDevice:
         shaders: dict[str, moderngl.ComputeShader] = {}
         programs = []
         with self._current:
-            for kernel in plan.kernels:
+            for kernel in kernels:
                 source = sources[kernel.file]
                 if source not in shaders:
                     shaders[source] = self._compile(kernel, source)
@@ -194,12 +197,12 @@ class OpenGLDevice:
         order = list(shaders)
         return join_binaries(told, [order.index(program.shader.glo) for program in programs])
 
-    def restore(self, plan: Plan, binary: bytes) -> list[Program] | None:
+    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
         parts = split_binaries(binary)
         if parts is None or not self.has_binaries:
             return None
         contents, places = parts
-        if len(places) != len(plan.kernels) or excess_of_launches(plan, self._limits):
+        if len(places) != len(kernels) or excess_of_launches(plan, self._limits):
             return None
         restored = []
         with self._current:
@@ -209,10 +212,9 @@ class OpenGLDevice:
                     return None
                 self._objects.append(shader[0])
                 restored.append(shader)
-        kernels = zip(places, plan.kernels, strict=True)
         return [
             Program(restored[place][0], kernel.name, restored[place][1])
-            for place, kernel in kernels
+            for place, kernel in zip(places, kernels, strict=True)
         ]
 
     def allocate(self, size: int) -> Range:

@@ -106,6 +106,26 @@ class Dispatch:
 
 
 @dataclass(frozen=True)
+class Persistent:
+    """Consecutive dispatches in one launch, for devices on which a launch costs much.
+
+    The work-groups of its kernel stay until the last dispatch is done: they take shares of one
+    dispatch after another, and wait for each other between them.
+    """
+
+    kernel: int
+    """Index into `Plan.kernels`; a work-group of it is one work-item."""
+    first: int
+    """The first dispatch it computes."""
+    count: int
+    """How many it computes."""
+    counters: int
+    """Bytes of the kernel's first buffer, by which the groups agree; 0 between launches."""
+    arguments: tuple[Argument, ...]
+    """In the order of the kernel's other parameters."""
+
+
+@dataclass(frozen=True)
 class HostTensor:
     """A tensor that parts on LiteRT read or write, an array of the host while the model runs."""
 
@@ -204,3 +224,5 @@ class Plan:
     host_tensors: tuple[HostTensor, ...] = ()
     parts: tuple[HostPart, ...] = ()
     """In the order in which they run."""
+    persistent: tuple[Persistent, ...] = ()
+    """In the order of their dispatches, which a device may also launch one by one."""

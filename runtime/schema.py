@@ -1922,6 +1922,179 @@ class HostPartT(object):
         return hostPart
 
 
+class Persistent(object):
+    __slots__ = ["_tab"]
+
+    @classmethod
+    def GetRootAs(cls, buf, offset=0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, offset)
+        x = Persistent()
+        x.Init(buf, n + offset)
+        return x
+
+    @classmethod
+    def GetRootAsPersistent(cls, buf, offset=0):
+        """This method is deprecated. Please switch to GetRootAs."""
+        return cls.GetRootAs(buf, offset)
+
+    @classmethod
+    def PersistentBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
+        return flatbuffers.util.BufferHasIdentifier(
+            buf, offset, b"\x54\x47\x50\x4c", size_prefixed=size_prefixed
+        )
+
+    # Persistent
+    def Init(self, buf, pos):
+        self._tab = flatbuffers.table.Table(buf, pos)
+
+    # Persistent
+    def Kernel(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # Persistent
+    def First(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # Persistent
+    def Count(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # Persistent
+    def Counters(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # Persistent
+    def Arguments(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            x = self._tab.Vector(o)
+            x += flatbuffers.number_types.UOffsetTFlags.py_type(j) * 24
+            obj = Argument()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # Persistent
+    def ArgumentsLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Persistent
+    def ArgumentsIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        return o == 0
+
+
+def PersistentStart(builder):
+    builder.StartObject(5)
+
+
+def PersistentAddKernel(builder, kernel):
+    builder.PrependUint32Slot(0, kernel, 0)
+
+
+def PersistentAddFirst(builder, first):
+    builder.PrependUint32Slot(1, first, 0)
+
+
+def PersistentAddCount(builder, count):
+    builder.PrependUint32Slot(2, count, 0)
+
+
+def PersistentAddCounters(builder, counters):
+    builder.PrependUint32Slot(3, counters, 0)
+
+
+def PersistentAddArguments(builder, arguments):
+    builder.PrependUOffsetTRelativeSlot(
+        4, flatbuffers.number_types.UOffsetTFlags.py_type(arguments), 0
+    )
+
+
+def PersistentStartArgumentsVector(builder, numElems):
+    return builder.StartVector(24, numElems, 8)
+
+
+def PersistentEnd(builder):
+    return builder.EndObject()
+
+
+try:
+    from typing import List
+except:
+    pass
+
+
+class PersistentT(object):
+    # PersistentT
+    def __init__(self):
+        self.kernel = 0  # type: int
+        self.first = 0  # type: int
+        self.count = 0  # type: int
+        self.counters = 0  # type: int
+        self.arguments = None  # type: List[ArgumentT]
+
+    @classmethod
+    def InitFromBuf(cls, buf, pos):
+        persistent = Persistent()
+        persistent.Init(buf, pos)
+        return cls.InitFromObj(persistent)
+
+    @classmethod
+    def InitFromObj(cls, persistent):
+        x = PersistentT()
+        x._UnPack(persistent)
+        return x
+
+    # PersistentT
+    def _UnPack(self, persistent):
+        if persistent is None:
+            return
+        self.kernel = persistent.Kernel()
+        self.first = persistent.First()
+        self.count = persistent.Count()
+        self.counters = persistent.Counters()
+        if not persistent.ArgumentsIsNone():
+            self.arguments = []
+            for i in range(persistent.ArgumentsLength()):
+                if persistent.Arguments(i) is None:
+                    self.arguments.append(None)
+                else:
+                    argument_ = ArgumentT.InitFromObj(persistent.Arguments(i))
+                    self.arguments.append(argument_)
+
+    # PersistentT
+    def Pack(self, builder):
+        if self.arguments is not None:
+            PersistentStartArgumentsVector(builder, len(self.arguments))
+            for i in reversed(range(len(self.arguments))):
+                self.arguments[i].Pack(builder)
+            arguments = builder.EndVector()
+        PersistentStart(builder)
+        PersistentAddKernel(builder, self.kernel)
+        PersistentAddFirst(builder, self.first)
+        PersistentAddCount(builder, self.count)
+        PersistentAddCounters(builder, self.counters)
+        if self.arguments is not None:
+            PersistentAddArguments(builder, arguments)
+        persistent = PersistentEnd(builder)
+        return persistent
+
+
 class Memory(object):
     __slots__ = ["_tab"]
 
@@ -2346,9 +2519,33 @@ class Plan(object):
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(44))
         return o == 0
 
+    # Plan
+    def Persistent(self, j):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(46))
+        if o != 0:
+            x = self._tab.Vector(o)
+            x += flatbuffers.number_types.UOffsetTFlags.py_type(j) * 4
+            x = self._tab.Indirect(x)
+            obj = Persistent()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # Plan
+    def PersistentLength(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(46))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Plan
+    def PersistentIsNone(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(46))
+        return o == 0
+
 
 def PlanStart(builder):
-    builder.StartObject(21)
+    builder.StartObject(22)
 
 
 def PlanAddCompiler(builder, compiler):
@@ -2509,6 +2706,16 @@ def PlanStartPartsVector(builder, numElems):
     return builder.StartVector(4, numElems, 4)
 
 
+def PlanAddPersistent(builder, persistent):
+    builder.PrependUOffsetTRelativeSlot(
+        21, flatbuffers.number_types.UOffsetTFlags.py_type(persistent), 0
+    )
+
+
+def PlanStartPersistentVector(builder, numElems):
+    return builder.StartVector(4, numElems, 4)
+
+
 def PlanEnd(builder):
     return builder.EndObject()
 
@@ -2543,6 +2750,7 @@ class PlanT(object):
         self.variables = None  # type: List[VariableT]
         self.hostTensors = None  # type: List[HostTensorT]
         self.parts = None  # type: List[HostPartT]
+        self.persistent = None  # type: List[PersistentT]
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -2651,6 +2859,14 @@ class PlanT(object):
                 else:
                     hostPart_ = HostPartT.InitFromObj(plan.Parts(i))
                     self.parts.append(hostPart_)
+        if not plan.PersistentIsNone():
+            self.persistent = []
+            for i in range(plan.PersistentLength()):
+                if plan.Persistent(i) is None:
+                    self.persistent.append(None)
+                else:
+                    persistent_ = PersistentT.InitFromObj(plan.Persistent(i))
+                    self.persistent.append(persistent_)
 
     # PlanT
     def Pack(self, builder):
@@ -2750,6 +2966,14 @@ class PlanT(object):
             for i in reversed(range(len(self.parts))):
                 builder.PrependUOffsetTRelative(partslist[i])
             parts = builder.EndVector()
+        if self.persistent is not None:
+            persistentlist = []
+            for i in range(len(self.persistent)):
+                persistentlist.append(self.persistent[i].Pack(builder))
+            PlanStartPersistentVector(builder, len(self.persistent))
+            for i in reversed(range(len(self.persistent))):
+                builder.PrependUOffsetTRelative(persistentlist[i])
+            persistent = builder.EndVector()
         PlanStart(builder)
         if self.compiler is not None:
             PlanAddCompiler(builder, compiler)
@@ -2792,5 +3016,7 @@ class PlanT(object):
             PlanAddHostTensors(builder, hostTensors)
         if self.parts is not None:
             PlanAddParts(builder, parts)
+        if self.persistent is not None:
+            PlanAddPersistent(builder, persistent)
         plan = PlanEnd(builder)
         return plan

@@ -24,6 +24,7 @@ from .plan import (
     HostTensor,
     Kernel,
     Memory,
+    Persistent,
     PlacedTensor,
     Plan,
     Region,
@@ -90,6 +91,7 @@ def _plan_object(plan: Plan) -> Any:
         variables=[_variable_object(variable) for variable in plan.variables],
         hostTensors=[_host_tensor_object(tensor) for tensor in plan.host_tensors],
         parts=[_part_object(part) for part in plan.parts],
+        persistent=[_persistent_object(record) for record in plan.persistent],
     )
 
 
@@ -166,6 +168,17 @@ def _dispatch_object(dispatch: Dispatch) -> Any:
         operators=_numbers(dispatch.operators, np.int32),
         flops=dispatch.flops,
         why=dispatch.why,
+    )
+
+
+def _persistent_object(record: Persistent) -> Any:
+    return _fill(
+        schema.PersistentT(),
+        kernel=record.kernel,
+        first=record.first,
+        count=record.count,
+        counters=record.counters,
+        arguments=[_argument_object(argument) for argument in record.arguments],
     )
 
 
@@ -264,6 +277,7 @@ def _plan(table: schema.Plan) -> Plan:
         variables=_records(table.VariablesLength(), table.Variables, _variable),
         host_tensors=_records(table.HostTensorsLength(), table.HostTensors, _host_tensor),
         parts=_records(table.PartsLength(), table.Parts, _part),
+        persistent=_records(table.PersistentLength(), table.Persistent, _persistent),
     )
 
 
@@ -330,6 +344,16 @@ def _dispatch(table: schema.Dispatch) -> Dispatch:
         operators=tuple(table.OperatorsAsNumpy().tolist()),
         flops=table.Flops(),
         why=(table.Why() or b"").decode("utf-8"),
+    )
+
+
+def _persistent(table: schema.Persistent) -> Persistent:
+    return Persistent(
+        kernel=table.Kernel(),
+        first=table.First(),
+        count=table.Count(),
+        counters=table.Counters(),
+        arguments=_records(table.ArgumentsLength(), table.Arguments, _argument),
     )
 
 

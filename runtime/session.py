@@ -21,7 +21,8 @@ from .device import Buffer, Device, DeviceInfo, Launch, Program
 from .errors import CacheWarning, DeviceError, InputError, PlanError
 from .host_part import Part, open_parts
 from .inputs import arrays_for, device_arrays
-from .plan import Argument, PlacedTensor, Plan, Region, TensorInfo
+from .plan import Argument, Kernel, PlacedTensor, Plan, Region, TensorInfo
+from .schedule import Step, between_parts, schedule, used_kernels
 from .verify import DEVICE_TYPES, region_size, slices
 
 Array = NDArray[Any]
@@ -55,7 +56,12 @@ class Session:
         self._lock = threading.Lock()
         self._ran = False
         self._buffers: dict[tuple[Region, int], Buffer] = {}
-        self._launches: list[Launch] = []
+        self._variant = variant
+        self._steps = schedule(self.plan, device.resident_groups)
+        self._stretches: list[list[Launch]] = []
+        """What a run launches in front of each part on LiteRT, and behind the last."""
+        self._single: list[list[Launch]] = []
+        """The same with a launch for each dispatch, once that was asked for."""
         self._parts: list[Part] = []
         self._uploaded = _uploaded(self.plan)
         self._contents: dict[int, Array] = {}
@@ -111,19 +117,23 @@ class Session:
     def _restore(self, device: Device, variant: Variant) -> list[Program] | None:
         """The kernels as they were compiled before; None if they must be compiled."""
         binary = read_binary(variant.folder, device, self.plan)
-        programs = None if binary is None else device.restore(self.plan, binary)
+        kernels = self._kernels(self._steps)
+        programs = None if binary is None else device.restore(self.plan, kernels, binary)
         if programs is not None:
             try:
-                self._launches = self._bind(device, programs)
+                self._stretches = self._bind(device, self._steps, programs)
             except DeviceError:
                 # A driver may find out only now that the binary is not its own.
                 return None
         return programs
 
     def _compile(self, device: Device, variant: Variant) -> list[Program]:
-        programs = device.build(self.plan, variant.sources)
-        self._launches = self._bind(device, programs)
+        programs = device.build(self.plan, self._kernels(self._steps), variant.sources)
+        self._stretches = self._bind(device, self._steps, programs)
         return programs
+
+    def _kernels(self, steps: Sequence[Step]) -> list[Kernel]:
+        return [self.plan.kernels[index] for index in used_kernels(steps)]
 
     def _store(self, device: Device, variant: Variant, programs: Sequence[Program]) -> None:
         """Keep compiled kernels beside the plan.
@@ -133,7 +143,8 @@ class Session:
         for index in range(len(self.plan.inputs)):
             size = region_size(self.plan, Region.INPUT, index)
             device.fill(self._buffers[Region.INPUT, index], size, 0)
-        device.dispatch(self._launches)
+        for launches in self._stretches:
+            device.dispatch(launches)
         self._forget(device)
         binary = device.binary(programs)
         if binary is not None:
@@ -146,18 +157,22 @@ class Session:
                     stacklevel=7,
                 )
 
-    def _bind(self, device: Device, programs: Sequence[Program]) -> list[Launch]:
-        """Bind every dispatch to its kernel and its pieces of memory."""
-        kernels = self.plan.kernels
+    def _bind(
+        self, device: Device, steps: Sequence[Step], programs: Sequence[Program]
+    ) -> list[list[Launch]]:
+        """Bind every step to its kernel, of `programs`, and to its pieces of memory."""
         parts: dict[tuple[Region, int, int, int], Buffer] = {}
         launches = []
-        dispatches = self.plan.dispatches
-        for dispatch, barrier in zip(dispatches, barriers(dispatches), strict=True):
-            arguments = [self._part(device, argument, parts) for argument in dispatch.arguments]
-            group = kernels[dispatch.kernel].group
-            program = programs[dispatch.kernel]
-            launches.append(device.prepare(program, arguments, dispatch.grid, group, barrier))
-        return launches
+        compiled = dict(zip(used_kernels(steps), programs, strict=True))
+        for step, barrier in zip(steps, barriers(steps), strict=True):
+            arguments = [self._part(device, argument, parts) for argument in step.arguments]
+            if step.counters:
+                arguments.insert(0, device.allocate(step.counters))
+                device.fill(arguments[0], step.counters, 0)
+            group = self.plan.kernels[step.kernel].group
+            program = compiled[step.kernel]
+            launches.append(device.prepare(program, arguments, step.grid, group, barrier))
+        return [launches[some] for some in between_parts(self.plan, steps)]
 
     def _part(
         self,
@@ -205,7 +220,7 @@ class Session:
         with self._lock:
             device = self._opened()
             self._upload(device, on_device)
-            values = self._execute(device, arrays, device.dispatch)
+            values = self._execute(device, arrays, self._stretches, device.dispatch)
             results = self._results(device, values)
             self._ran = True
         return {
@@ -226,7 +241,7 @@ class Session:
             device = self._opened()
             self._upload(device, on_device)
             device.finish()
-            self._execute(device, arrays, dispatch)
+            self._execute(device, arrays, self._one_by_one(device), dispatch)
             device.finish()
             self._ran = True
         return list(enumerate(times))
@@ -239,7 +254,7 @@ class Session:
         with self._lock:
             device = self._opened()
             self._upload(device, on_device)
-            self._execute(device, arrays, device.dispatch, times)
+            self._execute(device, arrays, self._stretches, device.dispatch, times)
             device.finish()
             self._ran = True
         return times
@@ -257,19 +272,18 @@ class Session:
         self,
         device: Device,
         arrays: Sequence[Array],
+        stretches: Sequence[Sequence[Launch]],
         dispatch: Callable[[Sequence[Launch]], None],
         times: list[PartTime] | None = None,
     ) -> dict[int, Array]:
-        """Dispatches and parts in their order; the tensors of the host, by their index.
+        """Launches and parts in their order; the tensors of the host, by their index.
 
         `times` gets what each part took, for which everything before it has to be waited for.
         """
         tensors = self.plan.host_tensors
         values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
-        done = 0
-        for part in self._parts:
-            dispatch(self._launches[done : part.record.before])
-            done = part.record.before
+        for part, launches in zip(self._parts, stretches[:-1], strict=True):
+            dispatch(launches)
             if times is not None:
                 device.finish()
             start = perf_counter()
@@ -281,8 +295,18 @@ class Session:
             self._hand_over(device, part, values)
             if times is not None:
                 times.append(PartTime(fetched - start, ran - fetched, perf_counter() - ran))
-        dispatch(self._launches[done:])
+        dispatch(stretches[-1])
         return values
+
+    def _one_by_one(self, device: Device) -> list[list[Launch]]:
+        """Every dispatch as a launch of its own, of kernels that runs may not have needed."""
+        steps = schedule(self.plan, 0)
+        if steps == self._steps:
+            return self._stretches
+        if not self._single:
+            programs = device.build(self.plan, self._kernels(steps), self._variant.sources)
+            self._single = self._bind(device, steps, programs)
+        return self._single
 
     def _fetch(self, device: Device, part: Part, values: dict[int, Array]) -> None:
         """Copy from the device what a part reads and the host does not have yet."""
@@ -388,7 +412,7 @@ class Session:
         """Give all memory of the device back; closing twice does no harm."""
         with self._lock:
             device, self._device = self._device, None
-            self._launches = []
+            self._stretches, self._single = [], []
             self._parts = []
             self._buffers = {}
             if device is not None:

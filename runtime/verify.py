@@ -18,6 +18,7 @@ from .plan import (
     HostPart,
     HostTensor,
     Kernel,
+    Persistent,
     PlacedTensor,
     Plan,
     Region,
@@ -56,6 +57,7 @@ LARGEST_GROUP = 1 << 16
 LARGEST_RANK = 32
 LARGEST_ARGUMENTS = 128
 LARGEST_SLICE = 64
+LARGEST_COUNTERS = 1 << 24
 BUFFER_GRANULE = 256
 """Bytes of which the buffers of inputs and outputs are multiples."""
 REPORTED = 5
@@ -109,7 +111,7 @@ def region_size(plan: Plan, region: Region, index: int) -> int:
 
 def _problems(plan: Plan) -> Iterator[str]:
     # Each check relies on those before it, so the first that finds something is the last to run.
-    for check in (_header, _infos, _kernels, _dispatches, _tensors, _host_tensors, _parts):
+    for check in (_header, _infos, _kernels, _dispatches, _tensors, _host_tensors, _parts, _merged):
         found = False
         for problem in check(plan):
             found = True
@@ -144,6 +146,7 @@ def _header(plan: Plan) -> Iterator[str]:
         ("variables", plan.variables),
         ("tensors of the host", plan.host_tensors),
         ("parts on LiteRT", plan.parts),
+        ("persistent kernels", plan.persistent),
     ):
         if len(records) > LARGEST_COUNT:
             yield f"there are {len(records)} {name}"
@@ -333,6 +336,33 @@ def _part(plan: Plan, part: HostPart, previous: int) -> Iterator[str]:
         yield f"part file {part.file!r} is not of the form fallback/NAME.tflite"
     if not previous <= part.before <= len(plan.dispatches):
         yield f"{part.file} runs before dispatch {part.before} of {len(plan.dispatches)}"
+
+
+def _merged(plan: Plan) -> Iterator[str]:
+    free = 0
+    for number, record in enumerate(plan.persistent):
+        name = f"persistent kernel {number}"
+        end = record.first + record.count
+        if record.first < free or record.count < 1 or end > len(plan.dispatches):
+            yield f"{name} computes dispatches {record.first} to {end - 1}, which is not possible"
+            return
+        free = end
+        yield from _one_launch(plan, record, name)
+
+
+def _one_launch(plan: Plan, record: Persistent, name: str) -> Iterator[str]:
+    if not 0 <= record.kernel < len(plan.kernels):
+        yield f"{name} is kernel {record.kernel} of {len(plan.kernels)}"
+    elif plan.kernels[record.kernel].group != (1, 1, 1):
+        yield f"{name} has work-groups of {list(plan.kernels[record.kernel].group)}"
+    if any(record.first < part.before < record.first + record.count for part in plan.parts):
+        yield f"{name} does not stop for a part on LiteRT"
+    if not ITEM_SIZE <= record.counters <= LARGEST_COUNTERS:
+        yield f"{name} has {record.counters} bytes of counters"
+    if len(record.arguments) >= LARGEST_ARGUMENTS:
+        yield f"{name} has {len(record.arguments)} arguments"
+    for position, argument in enumerate(record.arguments):
+        yield from _argument(plan, argument, f"{name}: argument {position}")
 
 
 def _repeated(what: str, names: Iterable[str]) -> Iterator[str]:

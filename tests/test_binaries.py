@@ -64,9 +64,9 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def watch(kind: Any) -> None:
         original = kind.build
 
-        def build(self: Any, plan: Any, sources: Any) -> Any:
+        def build(self: Any, *kernels: Any) -> Any:
             seen.append(self.info.version)
-            return original(self, plan, sources)
+            return original(self, *kernels)
 
         monkeypatch.setattr(kind, "build", build)
 
@@ -147,7 +147,9 @@ def test_identical_sources_are_compiled_once(
     parts = chain()
     kernels = (*parts.plan.kernels, kernel("add", "kernels/003_add.cl", ADD))
     sources = {**parts.sources, "kernels/003_add.cl": ADD}
-    folder = replace(parts.replacing(kernels=kernels), sources=sources).write(tmp_path / "cache")
+    dispatches = (*parts.plan.dispatches, replace(parts.plan.dispatches[0], kernel=3))
+    changed = parts.replacing(kernels=kernels, dispatches=dispatches)
+    folder = replace(changed, sources=sources).write(tmp_path / "cache")
     compiled: list[str] = []
     original = OpenCLDevice._program
 

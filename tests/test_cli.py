@@ -62,7 +62,7 @@ def test_compile_prints_a_summary(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     words = {line.split("  ")[0]: line.split("  ", 1)[-1].strip() for line in lines if line}
     assert words["operators in"] == str(expected["operators"]) == "10"
-    assert words["kernels out"] == str(expected["kernels"])
+    assert words["kernels out"] == f"{expected['kernels']} in 1 launch"
     assert words["arithmetic"] == f"{expected['flops'] / 1e6:,.1f} million operations"
     assert words["bytes moved"].endswith("B") and expected["bytes_moved"] > 0
     applied = [event for event in expected["passes"] if event["applied"]]
@@ -367,6 +367,8 @@ def test_inspect_json(compiled: Path, with_model: bool) -> None:
     assert tensors["pool"]["shape"] == [1, 4, 4, 16] and tensors["pool"]["region"] == "arena"
     assert value["memory"]["planned"] == plan.memory.planned
     assert value["kernels"][0]["name"] == plan.kernels[0].name
+    (merged,) = value["persistent"]
+    assert merged == {"kernel": plan.kernels[-1].name, "first": 0, "count": len(plan.dispatches)}
 
 
 def test_inspect_shows_tables(compiled: Path) -> None:
@@ -376,6 +378,8 @@ def test_inspect_shows_tables(compiled: Path) -> None:
         assert dispatch.label in text
     for tensor in plan.tensors:
         assert any(line.startswith(f"{tensor.name} ") for line in text.splitlines())
+    last = len(plan.kernels) - 1
+    assert f"0 to {len(plan.dispatches) - 1}      {last} {plan.kernels[last].name}" in text
     bars = [line.split()[-1] for line in text.splitlines() if "#" in line[-40:] and "." in line]
     assert bars and all(set(bar) <= set("#.") and len(bar) == 32 for bar in bars)
 

@@ -332,9 +332,9 @@ def test_folder_deleted_while_loading(
     def spoil(kind: Any) -> None:
         original = kind.build
 
-        def build(self: Any, plan: Any, sources: Any) -> Any:
+        def build(self: Any, *kernels: Any) -> Any:
             shutil.rmtree(tmp_path / "cache")
-            return original(self, plan, sources)
+            return original(self, *kernels)
 
         monkeypatch.setattr(kind, "build", build)
 

@@ -17,6 +17,7 @@ from tflgpu.runtime.plan import (
     HostTensor,
     Kernel,
     Memory,
+    Persistent,
     PlacedTensor,
     Plan,
     Region,
@@ -159,6 +160,13 @@ def with_part(**fields: Any) -> Plan:
     )
 
 
+def with_persistent(*records: dict[str, Any], **fields: Any) -> Plan:
+    """The chain in launches of its first kernel, one for each record; the fields go to the plan."""
+    whole = {"kernel": 0, "first": 0, "count": 3, "counters": 448, "arguments": ()}
+    found = tuple(Persistent(**(whole | record)) for record in records)
+    return replace(chain().plan, persistent=found, **fields)
+
+
 def with_dispatch(**fields: Any) -> Plan:
     """The chain with its first dispatch changed."""
     plan = chain().plan
@@ -203,6 +211,38 @@ INVALID = {
     "part tensor": (with_part(inputs=(7,)), "fallback/0.tflite has tensor 7 of 1"),
     "part source": (with_part(inputs=(0,)), "reads tensor h, which nothing writes"),
     "part twice": (with_part(outputs=(0, 0)), "writes tensor h, which is written elsewhere"),
+    "merged kernel": (with_persistent({"kernel": 3}), "persistent kernel 0 is kernel 3 of 3"),
+    "merged end": (with_persistent({"count": 4}), "0 computes dispatches 0 to 3, which is not"),
+    "merged none": (with_persistent({"count": 0}), "computes dispatches 0 to -1, which is not"),
+    "merged twice": (
+        with_persistent({"count": 2}, {"first": 1, "count": 2}),
+        "persistent kernel 1 computes dispatches 1 to 2, which is not possible",
+    ),
+    "merged group": (
+        with_persistent(
+            {},
+            kernels=with_kernel(group=(13, 1, 1)).kernels,
+        ),
+        r"persistent kernel 0 has work-groups of \[13, 1, 1\]",
+    ),
+    "merged part": (
+        with_persistent({}, parts=with_part(before=1).parts, host_tensors=with_part().host_tensors),
+        "persistent kernel 0 does not stop for a part on LiteRT",
+    ),
+    "merged counters": (with_persistent({"counters": 0}), "kernel 0 has 0 bytes of counters"),
+    "merged memory": (with_persistent({"counters": 1 << 25}), "has 33554432 bytes of counters"),
+    "merged arguments": (
+        with_persistent({"arguments": (Argument(Region.ARENA, 0, 0, 4, True),) * 128}),
+        "persistent kernel 0 has 128 arguments",
+    ),
+    "merged region": (
+        with_persistent({"arguments": (Argument(Region.INPUT, 0, 0, 4, True),)}),
+        "persistent kernel 0: argument 0 writes to the input 0",
+    ),
+    "merged span": (
+        with_persistent({"arguments": (Argument(Region.ARENA, 0, 0, 1 << 20, True),)}),
+        "persistent kernel 0: argument 0 covers bytes 0 to 1048576 of the arena",
+    ),
     "weights digest": (replace(chain().plan, weights_sha256=b"1"), "has 1 bytes instead of 32"),
     "type": (with_input(dtype="float31"), "input a has type 'float31'"),
     "shape": (with_input(shape=(1 << 20, 1 << 20)), "more than"),
@@ -263,6 +303,13 @@ def test_slices() -> None:
     tensor = PlacedTensor("t", (5, 7, 11), "float32", 4, Region.ARENA, 0, 0, 5 * 7 * 48, 0, 1)
     assert slices(tensor) == (1, 3, 5, 7, 4)
     assert slices(replace(tensor, shape=())) == (1, 1, 1, 1, 4)
+
+
+def test_persistent_kernels_survive() -> None:
+    argument = Argument(Region.ARENA, 0, 4, 8, True)
+    plan = with_persistent({"first": 1, "count": 2, "arguments": (argument,)})
+    verify(plan)
+    assert from_bytes(to_bytes(plan)) == plan
 
 
 def test_parts_on_litert_survive() -> None:

@@ -17,7 +17,7 @@ from expressions import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, driver
-from tflgpu.runtime.opencl import BUILD_OPTIONS
+from tflgpu.runtime.opencl import PERSISTENT_OPTIONS
 
 PROFILES = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
 """Both languages, and the widest slices and fewest buffers they have."""
@@ -49,7 +49,10 @@ def rendered(operator: str, target: str, profile: str) -> dict[str, str]:
 def test_every_file_stands_alone(operator: str, target: str, profile: str, tmp_path: Path) -> None:
     sources = rendered(operator, target, profile)
     for file, source in sources.items():
-        begins_with_what_it_computes(file, source)
+        if file.endswith("_persistent.cl"):
+            begins_with_what_it_merges(source)
+        else:
+            begins_with_what_it_computes(file, source)
         for word in re.findall(r"^#define (\w+)", source, re.M):
             assert len(re.findall(rf"\b{word}\b", source)) > 1, f"{file} defines {word} in vain"
     if target == "opencl":
@@ -85,12 +88,23 @@ def begins_with_what_it_computes(file: str, source: str) -> None:
     assert "@" not in source and "{{" not in source
 
 
+def begins_with_what_it_merges(source: str) -> None:
+    merged = re.match(
+        r"// persistent_\d+: dispatches (\d+) to (\d+) in one launch\n// counters: ", source
+    )
+    assert merged
+    steps = re.findall(r"^  // dispatch (\d+), operator -?\d+ \w", source, re.M)
+    assert [int(step) for step in steps] == list(range(int(merged[1]), int(merged[2]) + 1))
+    assert source.count("__kernel ") == 1 and "__local " not in source
+    assert "@" not in source and "{{" not in source
+
+
 def compile_opencl(sources: dict[str, str]) -> None:
     if not opencl_devices():
         unavailable("no OpenCL device is present")
     for file, source in sources.items():
         try:
-            cl.Program(context(), source).build(BUILD_OPTIONS.split(), cache_dir=False)
+            cl.Program(context(), source).build(PERSISTENT_OPTIONS.split(), cache_dir=False)
         except cl.RuntimeError as error:
             pytest.fail(f"{file}: {error}\n{source}")
 

@@ -128,6 +128,14 @@ def _as_dict(variant: Variant) -> dict[str, Any]:
             }
             for dispatch in plan.dispatches
         ],
+        "persistent": [
+            {
+                "kernel": plan.kernels[record.kernel].name,
+                "first": record.first,
+                "count": record.count,
+            }
+            for record in plan.persistent
+        ],
         "parts": [
             {
                 "label": part.label,
@@ -165,6 +173,14 @@ def _print_plan(variant: Variant) -> None:
     )
     print_table(str(variant.folder), ("what", "value"), rows)
     _print_dispatches(plan)
+    print_table(
+        "Persistent kernels, each of several dispatches in one launch",
+        ("dispatches", "kernel"),
+        [
+            (f"{first} to {last}", f"{number} {plan.kernels[number].name}")
+            for number, (first, last) in _merged(plan).items()
+        ],
+    )
     print_table(
         "Parts on LiteRT",
         ("operators", "file", "before dispatch", "reads", "writes"),
@@ -205,6 +221,13 @@ def _print_dispatches(plan: Plan) -> None:
         ],
         right=("#", "operations"),
     )
+
+
+def _merged(plan: Plan) -> dict[int, tuple[int, int]]:
+    """First and last dispatch of each persistent kernel."""
+    return {
+        record.kernel: (record.first, record.first + record.count - 1) for record in plan.persistent
+    }
 
 
 def _extent(extent: tuple[int, int, int]) -> str:

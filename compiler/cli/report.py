@@ -95,6 +95,8 @@ def _kernels(variant: Variant) -> list[dict[str, Any]]:
     users: dict[int, list[int]] = {}
     for index, dispatch in enumerate(plan.dispatches):
         users.setdefault(dispatch.kernel, []).append(index)
+    for record in plan.persistent:
+        users[record.kernel] = list(range(record.first, record.first + record.count))
     return [
         {
             "name": kernel.name,

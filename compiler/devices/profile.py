@@ -52,6 +52,8 @@ class Profile:
     """Work-items of a work-group of a kernel that does much per item, convolutions above all."""
     group_columns: int
     """Work-items of a work-group along the first axis at most; the others get what is left."""
+    persistent_dispatches: int
+    """Dispatches that one launch of a persistent kernel computes at most; 0: each has its own."""
     match: tuple[Rule, ...] = ()
     """Devices it is for; a profile without rules is only taken by name."""
     tile: tuple[int, int] | None = None
@@ -81,6 +83,7 @@ LIMITS = {
     "light_group": (1, 65536),
     "heavy_group": (1, 65536),
     "group_columns": (1, 65536),
+    "persistent_dispatches": (0, 4096),
 }
 """The least and the greatest value of each number."""
 POWERS_OF_TWO = ("slice_width", "alignment")

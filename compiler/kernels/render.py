@@ -33,6 +33,8 @@ class Rendered:
 
     template: str
     source: str
+    body: str
+    """The source without the definitions in front of it."""
     grid: tuple[int, int, int]
     """Work-items, rounded up to whole groups."""
     group: tuple[int, int, int]
@@ -42,6 +44,8 @@ class Rendered:
     """For each parameter the tensor (None: the constants) and whether it is written."""
     names: tuple[str, ...]
     """For each parameter its name in the source."""
+    elements: tuple[str, ...]
+    """For each parameter the type of its elements."""
     constants: Array | None
     flops: int
     why: str
@@ -82,11 +86,13 @@ def render(
     return Rendered(
         launch.template,
         prelude(dialect, profile.slice_width, body) + body,
+        body,
         grid,  # type: ignore[arg-type]
         group,
         tuple(_describe(binding, *argument) for argument in binding.arguments),
         tuple((tensor, writes) for tensor, writes, _ in binding.arguments),
         tuple(view.array for _, _, view in binding.arguments),
+        tuple(view.element for _, _, view in binding.arguments),
         constants,
         launch.flops,
         launch.why,

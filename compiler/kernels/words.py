@@ -6,6 +6,7 @@ Each dialect has one file of them, a definition a line; a kernel gets those it u
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import cache
 
 import jinja2
@@ -35,12 +36,14 @@ def _words(dialect: str, lanes: int) -> tuple[str, ...]:
     return tuple(text.splitlines())
 
 
-def prelude(dialect: str, lanes: int, body: str) -> str:
+def prelude(dialect: str, lanes: int, body: str, without: Set[str] = frozenset()) -> str:
     """The dialect's lines that are no definitions, and the definitions of the words used.
 
     A word is a `#define` or a function, and a function may have a line for each type it takes.
+    The body has definitions of its own of the words in `without`.
     """
-    lines = [(line, defined_word(line)) for line in _words(dialect, lanes)]
+    words = [(line, defined_word(line)) for line in _words(dialect, lanes)]
+    lines = [(line, word) for line, word in words if word not in without]
     wanted: set[str] = set()
     texts = [body]
     while texts:
