@@ -16,7 +16,6 @@ from warnings import warn
 
 from ..runtime.cache import fingerprint, variant_folder
 from ..runtime.plan import Plan
-from ..runtime.schedule import schedule
 from .choose import Candidates, candidates
 from .devices import Profile
 from .errors import FallbackWarning, Finding, ModelError, OptionError, UnsupportedError
@@ -79,7 +78,8 @@ class Program:
         return {
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
-            "launches": len(schedule(self.plan, resident_groups=1)),
+            "launches": len(self.plan.dispatches)
+            - sum(record.count - 1 for record in self.plan.persistent),
             "flops": sum(dispatch.flops for dispatch in self.plan.dispatches),
             "bytes_moved": sum(
                 argument.size

@@ -14,15 +14,15 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from .barriers import barriers
 from .binaries import read_binary, write_binary
 from .cache import Variant
-from .device import Buffer, Device, DeviceInfo, Launch, Program
+from .device import Buffer, Device, DeviceInfo, Launch
 from .errors import CacheWarning, DeviceError, InputError, PlanError
 from .host_part import Part, open_parts
 from .inputs import arrays_for, device_arrays
-from .plan import Argument, Kernel, PlacedTensor, Plan, Region, TensorInfo
-from .schedule import Step, between_parts, schedule, used_kernels
+from .launches import Launches, compile_launches, restore_launches
+from .plan import PlacedTensor, Plan, Region, TensorInfo
+from .schedule import Step, schedule
 from .verify import DEVICE_TYPES, region_size, slices
 
 Array = NDArray[Any]
@@ -57,10 +57,9 @@ class Session:
         self._ran = False
         self._buffers: dict[tuple[Region, int], Buffer] = {}
         self._variant = variant
-        self._steps = schedule(self.plan, device.resident_groups)
-        self._stretches: list[list[Launch]] = []
-        """What a run launches in front of each part on LiteRT, and behind the last."""
-        self._single: list[list[Launch]] = []
+        self._launches: Launches | None = None
+        """Those of a run."""
+        self._single: Launches | None = None
         """The same with a launch for each dispatch, once that was asked for."""
         self._parts: list[Part] = []
         self._uploaded = _uploaded(self.plan)
@@ -76,12 +75,15 @@ class Session:
                 )
             self._parts = open_parts(variant)
             self._place(device, variant.weights.content)
-            restored = self._restore(device, variant)
-            programs = restored or self._compile(device, variant)
+            steps = schedule(self.plan, device.resident_groups)
+            restored = self._restore(device, variant, steps)
+            self._launches = restored or compile_launches(
+                self.plan, steps, device, self._buffers, variant.sources
+            )
             # Before anything runs on them.
             variant.weights.check(self.plan)
             if restored is None and store_binaries and device.has_binaries:
-                self._store(device, variant, programs)
+                self._store(device, variant, self._launches)
         except BaseException:
             self.close()
             raise
@@ -114,28 +116,14 @@ class Session:
                 device.upload(buffer, self._contents[index])
         device.finish()
 
-    def _restore(self, device: Device, variant: Variant) -> list[Program] | None:
-        """The kernels as they were compiled before; None if they must be compiled."""
+    def _restore(self, device: Device, variant: Variant, steps: Sequence[Step]) -> Launches | None:
+        """The launches of kernels that were compiled before; None if they must be compiled."""
         binary = read_binary(variant.folder, device, self.plan)
-        kernels = self._kernels(self._steps)
-        programs = None if binary is None else device.restore(self.plan, kernels, binary)
-        if programs is not None:
-            try:
-                self._stretches = self._bind(device, self._steps, programs)
-            except DeviceError:
-                # A driver may find out only now that the binary is not its own.
-                return None
-        return programs
+        if binary is None:
+            return None
+        return restore_launches(self.plan, steps, device, self._buffers, binary)
 
-    def _compile(self, device: Device, variant: Variant) -> list[Program]:
-        programs = device.build(self.plan, self._kernels(self._steps), variant.sources)
-        self._stretches = self._bind(device, self._steps, programs)
-        return programs
-
-    def _kernels(self, steps: Sequence[Step]) -> list[Kernel]:
-        return [self.plan.kernels[index] for index in used_kernels(steps)]
-
-    def _store(self, device: Device, variant: Variant, programs: Sequence[Program]) -> None:
+    def _store(self, device: Device, variant: Variant, launches: Launches) -> None:
         """Keep compiled kernels beside the plan.
 
         Everything runs once for it, on zeros: some drivers compile at a kernel's first launch.
@@ -143,10 +131,10 @@ class Session:
         for index in range(len(self.plan.inputs)):
             size = region_size(self.plan, Region.INPUT, index)
             device.fill(self._buffers[Region.INPUT, index], size, 0)
-        for launches in self._stretches:
-            device.dispatch(launches)
+        for stretch in launches.stretches:
+            device.dispatch(stretch)
         self._forget(device)
-        binary = device.binary(programs)
+        binary = device.binary(launches.programs)
         if binary is not None:
             try:
                 write_binary(variant.folder, device, self.plan, binary)
@@ -156,40 +144,6 @@ class Session:
                     CacheWarning,
                     stacklevel=7,
                 )
-
-    def _bind(
-        self, device: Device, steps: Sequence[Step], programs: Sequence[Program]
-    ) -> list[list[Launch]]:
-        """Bind every step to its kernel, of `programs`, and to its pieces of memory."""
-        parts: dict[tuple[Region, int, int, int], Buffer] = {}
-        launches = []
-        compiled = dict(zip(used_kernels(steps), programs, strict=True))
-        for step, barrier in zip(steps, barriers(steps), strict=True):
-            arguments = [self._part(device, argument, parts) for argument in step.arguments]
-            if step.counters:
-                arguments.insert(0, device.allocate(step.counters))
-                device.fill(arguments[0], step.counters, 0)
-            group = self.plan.kernels[step.kernel].group
-            program = compiled[step.kernel]
-            launches.append(device.prepare(program, arguments, step.grid, group, barrier))
-        return [launches[some] for some in between_parts(self.plan, steps)]
-
-    def _part(
-        self,
-        device: Device,
-        argument: Argument,
-        parts: dict[tuple[Region, int, int, int], Buffer],
-    ) -> Buffer:
-        """The memory of an argument; pieces that several dispatches use are made once."""
-        buffer = self._buffers[argument.region, argument.index]
-        whole = region_size(self.plan, argument.region, argument.index)
-        # No driver makes an empty piece; a kernel that is given one never reads it.
-        if argument.size in (0, whole):
-            return buffer
-        key = (argument.region, argument.index, argument.offset, argument.size)
-        if key not in parts:
-            parts[key] = device.part(buffer, argument.offset, argument.size)
-        return parts[key]
 
     # -- running ----------------------------------------------------------------------------
 
@@ -220,7 +174,7 @@ class Session:
         with self._lock:
             device = self._opened()
             self._upload(device, on_device)
-            values = self._execute(device, arrays, self._stretches, device.dispatch)
+            values = self._execute(device, arrays, self._launches, device.dispatch)
             results = self._results(device, values)
             self._ran = True
         return {
@@ -254,7 +208,7 @@ class Session:
         with self._lock:
             device = self._opened()
             self._upload(device, on_device)
-            self._execute(device, arrays, self._stretches, device.dispatch, times)
+            self._execute(device, arrays, self._launches, device.dispatch, times)
             device.finish()
             self._ran = True
         return times
@@ -272,7 +226,7 @@ class Session:
         self,
         device: Device,
         arrays: Sequence[Array],
-        stretches: Sequence[Sequence[Launch]],
+        launches: Launches | None,
         dispatch: Callable[[Sequence[Launch]], None],
         times: list[PartTime] | None = None,
     ) -> dict[int, Array]:
@@ -282,8 +236,10 @@ class Session:
         """
         tensors = self.plan.host_tensors
         values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
-        for part, launches in zip(self._parts, stretches[:-1], strict=True):
-            dispatch(launches)
+        assert launches is not None
+        *before, last = launches.stretches
+        for part, stretch in zip(self._parts, before, strict=True):
+            dispatch(stretch)
             if times is not None:
                 device.finish()
             start = perf_counter()
@@ -295,17 +251,16 @@ class Session:
             self._hand_over(device, part, values)
             if times is not None:
                 times.append(PartTime(fetched - start, ran - fetched, perf_counter() - ran))
-        dispatch(stretches[-1])
+        dispatch(last)
         return values
 
-    def _one_by_one(self, device: Device) -> list[list[Launch]]:
+    def _one_by_one(self, device: Device) -> Launches | None:
         """Every dispatch as a launch of its own, of kernels that runs may not have needed."""
-        steps = schedule(self.plan, 0)
-        if steps == self._steps:
-            return self._stretches
-        if not self._single:
-            programs = device.build(self.plan, self._kernels(steps), self._variant.sources)
-            self._single = self._bind(device, steps, programs)
+        if not self.plan.persistent or not device.resident_groups:
+            return self._launches
+        if self._single is None:
+            steps, sources = schedule(self.plan, 0), self._variant.sources
+            self._single = compile_launches(self.plan, steps, device, self._buffers, sources)
         return self._single
 
     def _fetch(self, device: Device, part: Part, values: dict[int, Array]) -> None:
@@ -412,7 +367,7 @@ class Session:
         """Give all memory of the device back; closing twice does no harm."""
         with self._lock:
             device, self._device = self._device, None
-            self._stretches, self._single = [], []
+            self._launches = self._single = None
             self._parts = []
             self._buffers = {}
             if device is not None:

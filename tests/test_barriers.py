@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from tflgpu.runtime.barriers import barriers
-from tflgpu.runtime.plan import Argument, Dispatch, Region
+from tflgpu.runtime.plan import Argument, Region
+from tflgpu.runtime.schedule import Step
 
 
 def span(offset: int, size: int, writes: bool = False, region: Region = Region.ARENA) -> Argument:
@@ -52,11 +53,11 @@ BARRIERS: dict[str, tuple[Sequence[Sequence[Argument]], list[bool]]] = {
 @pytest.mark.parametrize("case", BARRIERS)
 def test_barriers(case: str) -> None:
     lists, expected = BARRIERS[case]
-    dispatches = [Dispatch(0, (1, 1, 1), tuple(items), "", (0,), 0) for items in lists]
-    assert barriers(dispatches) == expected
+    steps = [Step(0, (1, 1, 1), tuple(items), 0, 0) for items in lists]
+    assert barriers(steps) == expected
 
 
 def test_outputs_are_told_apart() -> None:
     first, second = (Argument(Region.OUTPUT, index, 0, 8, True) for index in (0, 1))
-    dispatches = [Dispatch(0, (1, 1, 1), (item,), "", (0,), 0) for item in (first, second, first)]
-    assert barriers(dispatches) == [False, False, True]
+    steps = [Step(0, (1, 1, 1), (item,), 0, 0) for item in (first, second, first)]
+    assert barriers(steps) == [False, False, True]

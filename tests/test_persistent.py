@@ -191,7 +191,8 @@ def test_launches_end_at_parts_on_litert(
         folder = tflgpu.compile(content, tmp_path, device="cpu", **options)
     with tflgpu.load(folder, device=opencl_device) as session:
         first = session.run(array)["y"]
-        assert difference(first, *Reference(content).run([array])) is None
+        (expected,) = Reference(content).run([array])
+        assert difference(first, expected) is None
         np.testing.assert_array_equal(session.run(array)["y"], first)
 
 

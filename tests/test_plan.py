@@ -162,7 +162,7 @@ def with_part(**fields: Any) -> Plan:
 
 def with_persistent(*records: dict[str, Any], **fields: Any) -> Plan:
     """The chain in launches of its first kernel, one for each record; the fields go to the plan."""
-    whole = {"kernel": 0, "first": 0, "count": 3, "counters": 448, "arguments": ()}
+    whole: dict[str, Any] = {"kernel": 0, "first": 0, "count": 3, "counters": 448, "arguments": ()}
     found = tuple(Persistent(**(whole | record)) for record in records)
     return replace(chain().plan, persistent=found, **fields)
 

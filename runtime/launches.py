@@ -1,0 +1,96 @@
+"""What a run launches: kernels that are compiled or restored, bound to their memory on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .barriers import barriers
+from .device import Buffer, Device, Launch, Program
+from .errors import DeviceError
+from .plan import Argument, Kernel, Plan, Region
+from .schedule import Step, between_parts, used_kernels
+from .verify import region_size
+
+Buffers = Mapping[tuple[Region, int], Buffer]
+"""The memory of each region."""
+
+
+@dataclass(frozen=True)
+class Launches:
+    """The launches of some steps of a plan, and the programs of their kernels."""
+
+    programs: Sequence[Program]
+    """Of `used_kernels`, in their order."""
+    stretches: Sequence[Sequence[Launch]]
+    """What to launch in front of each part on LiteRT, and behind the last."""
+
+
+def compile_launches(
+    plan: Plan,
+    steps: Sequence[Step],
+    device: Device,
+    buffers: Buffers,
+    sources: Mapping[str, str],
+) -> Launches:
+    """Launches of kernels from their sources, by file (BuildError, DeviceError)."""
+    programs = device.build(plan, _kernels(plan, steps), sources)
+    return Launches(programs, _bind(plan, steps, device, buffers, programs))
+
+
+def restore_launches(
+    plan: Plan, steps: Sequence[Step], device: Device, buffers: Buffers, binary: bytes
+) -> Launches | None:
+    """Launches of kernels that were compiled before; None if they must be compiled."""
+    programs = device.restore(plan, _kernels(plan, steps), binary)
+    if programs is None:
+        return None
+    try:
+        return Launches(programs, _bind(plan, steps, device, buffers, programs))
+    except DeviceError:
+        # A driver may find out only now that the binary is not its own.
+        return None
+
+
+def _kernels(plan: Plan, steps: Sequence[Step]) -> list[Kernel]:
+    return [plan.kernels[index] for index in used_kernels(steps)]
+
+
+def _bind(
+    plan: Plan,
+    steps: Sequence[Step],
+    device: Device,
+    buffers: Buffers,
+    programs: Sequence[Program],
+) -> list[list[Launch]]:
+    """Bind every step to its kernel and its pieces of memory."""
+    pieces: dict[Argument, Buffer] = {}
+    compiled = dict(zip(used_kernels(steps), programs, strict=True))
+    launches = []
+    for step, barrier in zip(steps, barriers(steps), strict=True):
+        arguments = [_piece(plan, argument, device, buffers, pieces) for argument in step.arguments]
+        if step.counters:
+            arguments.insert(0, device.allocate(step.counters))
+            device.fill(arguments[0], step.counters, 0)
+        group = plan.kernels[step.kernel].group
+        launch = device.prepare(compiled[step.kernel], arguments, step.grid, group, barrier)
+        launches.append(launch)
+    return [launches[some] for some in between_parts(plan, steps)]
+
+
+def _piece(
+    plan: Plan,
+    argument: Argument,
+    device: Device,
+    buffers: Buffers,
+    pieces: dict[Argument, Buffer],
+) -> Buffer:
+    """The memory of an argument; pieces that several steps use are made once."""
+    buffer = buffers[argument.region, argument.index]
+    # No driver makes an empty piece; a kernel that is given one never reads it.
+    if argument.size in (0, region_size(plan, argument.region, argument.index)):
+        return buffer
+    key = replace(argument, writes=False)
+    if key not in pieces:
+        pieces[key] = device.part(buffer, argument.offset, argument.size)
+    return pieces[key]
