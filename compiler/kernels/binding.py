@@ -17,8 +17,6 @@ from .post import steps
 from .views import HalfView, LinearView, RowsView, SlicedView, View
 
 CONSTANTS = "constants"
-GATE = "gate"
-"""The role of a factor for each channel of `x`, which is applied as `x` is read."""
 EARLY = "early"
 """The array of a value that post-operators go on from."""
 NOWHERE: Mapping[Tensor, Runs] = MappingProxyType({})
@@ -89,9 +87,6 @@ class Binding:
             view = self.view(role, tensor, self.kernel.reads)
             self.views[role] = view
             self.arguments.append((tensor, False, view))
-        gate, gated = self.views.get(GATE), self.views.get("x")
-        if isinstance(gate, SlicedView) and isinstance(gated, SlicedView):
-            self.views["x"] = replace(gated, gate=gate)
         for role, array in self.launch.constants.items():
             base = self.add_constant(role, array)
             self.views[role] = replace(self._constant_view((array.size,)), base=base)

@@ -40,8 +40,6 @@ class SlicedView:
     """Where the tensor starts in the array, in slices of lanes."""
     extents: tuple[int, ...] = ()
     """Sizes of all axes but batches that strides follow from, if the tensor lies in runs."""
-    gate: SlicedView | None = None
-    """A factor for each channel, with which `channel` multiplies."""
 
     element = "floatS"
 
@@ -125,10 +123,7 @@ class SlicedView:
     def channel(self, pixel: str, slice: str, lane: str) -> str:
         """One lane of a slice of the pixel at that index."""
         offset = horner((slice, self.slices), ("0", self.plane))
-        value = self.lane_at(pixel if offset == "0" else f"{pixel} + {offset}", lane)
-        if self.gate is None:
-            return value
-        return f"{value} * {self.gate.lane_at(self.gate.at('0', '0', '0', slice), lane)}"
+        return self.lane_at(pixel if offset == "0" else f"{pixel} + {offset}", lane)
 
     def broadcast(self, position: Position, channels: int) -> str:
         """The element that goes with a position of a larger tensor with that many channels.

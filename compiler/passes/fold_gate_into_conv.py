@@ -4,7 +4,7 @@
     becomes   y = CONV_2D(x, w, b, g)
 
 This is the tail of squeeze-and-excite: `g` follows from the mean of `x`, so that the product can
-not go into the store of what computes `x`. The kernel multiplies as it reads; values stay the same.
+not go into the store of what computes `x`. The kernel multiplies what it reads.
 """
 
 from __future__ import annotations
