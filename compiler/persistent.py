@@ -155,8 +155,8 @@ def _source(
     body = environment().get_template(TEMPLATE).render(context)
     header = (
         f"// {name}: dispatches {first} to {first + len(steps) - 1} in one launch\n"
-        f"// counters: of each dispatch how many work-items are taken, and how many are done, and "
-        f"of groups that have left; all 0 before and after\n"
+        f"// counters: of each dispatch, how many work-items are taken and how many are done; of\n"
+        f"//   groups, how many have left; all 0 before and after\n"
         f"// {', '.join(spans)}: bytes, in which each dispatch has its own\n"
         f"// grid of as many groups of 1 x 1 x 1 as the device runs at once\n"
     )
@@ -172,7 +172,7 @@ def _function(name: str, rendered: Rendered) -> str:
     if frames != 1:
         raise RenderError(f"{rendered.template}: its frame is not that of a kernel")
     # What only one work-item uses needs no memory of the group.
-    return _SHARED.sub(r"  \1 __attribute__((aligned(64)));", text)
+    return _SHARED.sub(r"  __attribute__((aligned(64))) \1;", text)
 
 
 def _place(grid: tuple[int, int, int]) -> Iterator[str]:

@@ -57,7 +57,7 @@ class Variant:
     def check(self) -> None:
         """PlanError if weights or kernels are damaged."""
         self.weights.check(self.plan)
-        self._read_sources()
+        read_sources(self.folder, self.plan)
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
@@ -65,19 +65,21 @@ class Variant:
 
         Kernels that were compiled before need none.
         """
-        return self._read_sources()
+        return read_sources(self.folder, self.plan)
 
-    def _read_sources(self) -> dict[str, str]:
-        if self.plan.kernels:
-            check_private(self.folder / KERNELS)
-        sources = {}
-        for kernel in self.plan.kernels:
-            content = _checked(self.folder / kernel.file, kernel.sha256, LARGEST_TEXT)
-            try:
-                sources[kernel.file] = content.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise PlanError(f"{self.folder / kernel.file} is not UTF-8 text") from error
-        return sources
+
+def read_sources(folder: Path, plan: Plan) -> dict[str, str]:
+    """Text of each kernel file of a variant, by `Kernel.file` (PlanError)."""
+    if plan.kernels:
+        check_private(folder / KERNELS)
+    sources = {}
+    for kernel in plan.kernels:
+        content = _checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
+        try:
+            sources[kernel.file] = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise PlanError(f"{folder / kernel.file} is not UTF-8 text") from error
+    return sources
 
 
 class Weights:

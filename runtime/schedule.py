@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -46,14 +47,11 @@ def schedule(plan: Plan, resident_groups: int) -> list[Step]:
 
 def between_parts(plan: Plan, steps: Sequence[Step]) -> list[slice]:
     """The steps in front of each part on LiteRT, and those behind the last."""
-    ends = [_count(steps, part.before) for part in plan.parts]
+    firsts = [step.first for step in steps]
+    ends = [bisect_left(firsts, part.before) for part in plan.parts]
     return [slice(*pair) for pair in zip([0, *ends], [*ends, len(steps)], strict=True)]
 
 
 def used_kernels(steps: Iterable[Step]) -> list[int]:
     """The kernels that steps launch, each once, in the plan's order."""
     return sorted({step.kernel for step in steps})
-
-
-def _count(steps: Sequence[Step], dispatch: int) -> int:
-    return sum(step.first < dispatch for step in steps)

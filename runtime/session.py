@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binaries import read_binary, write_binary
-from .cache import Variant
+from .cache import Variant, read_sources
 from .device import Buffer, Device, DeviceInfo, Launch
 from .errors import CacheWarning, DeviceError, InputError, PlanError
 from .host_part import Part, open_parts
@@ -56,8 +56,8 @@ class Session:
         self._lock = threading.Lock()
         self._ran = False
         self._buffers: dict[tuple[Region, int], Buffer] = {}
-        self._variant = variant
-        self._launches: Launches | None = None
+        self._folder = variant.folder
+        self._launches = Launches((), ())
         """Those of a run."""
         self._single: Launches | None = None
         """The same with a launch for each dispatch, once that was asked for."""
@@ -183,7 +183,11 @@ class Session:
         }
 
     def profile(self, inputs: Any = ()) -> list[tuple[int, float]]:
-        """Run the model dispatch by dispatch; (index of the dispatch, seconds on the device)."""
+        """Run the model dispatch by dispatch; (index of the dispatch, seconds on the device).
+
+        Where runs launch persistent kernels, the first call compiles the dispatches' own ones,
+        whose sources it reads from the plan's folder (PlanError, BuildError).
+        """
         times: list[float] = []
 
         def dispatch(launches: Sequence[Launch]) -> None:
@@ -226,7 +230,7 @@ class Session:
         self,
         device: Device,
         arrays: Sequence[Array],
-        launches: Launches | None,
+        launches: Launches,
         dispatch: Callable[[Sequence[Launch]], None],
         times: list[PartTime] | None = None,
     ) -> dict[int, Array]:
@@ -236,7 +240,6 @@ class Session:
         """
         tensors = self.plan.host_tensors
         values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
-        assert launches is not None
         *before, last = launches.stretches
         for part, stretch in zip(self._parts, before, strict=True):
             dispatch(stretch)
@@ -254,12 +257,12 @@ class Session:
         dispatch(last)
         return values
 
-    def _one_by_one(self, device: Device) -> Launches | None:
+    def _one_by_one(self, device: Device) -> Launches:
         """Every dispatch as a launch of its own, of kernels that runs may not have needed."""
         if not self.plan.persistent or not device.resident_groups:
             return self._launches
         if self._single is None:
-            steps, sources = schedule(self.plan, 0), self._variant.sources
+            steps, sources = schedule(self.plan, 0), read_sources(self._folder, self.plan)
             self._single = compile_launches(self.plan, steps, device, self._buffers, sources)
         return self._single
 
@@ -367,7 +370,7 @@ class Session:
         """Give all memory of the device back; closing twice does no harm."""
         with self._lock:
             device, self._device = self._device, None
-            self._launches = self._single = None
+            self._launches, self._single = Launches((), ()), None
             self._parts = []
             self._buffers = {}
             if device is not None:

@@ -7,6 +7,7 @@ written makes sense. The compiler runs them before it writes, the runtime after 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 from math import isfinite, prod
@@ -57,7 +58,8 @@ LARGEST_GROUP = 1 << 16
 LARGEST_RANK = 32
 LARGEST_ARGUMENTS = 128
 LARGEST_SLICE = 64
-LARGEST_COUNTERS = 1 << 24
+LARGEST_COUNTERS = 256
+"""Bytes of counters for each dispatch of a persistent kernel, and for its end."""
 BUFFER_GRANULE = 256
 """Bytes of which the buffers of inputs and outputs are multiples."""
 REPORTED = 5
@@ -340,6 +342,7 @@ def _part(plan: Plan, part: HostPart, previous: int) -> Iterator[str]:
 
 def _merged(plan: Plan) -> Iterator[str]:
     free = 0
+    stops = [part.before for part in plan.parts]
     for number, record in enumerate(plan.persistent):
         name = f"persistent kernel {number}"
         end = record.first + record.count
@@ -347,6 +350,9 @@ def _merged(plan: Plan) -> Iterator[str]:
             yield f"{name} computes dispatches {record.first} to {end - 1}, which is not possible"
             return
         free = end
+        stop = bisect_right(stops, record.first)
+        if stop < len(stops) and stops[stop] < end:
+            yield f"{name} does not stop for a part on LiteRT"
         yield from _one_launch(plan, record, name)
 
 
@@ -355,9 +361,7 @@ def _one_launch(plan: Plan, record: Persistent, name: str) -> Iterator[str]:
         yield f"{name} is kernel {record.kernel} of {len(plan.kernels)}"
     elif plan.kernels[record.kernel].group != (1, 1, 1):
         yield f"{name} has work-groups of {list(plan.kernels[record.kernel].group)}"
-    if any(record.first < part.before < record.first + record.count for part in plan.parts):
-        yield f"{name} does not stop for a part on LiteRT"
-    if not ITEM_SIZE <= record.counters <= LARGEST_COUNTERS:
+    if not ITEM_SIZE <= record.counters <= LARGEST_COUNTERS * (record.count + 1):
         yield f"{name} has {record.counters} bytes of counters"
     if len(record.arguments) >= LARGEST_ARGUMENTS:
         yield f"{name} has {len(record.arguments)} arguments"

@@ -1,7 +1,10 @@
 """Persistent kernels: what becomes one launch, that it computes the same, and who launches what."""
 
+import gc
 import hashlib
 import os
+import shutil
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import conv
 from expressions import Value, call, ints, model, x
 from numpy.typing import NDArray
 from tolerances import difference
@@ -20,7 +24,7 @@ from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.persistent import COUNTERS_APART
 from tflgpu.runtime import opencl, processors
 from tflgpu.runtime.cache import read_variant
-from tflgpu.runtime.errors import BuildError
+from tflgpu.runtime.errors import BuildError, PlanError
 from tflgpu.runtime.opencl import open_device
 from tflgpu.runtime.plan import Region
 from tflgpu.runtime.schedule import schedule, used_kernels
@@ -41,23 +45,39 @@ def own_profile(tmp_path: Path, name: str, **changes: int) -> str:
     return str(path)
 
 
-def digits(seed: int) -> Array:
-    return np.random.default_rng(seed).random((1, 8, 8, 1), np.float32)
+def network() -> bytes:
+    """Convolutions and sums that take long enough for all groups to be at work at once."""
+    value: Value = x(1, 83, 79, 3)
+    for number in range(6):
+        channels = 3 if number == 0 else 37
+        value = conv(value, (37, channels))
+        if number % 2:
+            value = call("SOFTMAX", value, beta=1.0)
+    return model({"y": value}).content
+
+
+def picture(seed: int) -> Array:
+    return np.random.default_rng(seed).standard_normal((1, 83, 79, 3), np.float32)
+
+
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    return network()
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tflgpu.compile(DIGITS, tmp_path / "cache", device="cpu")
+def folder(tmp_path: Path, content: bytes) -> Path:
+    return tflgpu.compile(content, tmp_path / "cache", device="cpu")
 
 
 @pytest.fixture
-def expected(tmp_path: Path, opencl_device: str) -> list[Array]:
+def expected(tmp_path: Path, content: bytes, opencl_device: str) -> list[Array]:
     """What the network gives for some inputs where every dispatch is a launch of its own."""
     profile = own_profile(tmp_path, "cpu", persistent_dispatches=0)
-    path = tflgpu.compile(DIGITS, tmp_path / "single", device=profile)
+    path = tflgpu.compile(content, tmp_path / "single", device=profile)
     with tflgpu.load(path, device=opencl_device) as session:
         assert not session.plan.persistent
-        return [session.run(digits(seed))["probabilities"] for seed in range(7)]
+        return [session.run(picture(seed))["y"] for seed in range(3)]
 
 
 def test_one_launch(folder: Path) -> None:
@@ -81,24 +101,24 @@ def test_any_number_of_groups(
     device = open_device(opencl_device)
     device.resident_groups = groups
     with Session(read_variant(folder), device) as session:
-        for _ in range(20):
+        for _ in range(10):
             for seed, value in enumerate(expected):
-                got = session.run(digits(seed))["probabilities"]
-                np.testing.assert_array_equal(got, value)
+                session.poison()
+                np.testing.assert_array_equal(session.run(picture(seed))["y"], value)
 
 
-def test_two_sessions_at_once(folder: Path, opencl_device: str, expected: list[Array]) -> None:
+def test_several_sessions_at_once(folder: Path, opencl_device: str, expected: list[Array]) -> None:
     """Their groups compete for the same threads of the driver."""
     wrong: list[int] = []
 
     def work(session: Session) -> None:
-        for _ in range(50):
+        for _ in range(20):
             for seed, value in enumerate(expected):
-                if not np.array_equal(session.run(digits(seed))["probabilities"], value):
+                if not np.array_equal(session.run(picture(seed))["y"], value):
                     wrong.append(seed)
 
     sessions = [tflgpu.load(folder, device=opencl_device) for _ in range(3)]
-    threads = [threading.Thread(target=work, args=(session,)) for session in sessions]
+    threads = [threading.Thread(target=work, args=(session,), daemon=True) for session in sessions]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -113,10 +133,32 @@ def test_profile_times_each_dispatch(
     folder: Path, opencl_device: str, expected: list[Array]
 ) -> None:
     with tflgpu.load(folder, device=opencl_device) as session:
-        times = session.profile(digits(0))
+        times = session.profile(picture(0))
         assert [index for index, _ in times] == list(range(len(session.plan.dispatches)))
-        np.testing.assert_array_equal(session.read("probabilities"), expected[0])
-        np.testing.assert_array_equal(session.run(digits(1))["probabilities"], expected[1])
+        np.testing.assert_array_equal(session.read("y"), expected[0])
+        np.testing.assert_array_equal(session.run(picture(1))["y"], expected[1])
+
+
+def test_profile_after_a_start_from_binaries(folder: Path, opencl_device: str) -> None:
+    """It reads and compiles what the start did not need."""
+    tflgpu.load(folder, device=opencl_device).close()
+    with tflgpu.load(folder, device=opencl_device) as session:
+        before = session.run(picture(0))["y"]
+        shutil.move(folder, folder.with_name("moved"))
+        with pytest.raises(PlanError, match=r"cannot read .*/kernels"):
+            session.profile(picture(0))
+        shutil.move(folder.with_name("moved"), folder)
+        assert len(session.profile(picture(0))) == len(session.plan.dispatches)
+        np.testing.assert_array_equal(session.run(picture(0))["y"], before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_a_closed_session_holds_no_files(folder: Path, opencl_device: str) -> None:
+    session = tflgpu.load(folder, device=opencl_device)
+    assert str(folder / "weights.bin") in Path("/proc/self/maps").read_text()
+    session.close()
+    gc.collect()
+    assert str(folder / "weights.bin") not in Path("/proc/self/maps").read_text()
 
 
 def test_a_device_without_ordered_atomics(
@@ -126,7 +168,7 @@ def test_a_device_without_ordered_atomics(
     device = open_device(opencl_device)
     assert (device.resident_groups, device.build_options) == (0, opencl.BUILD_OPTIONS)
     with Session(read_variant(folder), device) as session:
-        got = session.run(digits(2))["probabilities"]
+        got = session.run(picture(2))["y"]
     np.testing.assert_array_equal(got, expected[2])
 
 
@@ -232,7 +274,7 @@ def test_the_same_text_each_time() -> None:
         for _ in range(3)
     }
     (text,) = texts
-    assert "step(1, 8, depthwise_pointwise_rows_001_item(0, item, 0, part(arena, 0, " in text
+    assert "run_step(1, 8, depthwise_pointwise_rows_001_item(0, item, 0, part(arena, 0, " in text
     assert text.count("__kernel") == 1
 
 
@@ -240,25 +282,32 @@ def test_the_same_text_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("affinity", "quota", "count"),
+    ("affinity", "files", "count"),
     [
-        (8, None, 8),
-        (8, "max 100000", 8),
-        (8, "200000 100000", 2),
-        (8, "250000 100000", 3),
-        (8, "1000 100000", 1),
-        (1, "200000 100000", 1),
-        (8, "nonsense", 8),
-        (8, "1 2 3", 8),
+        (8, {}, 8),
+        (8, {"cpu.max": "max 100000"}, 8),
+        (8, {"cpu.max": "200000 100000"}, 2),
+        (8, {"cpu.max": "250000 100000"}, 2),
+        (8, {"cpu.max": "1000 100000"}, 1),
+        (1, {"cpu.max": "200000 100000"}, 1),
+        (8, {"cpu.max": "nonsense"}, 8),
+        (8, {"cpu.max": "100000 0"}, 8),
+        (8, {"cpu/cpu.cfs_quota_us": "300000", "cpu/cpu.cfs_period_us": "100000"}, 3),
+        (8, {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 8),
+        (8, {"cpu/cpu.cfs_quota_us": "300000"}, 8),
     ],
 )
 def test_usable_processors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, affinity: int, quota: str | None, count: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    affinity: int,
+    files: dict[str, str],
+    count: int,
 ) -> None:
-    file = tmp_path / "cpu.max"
-    if quota is not None:
-        file.write_text(quota)
-    monkeypatch.setattr(processors, "_QUOTA", str(file))
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(processors, "_GROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(affinity)), raising=False)
     assert processors.usable_processors() == count
 
@@ -266,7 +315,7 @@ def test_usable_processors(
 def test_usable_processors_where_none_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processors, "_QUOTA", str(tmp_path / "none"))
+    monkeypatch.setattr(processors, "_GROUPS", tmp_path)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
     assert processors.usable_processors() == 6

@@ -259,8 +259,11 @@ def _print_kernels(result: Benchmark, everything: bool) -> None:
         title = f"The slowest {TOP} of {len(shown)} kernels (--all shows every one)"
         shown = sorted(shown, key=lambda item: -item[1].seconds)[:TOP]
     numbers = ("#", "ms", "share", "GFLOP/s", "GB/s", "of the roofline")
+    rest = "the rest of a run is copying and dispatching"
+    if result.plan.persistent:
+        rest = "each launched by itself, which a run does not do"
     print_table(
-        f"{title}; together {total * 1e3:.3f} ms, the rest of a run is copying and dispatching",
+        f"{title}; together {total * 1e3:.3f} ms, {rest}",
         ("#", "operators", "file", *numbers[1:]),
         [_kernel_row(index, kernel, total) for index, kernel in shown],
         right=numbers,
