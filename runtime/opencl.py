@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from ctypes import (
     POINTER,
     addressof,
@@ -19,13 +19,22 @@ from math import prod
 from sys import byteorder
 from typing import Any
 
-import numpy as np
-
 from .device import DeviceInfo, misaligned
 from .errors import BuildError, DeviceError
 from .joined_binaries import join_binaries, split_binaries
-from .opencl_info import orders_atomics, ranked
-from .opencl_library import OpenCLError, call, handles, library, make, query, sizes
+from .opencl_info import orders_atomics, ranked, shares_memory
+from .opencl_library import (
+    OpenCLError,
+    Owned,
+    call,
+    driver_call,
+    handles,
+    library,
+    make,
+    query,
+    sizes,
+)
+from .opencl_memory import OpenCLMemory
 from .opencl_source import join_sources, numbered
 from .plan import Kernel, Plan, Region
 from .pocl import knows_processor
@@ -41,9 +50,6 @@ Launch = tuple[Any, ...]
 """The arguments of clEnqueueNDRangeKernel, as ctypes hands them over without conversion."""
 
 # What OpenCL's headers call them, with CL_ in front.
-_MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
-_MEM_USE_HOST_PTR, _MEM_ALLOC_HOST_PTR, _MEM_COPY_HOST_PTR = 8, 16, 32
-_BUFFER_CREATE_TYPE_REGION = 0x1220
 _PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166
 _PROGRAM_BUILD_LOG = 0x1183
 _KERNEL_NUM_ARGS = 0x1191
@@ -70,7 +76,7 @@ def select_device(name: str = "auto") -> DeviceInfo:
 def open_device(name: str = "auto") -> OpenCLDevice:
     """The device `select_device` gives, ready to work (DeviceError)."""
     info, device = _select(name)
-    with _driver_call(str(info), "opening the device"):
+    with driver_call(str(info), "opening the device"):
         return OpenCLDevice(info, device)
 
 
@@ -102,15 +108,6 @@ def _select(name: str) -> tuple[DeviceInfo, int]:
 # -- running ----------------------------------------------------------------------------------
 
 
-@contextmanager
-def _driver_call(device: str, doing: str) -> Iterator[None]:
-    """Turn a driver's error into a DeviceError."""
-    try:
-        yield
-    except OpenCLError as error:
-        raise DeviceError(f"{device}: {error} while {doing}") from error
-
-
 class OpenCLDevice:
     """One OpenCL device with a context and an in-order queue. See `device.Device`."""
 
@@ -120,33 +117,25 @@ class OpenCLDevice:
         """Of a description and the driver's handle (OpenCLError)."""
         self.info = info
         self._name = str(info)
-        self._on_host = info.unified and info.type == "cpu"
+        on_host = info.unified and info.type == "cpu"
         # Elsewhere launches cost little, and a group of one work-item would leave most idle.
-        persistent = self._on_host and orders_atomics(device)
+        persistent = on_host and orders_atomics(device)
         self.resident_groups = min(info.compute_units, usable_processors()) if persistent else 0
         self.build_options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
         self._device = device
         self._context = make("clCreateContext", None, 1, handles(device), None, None)
         self._queue = make("clCreateCommandQueue", self._context, device, 0)
-        self._objects = [
-            ("clReleaseContext", self._context),
-            ("clReleaseCommandQueue", self._queue),
-        ]
+        self._owned = Owned()
+        self._owned.add("clReleaseContext", self._context)
+        self._owned.add("clReleaseCommandQueue", self._queue)
         # A function of its own, as knowing no types makes a launch a third faster.
         self._enqueue = library()["clEnqueueNDRangeKernel"]
-        self._constants: list[Any] = []
-        """What buffers have no copy of."""
-        self._pending: list[Any] = []
-        """Arrays that are being copied."""
+        shared = on_host and shares_memory(device)
+        handled = (self._context, self._queue, self._owned)
+        self._memory = OpenCLMemory(self._name, *handled, on_host, shared)
         # A device that is dropped without being released gives its memory back all the same.
-        kept = (self._constants, self._pending)
-        self._finalizer = weakref.finalize(self, _release, self._queue, self._objects, kept)
+        self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
         self._finalizer.atexit = False
-
-    def _own(self, release: str, made: int) -> int:
-        """What was made, which is given back in the end by calling `release`."""
-        self._objects.append((release, made))
-        return made
 
     def objection(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
@@ -194,7 +183,7 @@ class OpenCLDevice:
         return [(alone[texts[kernel.file]], kernel.name) for kernel in kernels]
 
     def _build_alone(self, kernel: Kernel, source: str) -> int:
-        with _driver_call(self._name, f"handing over {kernel.file}"):
+        with driver_call(self._name, f"handing over {kernel.file}"):
             program = self._program(join_sources({kernel.file: source}))
         try:
             self._build(program)
@@ -213,7 +202,7 @@ class OpenCLDevice:
                 *("clCreateProgramWithBinary", self._context, 1, handles(self._device)),
                 *(lengths, pieces, None),
             )
-        return self._own("clReleaseProgram", program)
+        return self._owned.add("clReleaseProgram", program)
 
     def _build(self, program: int) -> None:
         options = self.build_options.encode()
@@ -221,13 +210,13 @@ class OpenCLDevice:
 
     def _log(self, program: int) -> str:
         """What the device's compiler said of a program."""
-        with _driver_call(self._name, "asking why a kernel was refused"):
+        with driver_call(self._name, "asking why a kernel was refused"):
             log = query("clGetProgramBuildInfo", program, self._device, _PROGRAM_BUILD_LOG)
         return log.rstrip(b"\0").decode(errors="replace").strip()
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
         compiled = list(dict.fromkeys(program for program, _ in programs))
-        with _driver_call(self._name, "reading the compiled kernels"):
+        with driver_call(self._name, "reading the compiled kernels"):
             contents = [_binary(program) for program in compiled]
         # An empty binary is the driver's way to say that it gives none.
         if not all(contents):
@@ -251,34 +240,13 @@ class OpenCLDevice:
         ]
 
     def allocate(self, size: int) -> int:
-        flags = _MEM_READ_WRITE
-        if self._on_host:
-            # PoCL allocates at first use otherwise, and ends the process if there is no memory.
-            flags |= _MEM_ALLOC_HOST_PTR
-        with _driver_call(self._name, f"allocating {size} bytes"):
-            # A buffer cannot be empty; kernels that are given an empty one never read it.
-            return self._buffer(flags, max(size, 1), None)
-
-    def _buffer(self, flags: int, size: int, content: int | None) -> int:
-        buffer = make("clCreateBuffer", self._context, flags, size, content)
-        return self._own("clReleaseMemObject", buffer)
+        return self._memory.allocate(size)
 
     def constant(self, data: memoryview) -> int:
-        if not data.nbytes:
-            return self.allocate(0)
-        # The file's own pages serve a device that works on the host's memory; others get a copy.
-        place = _MEM_USE_HOST_PTR if self._on_host else _MEM_COPY_HOST_PTR
-        content = np.frombuffer(data, np.uint8)
-        with _driver_call(self._name, f"copying {data.nbytes} bytes of weights"):
-            buffer = self._buffer(_MEM_READ_ONLY | place, data.nbytes, content.ctypes.data)
-        self._constants.append(content)
-        return buffer
+        return self._memory.constant(data)
 
     def part(self, buffer: int, offset: int, size: int) -> int:
-        region = sizes(offset, size)
-        with _driver_call(self._name, f"taking {size} bytes at {offset} of a buffer"):
-            part = make("clCreateSubBuffer", buffer, 0, _BUFFER_CREATE_TYPE_REGION, region)
-        return self._own("clReleaseMemObject", part)
+        return self._memory.part(buffer, offset, size)
 
     def prepare(
         self,
@@ -290,10 +258,10 @@ class OpenCLDevice:
     ) -> Launch:
         """The queue runs launches in their order, each after the last, with or without barriers."""
         compiled, name = program
-        with _driver_call(self._name, f"binding the arguments of {name}"):
+        with driver_call(self._name, f"binding the arguments of {name}"):
             # Arguments belong to the kernel object, so every launch has one of its own.
             kernel = make("clCreateKernel", compiled, name.encode())
-            self._own("clReleaseKernel", kernel)
+            self._owned.add("clReleaseKernel", kernel)
             taken = int.from_bytes(query("clGetKernelInfo", kernel, _KERNEL_NUM_ARGS), byteorder)
             if taken != len(arguments):
                 raise DeviceError(
@@ -308,44 +276,29 @@ class OpenCLDevice:
         return (queue, c_void_p(kernel), len(grid), *extents, 0, None, None)
 
     def upload(self, buffer: int, array: Any, offset: int = 0) -> None:
-        self._copy("clEnqueueWriteBuffer", buffer, array, offset, "copying an input")
+        self._memory.upload(buffer, array, offset)
 
-    def _copy(self, function: str, buffer: int, array: Any, offset: int, doing: str) -> None:
-        if array.nbytes:
-            with _driver_call(self._name, doing):
-                place = array.ctypes.data
-                size = array.nbytes
-                call(function, self._queue, buffer, False, offset, size, place, 0, None, None)
-            self._pending.append(array)
+    def download(self, buffer: int, array: Any, offset: int = 0) -> None:
+        self._memory.download(buffer, array, offset)
 
     def fill(self, buffer: int, size: int, byte: int) -> None:
-        if size:
-            pattern = bytes([byte])
-            with _driver_call(self._name, f"filling {size} bytes"):
-                call(
-                    *("clEnqueueFillBuffer", self._queue, buffer, pattern, 1),
-                    *(0, size, 0, None, None),
-                )
+        self._memory.fill(buffer, size, byte)
 
     def dispatch(self, launches: Sequence[Launch]) -> None:
         enqueue = self._enqueue
-        with _driver_call(self._name, "launching the kernels"):
+        self._memory.busy = True
+        with driver_call(self._name, "launching the kernels"):
             for launch in launches:
                 status = enqueue(*launch)
                 if status:
                     raise OpenCLError("clEnqueueNDRangeKernel", status)
 
-    def download(self, buffer: int, array: Any, offset: int = 0) -> None:
-        self._copy("clEnqueueReadBuffer", buffer, array, offset, "copying an output")
-
     def finish(self) -> None:
-        with _driver_call(self._name, "running the kernels"):
-            call("clFinish", self._queue)
-        self._pending.clear()
+        self._memory.finish("running the kernels")
 
     def profile(self, launches: Sequence[Launch]) -> list[float]:
         events = handles(*[0] * len(launches))
-        with _driver_call(self._name, "timing the kernels"):
+        with driver_call(self._name, "timing the kernels"):
             properties = _QUEUE_PROFILING_ENABLE
             queue = make("clCreateCommandQueue", self._context, self._device, properties)
             for place, launch in enumerate(launches):
@@ -380,14 +333,10 @@ def _seconds(event: int) -> float:
     return (end - start) * 1e-9
 
 
-def _release(queue: int, objects: list[tuple[str, int]], kept: Sequence[list[Any]]) -> None:
+def _release(queue: int, owned: Owned, memory: OpenCLMemory) -> None:
     # Whatever failed before has been reported; here everything goes that still can, parts before
     # what they are parts of.
     with suppress(OpenCLError):
         call("clFinish", queue)
-    for release, item in reversed(objects):
-        with suppress(OpenCLError):
-            call(release, item)
-    objects.clear()
-    for items in kept:
-        items.clear()
+    owned.release()
+    memory.release()

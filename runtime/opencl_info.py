@@ -27,6 +27,8 @@ _DEVICE_NAME, _DEVICE_VENDOR, _DRIVER_VERSION = 0x102B, 0x102C, 0x102D
 _DEVICE_EXTENSIONS, _DEVICE_PLATFORM = 0x1030, 0x1031
 _DEVICE_HOST_UNIFIED_MEMORY = 0x1035
 _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT = 0x103A
+_DEVICE_SVM_CAPABILITIES = 0x1053
+_SVM_FINE_GRAIN_BUFFER = 2
 _DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063
 _ATOMIC_ORDER_ACQ_REL, _ATOMIC_SCOPE_DEVICE = 2, 32
 
@@ -119,9 +121,20 @@ def orders_atomics(device: int) -> bool:
 
     OpenCL 3.0 makes it optional; earlier versions know no such question.
     """
-    wanted = _ATOMIC_ORDER_ACQ_REL | _ATOMIC_SCOPE_DEVICE
+    return _can(
+        device, _DEVICE_ATOMIC_MEMORY_CAPABILITIES, _ATOMIC_ORDER_ACQ_REL | _ATOMIC_SCOPE_DEVICE
+    )
+
+
+def shares_memory(device: int) -> bool:
+    """Whether there is memory that host and device may both touch without telling the driver."""
+    return _can(device, _DEVICE_SVM_CAPABILITIES, _SVM_FINE_GRAIN_BUFFER)
+
+
+def _can(device: int, name: int, wanted: int) -> bool:
+    """Whether a device has capabilities that versions of OpenCL before 2.0 or 3.0 do not know."""
     try:
-        return _number(device, _DEVICE_ATOMIC_MEMORY_CAPABILITIES) & wanted == wanted
+        return _number(device, name) & wanted == wanted
     except OpenCLError:
         return False
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
 from importlib.util import find_spec
@@ -76,6 +77,12 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
 }
 """Parameters of the functions that return what they make, without the last: the status."""
 
+_OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "clSVMAlloc": ((c_void_p, c_uint64, c_size_t, c_uint), c_void_p),
+    "clSVMFree": ((c_void_p, c_void_p), None),
+}
+"""Parameters and results of functions that OpenCL 2.0 brought; some loaders are older."""
+
 _STATUSES = {
     -1: "DEVICE_NOT_FOUND DEVICE_NOT_AVAILABLE COMPILER_NOT_AVAILABLE "
     "MEM_OBJECT_ALLOCATION_FAILURE OUT_OF_RESOURCES OUT_OF_HOST_MEMORY "
@@ -126,6 +133,10 @@ def library() -> Any:
         for function, parameters in _MAKERS.items():
             getattr(found, function).argtypes = (*parameters, POINTER(c_int))
             getattr(found, function).restype = c_void_p
+        for function, (parameters, result) in _OTHERS.items():
+            if hasattr(found, function):
+                getattr(found, function).argtypes = parameters
+                getattr(found, function).restype = result
         return found
     raise DeviceError(
         "OpenCL is not installed; with a driver for the processor it comes with: "
@@ -158,6 +169,15 @@ def make(function: str, *arguments: Any) -> int:
     return made
 
 
+@contextmanager
+def driver_call(device: str, doing: str) -> Iterator[None]:
+    """Turn a driver's error into a DeviceError."""
+    try:
+        yield
+    except OpenCLError as error:
+        raise DeviceError(f"{device}: {error} while {doing}") from error
+
+
 def query(function: str, *about: Any) -> bytes:
     """What a function that is asked for a property says of it (OpenCLError)."""
     size = c_size_t()
@@ -165,6 +185,25 @@ def query(function: str, *about: Any) -> bytes:
     content = ctypes.create_string_buffer(size.value)
     call(function, *about, size.value, content, None)
     return content.raw
+
+
+class Owned:
+    """What a driver has made for a device, and has to be given back."""
+
+    def __init__(self) -> None:
+        self._items: list[tuple[Any, ...]] = []
+
+    def add(self, release: str, *made: int) -> int:
+        """What was made last, which is given back by calling `release` with all of it."""
+        self._items.append((release, *made))
+        return made[-1]
+
+    def release(self) -> None:
+        """Give everything back that the driver still takes, what was made last first."""
+        for release, *made in reversed(self._items):
+            with suppress(OpenCLError):
+                call(release, *made)
+        self._items.clear()
 
 
 def handles(*items: int) -> Any:
