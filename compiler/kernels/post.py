@@ -99,7 +99,8 @@ def statements(
                 lines.append(f"{held} {name}{number} = {texts[place]};")
                 texts[place] = f"{name}{number}"
         attrs = {key: literal(v) for key, v in step.attrs.items() if isinstance(v, (int, float))}
-        computed = expression.format(**dict(zip("abc", texts, strict=False)), **attrs)
+        own = {"S": "S" if kind == "floatS" else ""}
+        computed = expression.format(**dict(zip("abc", texts, strict=False)), **attrs, **own)
         declaration = f"{kind} v" if number == 0 else "v"
         lines.append(f"{declaration} = {computed};  // {step.name}")
         lines += [saves[number]] if number in saves else []

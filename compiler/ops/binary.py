@@ -67,7 +67,7 @@ BINARY = {
     "MUL": _arithmetic("*", np.multiply),
     "POW": Elementwise("power({a}, {b})", _power, "whole_power({a}, {b})", (*FLOATS, "int32")),
     "PRELU": Elementwise(
-        "or_nan(max({a}, 0.0f), {a}) + {b} * min({a}, 0.0f)",
+        "at_least{S}({a}, 0.0f) + {b} * min({a}, 0.0f)",
         lambda a, b: np.where(a > 0, a, b * a),
     ),
     "RIGHT_SHIFT": Elementwise("{a} >> {b}", np.right_shift, "{a} >> {b}", INTEGERS),

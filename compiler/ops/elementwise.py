@@ -33,8 +33,9 @@ class Elementwise:
     """An operator computed from the same element of each operand.
 
     `expression` is valid in both kernel languages for one lane and for a slice of lanes; the
-    operands are {a}, {b} and {c}, an attribute of the operator is {attribute}. What gives a truth
-    value, 0 or 1, is valid for one lane only, since only floats are stored in slices.
+    operands are {a}, {b} and {c}, an attribute of the operator is {attribute}, and {S} ends words
+    that have a form of their own for slices. What gives a truth value, 0 or 1, is valid for one
+    lane only, since only floats are stored in slices.
     """
 
     expression: str

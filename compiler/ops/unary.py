@@ -34,29 +34,28 @@ UNARY = {
     "CEIL": Elementwise("ceil({a})", np.ceil),
     "COS": Elementwise("cos({a})", np.cos),
     "ELU": Elementwise(
-        "or_nan(max({a}, 0.0f), {a}) + (exp(min({a}, 0.0f)) - 1.0f)",
+        "at_least{S}({a}, 0.0f) + (exp(min({a}, 0.0f)) - 1.0f)",
         lambda a: np.maximum(a, 0) + np.expm1(np.minimum(a, 0)),
     ),
     "EXP": Elementwise("exp({a})", np.exp),
     "FLOOR": Elementwise("floor({a})", np.floor),
     "GELU": Elementwise(_GELU, _gelu, switch=("approximate", _GELU_TANH)),
     "HARD_SWISH": Elementwise(
-        "{a} * clamp({a} / 6.0f + 0.5f, 0.0f, 1.0f)", lambda a: a * np.clip(a / 6 + 0.5, 0, 1)
+        "{a} * within{S}({a} * 0.16666667f + 0.5f, 0.0f, 1.0f)",
+        lambda a: a * np.clip(a / 6 + 0.5, 0, 1),
     ),
     "LEAKY_RELU": Elementwise(
-        "or_nan(max({a}, 0.0f), {a}) + {alpha} * min({a}, 0.0f)",
+        "at_least{S}({a}, 0.0f) + {alpha} * min({a}, 0.0f)",
         lambda a, alpha: np.where(a > 0, a, alpha * a),
     ),
     "LOG": Elementwise("log({a})", np.log),
     "LOGICAL_NOT": Elementwise("1 - {a}", np.logical_not, "1 - {a}", ("bool",)),
     "LOGISTIC": Elementwise("1.0f / (1.0f + exp(-{a}))", _logistic),
     "NEG": Elementwise("-{a}", np.negative, "-{a}", _ARITHMETIC),
-    "RELU": Elementwise("or_nan(max({a}, 0.0f), {a})", lambda a: np.maximum(a, 0)),
-    "RELU6": Elementwise("or_nan(clamp({a}, 0.0f, 6.0f), {a})", lambda a: np.clip(a, 0, 6)),
-    "RELU_0_TO_1": Elementwise("or_nan(clamp({a}, 0.0f, 1.0f), {a})", lambda a: np.clip(a, 0, 1)),
-    "RELU_N1_TO_1": Elementwise(
-        "or_nan(clamp({a}, -1.0f, 1.0f), {a})", lambda a: np.clip(a, -1, 1)
-    ),
+    "RELU": Elementwise("at_least{S}({a}, 0.0f)", lambda a: np.maximum(a, 0)),
+    "RELU6": Elementwise("within{S}({a}, 0.0f, 6.0f)", lambda a: np.clip(a, 0, 6)),
+    "RELU_0_TO_1": Elementwise("within{S}({a}, 0.0f, 1.0f)", lambda a: np.clip(a, 0, 1)),
+    "RELU_N1_TO_1": Elementwise("within{S}({a}, -1.0f, 1.0f)", lambda a: np.clip(a, -1, 1)),
     "ROUND": Elementwise("round_even({a})", np.rint),
     "RSQRT": Elementwise("1.0f / sqrt({a})", lambda a: 1 / np.sqrt(a)),
     "SIGN": Elementwise("or_nan(sign({a}), {a})", np.sign, "clamp({a}, -1, 1)", _ARITHMETIC),
@@ -67,7 +66,7 @@ UNARY = {
     "tflgpu.erf": Elementwise("error_function({a})", np.vectorize(erf)),
     "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
     "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
-    "tflgpu.silu": Elementwise("{a} * (1.0f / (1.0f + exp(-{a})))", lambda a: a * _logistic(a)),
+    "tflgpu.silu": Elementwise("{a} / (1.0f + exp(-{a}))", lambda a: a * _logistic(a)),
 }
 
 define_elementwise(UNARY)
