@@ -65,12 +65,16 @@ def merge(
     `launched` are what the dispatches launch; `stops` are dispatches before which a launch ends.
     """
     merged: list[Merged] = []
-    for first, end in _stretches(launched, stops, profile.persistent_dispatches):
+    stretches = list(_stretches(launched, stops, profile.persistent_dispatches))
+    for first, end in stretches:
         spans = _spans(dispatches[first:end])
         if len(spans) < profile.max_arguments:
             number = len(kernels) + len(merged)
             name = f"persistent_{number:03}"
-            text = _source(name, first, launched[first:end], dispatches, kernels, spans, profile)
+            # All may become one program, in which every function needs a name of its own.
+            suffix = f"_{number:03}" if len(stretches) > 1 else ""
+            steps = launched[first:end]
+            text = _source(name, suffix, first, steps, dispatches, kernels, spans, profile)
             digest = hashlib.sha256(text.encode()).digest()
             kernel = Kernel(name, f"kernels/{number:03}_persistent.cl", digest, (1, 1, 1))
             counters = (2 * (end - first) + 1) * COUNTERS_APART * 4
@@ -121,6 +125,7 @@ def _parameter(region: Region, index: int) -> str:
 
 def _source(
     name: str,
+    suffix: str,
     first: int,
     launched: Sequence[Launched],
     dispatches: Sequence[Dispatch],
@@ -131,16 +136,15 @@ def _source(
     functions: dict[str, str] = {}
     steps = []
     for index, item in enumerate(launched, first):
-        dispatch = dispatches[index]
-        function = f"{kernels[item.kernel].name}_item"
-        if function not in functions:
-            functions[function] = _function(function, item.rendered)
-        arguments = [*_place(dispatch.grid), *_pointers(dispatch, item.rendered)]
+        dispatch, kernel = dispatches[index], kernels[item.kernel]
+        functions.setdefault(kernel.name, _function(kernel, suffix, item.rendered))
+        units = tuple(size // part for size, part in zip(dispatch.grid, kernel.group, strict=True))
+        arguments = [*_place(units), *_pointers(dispatch, item.rendered)]
         steps.append(
             _Step(
                 f"dispatch {index}, operator {item.op.index} {title(item.op)}",
-                prod(dispatch.grid),
-                f"{function}({', '.join(arguments)})",
+                prod(units),
+                f"{kernel.name}_{_unit(kernel)}{suffix}({', '.join(arguments)})",
             )
         )
     context = {
@@ -151,6 +155,7 @@ def _source(
         "exchange": any("wait_for_group" in text for text in functions.values()),
         "apart": COUNTERS_APART,
         "shares": SHARES,
+        "bits": 32 * profile.slice_width,
     }
     body = environment().get_template(TEMPLATE).render(context)
     header = (
@@ -163,27 +168,56 @@ def _source(
     return header + prelude("opencl", profile.slice_width, body, without=_REPLACED) + body
 
 
-def _function(name: str, rendered: Rendered) -> str:
-    """The kernel of a dispatch as a function for one work-item."""
-    head = (
-        f"static __attribute__((noinline)) void {name}(\n    int item_0, int item_1, int item_2,\n"
-    )
+def _unit(kernel: Kernel) -> str:
+    """What a function computes that is called by itself: a work-item, or a group of light ones."""
+    return "item" if prod(kernel.group) == 1 else "group"
+
+
+def _function(kernel: Kernel, suffix: str, rendered: Rendered) -> str:
+    """A kernel as a function for one work-item, and if it has groups, one for a group."""
+    alone = _unit(kernel) == "item"
+    # Calls are cheap beside heavy work-items; light ones are in a loop that compilers vectorize.
+    head = f"{'separate' if alone else 'static inline'} void {kernel.name}_item{suffix}(\n"
+    head += "    int item_0, int item_1, int item_2,\n"
     text, frames = _FRAME.subn(head, rendered.body)
     if frames != 1:
         raise RenderError(f"{rendered.template}: its frame is not that of a kernel")
     # What only one work-item uses needs no memory of the group.
-    return _SHARED.sub(r"  __attribute__((aligned(64))) \1;", text)
+    text = _SHARED.sub(r"  __attribute__((aligned(64))) \1;", text)
+    return text if alone else f"{text}\n{_group(kernel, suffix, rendered)}"
 
 
-def _place(grid: tuple[int, int, int]) -> Iterator[str]:
-    """The place in a grid of the work-item whose number is `item`."""
-    columns, rows, _ = grid
-    for step, size in ((1, columns), (columns, rows), (columns * rows, grid[2])):
+def _group(kernel: Kernel, suffix: str, rendered: Rendered) -> str:
+    """The function that computes the work-items of a group, which are independent."""
+    written = [writes for _, writes in rendered.arguments]
+    parameters = ", ".join(
+        f"__global {'' if writes else 'const '}{element}* restrict {name}"
+        for element, name, writes in zip(rendered.elements, rendered.names, written, strict=True)
+    )
+    axes = [axis for axis in (2, 1, 0) if kernel.group[axis] > 1]
+    lines = [
+        f"separate void {kernel.name}_group{suffix}(",
+        f"    int group_0, int group_1, int group_2, {parameters}) {{",
+        *(f"  for (int i{axis} = 0; i{axis} < {kernel.group[axis]}; i{axis}++)" for axis in axes),
+    ]
+    lines.insert(-1, "  #pragma clang loop vectorize(assume_safety)")
+    places = [
+        f"group_{axis} * {size} + i{axis}" if size > 1 else f"group_{axis}"
+        for axis, size in enumerate(kernel.group)
+    ]
+    lines += [f"    {kernel.name}_item{suffix}({', '.join([*places, *rendered.names])});", "}", ""]
+    return "\n".join(lines)
+
+
+def _place(units: tuple[int, ...]) -> Iterator[str]:
+    """The place in a grid of the work-item or group whose number is `item`."""
+    columns, rows, layers = units
+    for step, size in ((1, columns), (columns, rows), (columns * rows, layers)):
         if size == 1:
             yield "0"
         else:
             number = "item" if step == 1 else f"item / {step}"
-            yield number if step * size == prod(grid) else f"{number} % {size}"
+            yield number if step * size == prod(units) else f"{number} % {size}"
 
 
 def _pointers(dispatch: Dispatch, rendered: Rendered) -> Iterator[str]:

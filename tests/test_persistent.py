@@ -184,6 +184,22 @@ def test_a_kernel_that_does_not_compile(tmp_path: Path, opencl_device: str) -> N
         tflgpu.load(path, device=opencl_device)
 
 
+def test_several_stretches_are_one_program(
+    tmp_path: Path,
+    content: bytes,
+    opencl_device: str,
+    expected: list[Array],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same kernel in two of them gives functions of two names."""
+    profile = own_profile(tmp_path, "cpu", persistent_dispatches=2)
+    folder = tflgpu.compile(content, tmp_path / "cache", device=profile)
+    monkeypatch.delattr(opencl.OpenCLDevice, "_build_alone")
+    with tflgpu.load(folder, device=opencl_device) as session:
+        assert len(session.plan.persistent) > 2
+        np.testing.assert_array_equal(session.run(picture(1))["y"], expected[1])
+
+
 # -- what is merged ---------------------------------------------------------------------------
 
 
@@ -276,6 +292,9 @@ def test_the_same_text_each_time() -> None:
     (text,) = texts
     assert "run_step(1, 8, depthwise_pointwise_rows_001_item(0, item, 0, part(arena, 0, " in text
     assert text.count("__kernel") == 1
+    # A group of light work-items is called as a whole.
+    assert "separate void max_pool_002_group(" in text
+    assert "max_pool_002_item(group_0 * 4 + i0, group_1 * 4 + i1, group_2, x, y);" in text
 
 
 # -- how many groups --------------------------------------------------------------------------
