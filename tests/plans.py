@@ -274,3 +274,28 @@ def check(folder: Path, device: str) -> None:
     with load(folder, device=device) as session:
         session.poison()
         np.testing.assert_allclose(session.run([a, b])["y"], chain_result(a, b), 1e-5, 1e-5)
+
+
+def misaligned() -> Parts:
+    """The chain with the sum at a byte that no device takes."""
+    parts = chain()
+    first, second, third = parts.plan.dispatches
+    moved = replace(first.arguments[2], offset=4)
+    return parts.replacing(
+        dispatches=(
+            replace(first, arguments=(*first.arguments[:2], moved)),
+            replace(second, arguments=(moved, *second.arguments[1:])),
+            third,
+        )
+    )
+
+
+def broken(statement: str) -> Parts:
+    """The chain with its second kernel replaced by one with `statement` on line 3."""
+    parts = chain()
+    file = "kernels/001_scale.cl"
+    parameters = "__global float* a, __global float* b, __global float* y"
+    source = f"__kernel void scale({parameters}) {{\n\n{statement}\n}}\n"
+    first, _, third = parts.plan.kernels
+    changed = parts.replacing(kernels=(first, kernel("scale", file, source), third))
+    return replace(changed, sources={**parts.sources, file: source})

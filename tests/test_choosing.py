@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import LENGTH, Parts, chain
-from test_runtime import misaligned
+from plans import LENGTH, Parts, chain, misaligned
 
 from tflgpu.runtime import (
     DeviceError,

@@ -94,7 +94,8 @@ def test_both_languages_have_the_same_words() -> None:
 def test_every_word_is_used() -> None:
     """In a template, in the text of an expression or a view, or in another word of a language."""
     both = [value for dialect in ("opencl", "glsl") for value in words(dialect).values()]
-    texts = "".join((compiler_text(), *templates().values(), *both))
+    # Expressions name a word that has a form for slices once.
+    texts = "".join((compiler_text().replace("{S}", "S"), *templates().values(), *both))
     unused = {word for word in words("opencl") if not re.search(rf"\b{word}\b", texts)}
     assert unused - BUILT == set()
 
