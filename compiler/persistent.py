@@ -137,7 +137,8 @@ def _source(
     steps = []
     for index, item in enumerate(launched, first):
         dispatch, kernel = dispatches[index], kernels[item.kernel]
-        functions.setdefault(kernel.name, _function(kernel, suffix, item.rendered))
+        if kernel.name not in functions:
+            functions[kernel.name] = _function(kernel, suffix, item.rendered)
         units = tuple(size // part for size, part in zip(dispatch.grid, kernel.group, strict=True))
         arguments = [*_place(units), *_pointers(dispatch, item.rendered)]
         steps.append(
@@ -189,11 +190,9 @@ def _function(kernel: Kernel, suffix: str, rendered: Rendered) -> str:
 
 def _group(kernel: Kernel, suffix: str, rendered: Rendered) -> str:
     """The function that computes the work-items of a group, which are independent."""
-    written = [writes for _, writes in rendered.arguments]
-    parameters = ", ".join(
-        f"__global {'' if writes else 'const '}{element}* restrict {name}"
-        for element, name, writes in zip(rendered.elements, rendered.names, written, strict=True)
-    )
+    # The frame's, in one line.
+    _, _, rest = rendered.body.partition(f"{ENTRY}(\n")
+    parameters = " ".join(rest.partition(") {")[0].split())
     axes = [axis for axis in (2, 1, 0) if kernel.group[axis] > 1]
     lines = [
         f"separate void {kernel.name}_group{suffix}(",

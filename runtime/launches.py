@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from .barriers import barriers
 from .device import Buffer, Device, Launch, Program
@@ -14,6 +14,8 @@ from .verify import region_size
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 """The memory of each region."""
+_Place = tuple[Region, int, int, int]
+"""Region, index, offset and size of a piece of memory."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def _bind(
     programs: Sequence[Program],
 ) -> list[list[Launch]]:
     """Bind every step to its kernel and its pieces of memory."""
-    pieces: dict[Argument, Buffer] = {}
+    pieces: dict[_Place, Buffer] = {}
     compiled = dict(zip(used_kernels(steps), programs, strict=True))
     launches = []
     for step, barrier in zip(steps, barriers(steps), strict=True):
@@ -83,14 +85,14 @@ def _piece(
     argument: Argument,
     device: Device,
     buffers: Buffers,
-    pieces: dict[Argument, Buffer],
+    pieces: dict[_Place, Buffer],
 ) -> Buffer:
     """The memory of an argument; pieces that several steps use are made once."""
     buffer = buffers[argument.region, argument.index]
     # No driver makes an empty piece; a kernel that is given one never reads it.
     if argument.size in (0, region_size(plan, argument.region, argument.index)):
         return buffer
-    key = replace(argument, writes=False)
+    key = (argument.region, argument.index, argument.offset, argument.size)
     if key not in pieces:
         pieces[key] = device.part(buffer, argument.offset, argument.size)
     return pieces[key]

@@ -124,6 +124,11 @@ class Persistent:
     arguments: tuple[Argument, ...]
     """In the order of the kernel's other parameters."""
 
+    @property
+    def end(self) -> int:
+        """The dispatch after the last one it computes."""
+        return self.first + self.count
+
 
 @dataclass(frozen=True)
 class HostTensor:

@@ -41,7 +41,7 @@ def schedule(plan: Plan, resident_groups: int) -> list[Step]:
         else:
             grid = (resident_groups, 1, 1)
             steps.append(Step(record.kernel, grid, record.arguments, record.counters, index))
-            done = index + record.count
+            done = record.end
     return steps
 
 

@@ -345,7 +345,7 @@ def _merged(plan: Plan) -> Iterator[str]:
     stops = [part.before for part in plan.parts]
     for number, record in enumerate(plan.persistent):
         name = f"persistent kernel {number}"
-        end = record.first + record.count
+        end = record.end
         if record.first < free or record.count < 1 or end > len(plan.dispatches):
             yield f"{name} computes dispatches {record.first} to {end - 1}, which is not possible"
             return

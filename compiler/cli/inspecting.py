@@ -177,8 +177,11 @@ def _print_plan(variant: Variant) -> None:
         "Persistent kernels, each of several dispatches in one launch",
         ("dispatches", "kernel"),
         [
-            (f"{first} to {last}", f"{number} {plan.kernels[number].name}")
-            for number, (first, last) in _merged(plan).items()
+            (
+                f"{record.first} to {record.end - 1}",
+                f"{record.kernel} {plan.kernels[record.kernel].name}",
+            )
+            for record in plan.persistent
         ],
     )
     print_table(
@@ -221,13 +224,6 @@ def _print_dispatches(plan: Plan) -> None:
         ],
         right=("#", "operations"),
     )
-
-
-def _merged(plan: Plan) -> dict[int, tuple[int, int]]:
-    """First and last dispatch of each persistent kernel."""
-    return {
-        record.kernel: (record.first, record.first + record.count - 1) for record in plan.persistent
-    }
 
 
 def _extent(extent: tuple[int, int, int]) -> str:

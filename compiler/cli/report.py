@@ -96,7 +96,7 @@ def _kernels(variant: Variant) -> list[dict[str, Any]]:
     for index, dispatch in enumerate(plan.dispatches):
         users.setdefault(dispatch.kernel, []).append(index)
     for record in plan.persistent:
-        users[record.kernel] = list(range(record.first, record.first + record.count))
+        users[record.kernel] = list(range(record.first, record.end))
     return [
         {
             "name": kernel.name,

@@ -92,15 +92,14 @@ def statements(
                 texts.append(read(operand))
             else:
                 texts.append("v" if operand == number - 1 else f"v{operand}")
-        expression = ELEMENTWISE[step.name].text(step.attrs, step.integers)
+        expression = ELEMENTWISE[step.name].text(step.attrs, step.integers, kind == "floatS")
         for place, name in enumerate("abc"[: len(texts)]):
             if expression.count(f"{{{name}}}") > 1 and not texts[place].isidentifier():
                 held = "int" if step.integers else kind
                 lines.append(f"{held} {name}{number} = {texts[place]};")
                 texts[place] = f"{name}{number}"
         attrs = {key: literal(v) for key, v in step.attrs.items() if isinstance(v, (int, float))}
-        own = {"S": "S" if kind == "floatS" else ""}
-        computed = expression.format(**dict(zip("abc", texts, strict=False)), **attrs, **own)
+        computed = expression.format(**dict(zip("abc", texts, strict=False)), **attrs)
         declaration = f"{kind} v" if number == 0 else "v"
         lines.append(f"{declaration} = {computed};  // {step.name}")
         lines += [saves[number]] if number in saves else []

@@ -72,9 +72,10 @@ def _layers(op: Op, items: int, profile: Profile) -> list[Layer]:
         block = max(1, min(BLOCK, count // items))
         blocks = -(-count // block)
         target = source + slices(inputs, profile) * profile.slice_width
-        activation = (
-            None if name == "NONE" else ELEMENTWISE[name].expression.format(a="result", S="S")
-        )
+        activation = None
+        if name != "NONE":
+            text = ELEMENTWISE[name].text({}, integers=False, slices=True)
+            activation = text.format(a="result")
         found.append(
             Layer(inputs, count, block, blocks, source, target, weights_at, bias_at, activation)
         )

@@ -48,14 +48,15 @@ class Elementwise:
     switch: tuple[str, str] | None = None
     """An attribute, and the expression that holds where it is set."""
 
-    def text(self, attrs: Mapping[str, Any], integers: bool) -> str:
-        """The expression for operands that are floats or integers."""
+    def text(self, attrs: Mapping[str, Any], integers: bool, slices: bool) -> str:
+        """The expression for operands that are floats or integers, slices or one lane of them."""
         if integers:
             assert self.integer is not None
             return self.integer
+        text = self.expression
         if self.switch and attrs.get(self.switch[0]):
-            return self.switch[1]
-        return self.expression
+            text = self.switch[1]
+        return text.replace("{S}", "S" if slices else "")
 
     def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
         named = {key for key in op.attrs if f"{{{key}}}" in self.expression}
