@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
     input. InputError that names everything that does not fit, not just the first.
     """
     given = _by_name(infos, inputs)
-    problems = list(_names(infos, given))
+    problems = list(_names(infos, given)) if given is inputs else []
     arrays = []
     for info in infos:
         if info.name in given:
@@ -89,6 +89,8 @@ def _form(info: TensorInfo) -> str:
 
 def _converted(info: TensorInfo, value: Any) -> Array:
     """A dense array in the byte order of the machine."""
+    if _is_ready(info, value):
+        return value
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -108,6 +110,17 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     if dtype.kind in "iu" and not typed and not np.array_equal(result, array):
         raise InputError(f"{_form(info)} is expected, a value is given that {info.dtype} lacks")
     return result
+
+
+def _is_ready(info: TensorInfo, value: Any) -> TypeGuard[Array]:
+    """Whether a value can be taken as it is; most are, and the device is idle until then."""
+    return (
+        type(value) is np.ndarray
+        and value.shape == info.shape
+        and value.flags.c_contiguous
+        and info.dtype != "string"
+        and value.dtype == np.dtype(info.dtype)
+    )
 
 
 def _texts(info: TensorInfo, array: Array, form: str) -> Array:

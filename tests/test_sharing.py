@@ -89,13 +89,24 @@ def split_rows() -> list[Value]:
     return [call("EXP", row) for row in rows]
 
 
+def picture(columns: int) -> list[Value]:
+    """A row-major picture within a table, whose gaps are behind every few columns."""
+    shape = (70 // columns, 3 * columns)
+    image = call("TRANSPOSE", x(*reversed(shape)), ints(1, 0))
+    seen = call("RESHAPE", image, ints(2, 5, 7, 3), new_shape=(2, 5, 7, 3))
+    return [conv(seen, 11, 3), concat(1, image, call("TANH", x(shape[0], 4)))]
+
+
 def copies(value: Value | list[Value], *off: str) -> list[str]:
     labels = [dispatch.label for dispatch in compiled(value, "cpu_avx512", *off).plan.dispatches]
     return [label for label in labels if label.startswith(("CONCATENATION", "SPLIT"))]
 
 
 WITHOUT_GAPS = (whole_slices(), nested(), heads(), split_channels(), split_rows())
-WITH_GAPS = (nested(3), heads(3), beside(1), stacked(), split_channels(3))
+WITH_GAPS = (
+    *(nested(3), heads(3), beside(1), stacked(), split_channels(3)),
+    *(picture(7), picture(10)),
+)
 
 
 @pytest.mark.parametrize("value", [*WITHOUT_GAPS, *WITH_GAPS])

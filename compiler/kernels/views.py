@@ -241,6 +241,11 @@ class LinearView:
         """Whether not all bytes from its first to its last are the tensor's."""
         return bool(self.run)
 
+    @property
+    def broken_rows(self) -> bool:
+        """Whether there is a gap somewhere between the first and the last element of a row."""
+        return bool(self.run % (self.width * self.channels))
+
     def flattened(self) -> LinearView:
         """The same tensor with height and width taken as one axis."""
         batch, height, width, channels = bhwc(self.shape)

@@ -171,6 +171,10 @@ def _build_window(op: Op, profile: Profile) -> Sequence[Launch]:
     return [_launch(op, profile, "conv.jinja", False, tile)]
 
 
+def _build_linear(op: Op, profile: Profile) -> Sequence[Launch]:
+    return [replace(*_build_window(op, profile), template="conv_linear.jinja")]
+
+
 def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     count = slices(channels, profile)
@@ -240,7 +244,9 @@ def _winograd(op: Op, profile: Profile) -> str | None:
 def _from_rows(op: Op, profile: Profile) -> str | None:
     if _winograd(op, profile) is None:
         return "Winograd's algorithm is worth the conversion to slices that it reads"
-    return _aligned(op, profile)
+    if groups(op) > 1 or window(op).dilation_x > 1:
+        return "the taps of a row are no neighbours"
+    return _ungated(op, profile)
 
 
 def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
@@ -278,7 +284,7 @@ KERNELS = (
     Kernel("conv_1x1", _build_pointwise, _pointwise),
     Kernel("conv_winograd", _build_winograd, _winograd),
     Kernel("conv", _build_window, _aligned),
-    Kernel("conv_from_linear", _build_window, _from_rows, reads=LINEAR),
+    Kernel("conv_from_linear", _build_linear, _from_rows, reads=LINEAR),
     Kernel("conv_grouped", _build_grouped, _ungated),
 )
 
