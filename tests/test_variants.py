@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from cases import window
-from expressions import Value, call, ints, model, w, x
+from expressions import Call, Value, call, ints, known, model, w, x
 
 from tflgpu.compiler import Options, driver
 
@@ -44,6 +45,12 @@ PRODUCT = call("BATCH_MATMUL", x(4, 9, 16), x(4, 16, 32))
 TRANSPOSED = call("BATCH_MATMUL", x(4, 9, 16), x(4, 32, 16), adj_y=True)
 FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
 FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
+TOP = Call(
+    "TOPK_V2",
+    (x(2, 4000), known(np.array(10, np.int32))),
+    outputs=2,
+    dtypes=("float32", "int32"),
+)
 SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
 
 
@@ -76,6 +83,8 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),
         (SOFTMAX, "gpu", ["softmax_group_linear"]),
         (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
+        (TOP, "cpu_avx512", ["top_insertion"]),
+        (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
         (PRODUCT, "cpu_avx512", ["to_sliced", "batch_matmul_sliced"]),
         (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),

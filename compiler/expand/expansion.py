@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import Profile
 from ..ir import Array, Graph, Op, Shape, Tensor, constant
 from ..ops import OPS
 
@@ -14,9 +15,10 @@ from ..ops import OPS
 class Expansion:
     """Operators added in place of `op`, each with the shapes its operands give it."""
 
-    def __init__(self, graph: Graph, op: Op) -> None:
+    def __init__(self, graph: Graph, op: Op, profile: Profile) -> None:
         self.graph = graph
         self.op = op
+        self.profile = profile
         self._count = 0
 
     def several(

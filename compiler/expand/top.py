@@ -8,6 +8,7 @@ becomes   v, p = tflgpu.top_of_blocks(x) length=64 count=10
 
 from __future__ import annotations
 
+from ..ops.search import inserts
 from ..ops.top import BLOCKS, MERGE
 from .expansion import Expansion, expands
 
@@ -26,6 +27,8 @@ def in_steps(here: Expansion) -> str | None:
     size, count = here.op.operand(0).shape[-1], here.op.output.shape[-1]
     if size < LONG or not count:
         return f"{count} of {size} values take no time"
+    if inserts(size, count, here.profile):
+        return f"one work-item finds {count} of {size} values"
     length = min(max(SHORTEST, 4 * count), LONGEST)
     types = [tensor.dtype for tensor in here.op.outputs]
     values, places = here.several(BLOCKS, (here.op.operand(0),), types, length=length, count=count)

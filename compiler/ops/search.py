@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -11,6 +12,11 @@ from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, linear_grid, normalize_axis
+
+FEW_OF = 8
+"""Of how many values one is kept where few are."""
+MOST_MOVES = 1 << 19
+"""What putting each value in its place may move; a rising row takes as many."""
 
 
 def _axis(op: Op) -> int:
@@ -76,8 +82,29 @@ def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
 
 
+def inserts(size: int, count: int, profile: Profile) -> bool:
+    """Whether one work-item finds the largest `count` of `size` values soon, in whatever order."""
+    alone = profile.heavy_group == 1
+    return alone and 0 < count <= size // FEW_OF and size * count <= MOST_MOVES
+
+
+def _few_are_kept(op: Op, profile: Profile) -> str | None:
+    size, count = op.operand(0).shape[-1], op.output.shape[-1]
+    return None if inserts(size, count, profile) else f"{count} of {size} values are compared"
+
+
+def _insert(op: Op, profile: Profile) -> Sequence[Launch]:
+    (launch,) = _top(op, profile)
+    rows = op.output.elements // op.output.shape[-1]
+    grid, flops = (rows, 1, 1), op.operand(0).elements
+    return [replace(launch, template="top_insertion.jinja", grid=grid, flops=flops, heavy=True)]
+
+
 _ARG = (Kernel("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
-_TOP = (Kernel("top", _top, reads=LINEAR, writes=LINEAR, fuses=False),)
+_TOP = (
+    Kernel("top_insertion", _insert, _few_are_kept, reads=LINEAR, writes=LINEAR, fuses=False),
+    Kernel("top", _top, reads=LINEAR, writes=LINEAR, fuses=False),
+)
 
 define(
     OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY),

@@ -30,7 +30,7 @@ def expand_operators(graph: Graph, profile: Profile) -> list[Event]:
         for op in waiting:
             name = describe(op)
             try:
-                reason = EXPANSIONS[op.name](Expansion(graph, op))
+                reason = EXPANSIONS[op.name](Expansion(graph, op, profile))
             except UnsupportedError as error:
                 findings += error.findings
                 declined.add(op)
