@@ -38,6 +38,9 @@ from .tuning.table import Sizes, Table, digest, read_table
 Model = str | os.PathLike[str] | bytes
 """A model file, or its content."""
 
+MOST_NAMED = 10
+"""Operators that a warning names one by one."""
+
 Progress = Callable[[str, int, int], None]
 """Told the stage, the work done in it and the work there is."""
 
@@ -124,10 +127,14 @@ def compile(
 
 def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
     """Which operators run on LiteRT, and why, from what a program's report says of them."""
-    lines = (
+    lines = [
         f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
         for item in entries
-    )
+    ]
+    if len(lines) > MOST_NAMED:
+        lines[MOST_NAMED:] = [
+            f"\n  and {len(lines) - MOST_NAMED} more, which `tflgpu explain` lists"
+        ]
     count = f"{len(entries)} operator{'s run' if len(entries) > 1 else ' runs'}"
     return f"{count} on LiteRT, not on the device:{''.join(lines)}"
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -28,6 +29,14 @@ def as_json(*arguments: object, code: int = 0) -> Any:
 
 def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run `tflgpu` in a process of its own."""
-    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run(command, text=True, check=False, **pipes)
+    return subprocess.run(_command(arguments), text=True, check=False, **pipes)
+
+
+def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """`tflgpu` in a process of its own that is under way."""
+    return subprocess.Popen(_command(arguments), text=True, **options)
+
+
+def _command(arguments: Sequence[object]) -> list[str]:
+    return [sys.executable, "-c", SCRIPT, *map(str, arguments)]

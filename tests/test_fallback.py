@@ -304,6 +304,13 @@ def test_the_warning_names_each_operator_and_why(tmp_path: Path) -> None:
     ]
 
 
+def test_the_warning_names_the_first_of_many() -> None:
+    entry = {"index": 3, "operator": "ABS", "part": "fallback/0.tflite", "reason": "why"}
+    lines = driver.fallback_text([entry] * 70).splitlines()
+    assert (lines[0], len(lines)) == ("70 operators run on LiteRT, not on the device:", 12)
+    assert lines[-1] == "  and 60 more, which `tflgpu explain` lists"
+
+
 def test_commands_name_the_parts(tmp_path: Path) -> None:
     model = tmp_path / "model.tflite"
     model.write_bytes(searching())

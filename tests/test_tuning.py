@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import time
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
@@ -11,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import conv, window
-from commands import as_json, invoke
+from commands import as_json, invoke, started
 from expressions import Model, call, model, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
@@ -242,6 +245,22 @@ def test_a_search_that_is_ended_says_how_to_go_on(
     ended = invoke(*arguments, "--tune", "--tuning", tmp_path / "table.json", code=1)
     assert ended.stderr.startswith(f"note: {tmp_path / 'table.json'} keeps what was found")
     assert ended.stderr.endswith("Aborted!\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not told there")
+def test_a_search_that_is_killed_leaves_nothing_behind(opencl_device: str, tmp_path: Path) -> None:
+    file, scratch = tmp_path / "model.tflite", tmp_path / "scratch"
+    file.write_bytes(network().content)
+    scratch.mkdir()
+    arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device, "--tune")
+    with started(*arguments, env={**os.environ, "TMPDIR": str(scratch)}) as process:
+        limit = time.monotonic() + 60
+        while not any(scratch.iterdir()) and time.monotonic() < limit:
+            time.sleep(0.01)
+        assert process.poll() is None
+        process.terminate()
+        assert process.wait(60) == 1
+    assert not list(scratch.iterdir())
 
 
 ENTRY = {"tile": [3, 2], "groups": [[1, 1, 1]], "microseconds": 1.0, "before": 2.0}

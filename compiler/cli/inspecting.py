@@ -162,7 +162,7 @@ def _print_plan(variant: Variant) -> None:
         ("compiler", plan.compiler),
         *(("input", f"{i.name} {i.dtype}{list(i.shape)}") for i in plan.inputs),
         *(("output", f"{o.name} {o.dtype}{list(o.shape)}") for o in plan.outputs),
-        ("kernels", len(plan.kernels)),
+        ("kernels", f"{len(plan.dispatches)} from {len(plan.kernels)} files"),
         ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
         ("weights", decimal(plan.weights_size)),
         (

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from signal import SIGTERM, default_int_handler, signal
 from typing import IO, Any
 
 import click
@@ -59,6 +60,8 @@ class Command(click.Command):
 
     def invoke(self, context: click.Context) -> Any:
         _take_any_text()
+        # A polite kill ends a command as Ctrl-C does, which takes temporary folders away.
+        signal(SIGTERM, default_int_handler)
         try:
             return super().invoke(context)
         except TflgpuError as error:
