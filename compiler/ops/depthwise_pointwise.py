@@ -20,6 +20,8 @@ from .conv import bias_slices, pack_weights
 from .tile import Tile, choose_tile
 
 NAME = "tflgpu.depthwise_pointwise"
+DEEP = 256
+"""Input channels whose weights for a tile are as large as the nearest cache."""
 
 
 def infer(op: Op) -> list[Shape]:
@@ -91,7 +93,10 @@ def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     inputs = op.operand(0).shape[3]
     # The weights come from farther away than the row: tiles of many pixels ask less often for them.
-    long = replace(profile, tile_slices=2)
+    # Where they do not stay in the nearest cache, a tile takes the register that a third slice of
+    # weights would have needed, and covers rows of 14 or 28 pixels without a rest.
+    spare = int(inputs >= DEEP)
+    long = replace(profile, tile_slices=2, accumulators=profile.accumulators + spare)
     tile = choose_tile(width, height * batch, slices(channels, profile), long, whole_blocks=True)
     beyond = -width % tile.pixels * profile.slice_width
     more = {
