@@ -63,10 +63,12 @@ class Device(Protocol):
     info: DeviceInfo
     has_binaries: bool
     """Whether it tells what kernels were compiled to; `binary` and `restore` are in vain if not."""
-    build_options: str
-    """How it compiles kernels; what it compiled with others is of no use to it."""
     resident_groups: int
     """Work-groups that a persistent kernel should have; 0 if the device runs none."""
+
+    @property
+    def build_options(self) -> str:
+        """How it compiles kernels; what it compiled with others is of no use to it."""
 
     def objection(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,8 +89,10 @@ def _form(info: TensorInfo) -> str:
 
 def _converted(info: TensorInfo, value: Any) -> Array:
     """A dense array in the byte order of the machine."""
+    # Most are as they should be, and the device is idle until then.
     if _is_ready(info, value):
-        return value
+        ready: Array = value
+        return ready
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -112,8 +114,8 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     return result
 
 
-def _is_ready(info: TensorInfo, value: Any) -> TypeGuard[Array]:
-    """Whether a value can be taken as it is; most are, and the device is idle until then."""
+def _is_ready(info: TensorInfo, value: Any) -> bool:
+    """Whether a value is an array that can be taken as it is."""
     return (
         type(value) is np.ndarray
         and value.shape == info.shape

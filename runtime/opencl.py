@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import (
     POINTER,
-    addressof,
     byref,
-    c_char_p,
     c_void_p,
     cast,
-    create_string_buffer,
     sizeof,
 )
 from math import prod
@@ -20,8 +17,7 @@ from sys import byteorder
 from typing import Any
 
 from .device import DeviceInfo, misaligned
-from .errors import BuildError, DeviceError
-from .joined_binaries import join_binaries, split_binaries
+from .errors import DeviceError
 from .opencl_info import orders_atomics, ranked, shares_memory
 from .opencl_library import (
     OpenCLError,
@@ -35,7 +31,7 @@ from .opencl_library import (
     sizes,
 )
 from .opencl_memory import OpenCLMemory
-from .opencl_source import join_sources, numbered
+from .opencl_programs import OpenCLPrograms, Program
 from .plan import Kernel, Plan, Region
 from .pocl import knows_processor
 from .processors import usable_processors
@@ -44,14 +40,10 @@ from .verify import region_size
 BUILD_OPTIONS = "-cl-mad-enable -w"
 PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
 """Where persistent kernels run: atomic counters with an order came with OpenCL C 2.0."""
-Program = tuple[int, str]
-"""A compiled program and the name of a kernel in it."""
 Launch = tuple[Any, ...]
 """The arguments of clEnqueueNDRangeKernel, as ctypes hands them over without conversion."""
 
 # What OpenCL's headers call them, with CL_ in front.
-_PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166
-_PROGRAM_BUILD_LOG = 0x1183
 _KERNEL_NUM_ARGS = 0x1191
 _QUEUE_PROFILING_ENABLE = 2
 _PROFILING_COMMAND_START, _PROFILING_COMMAND_END = 0x1282, 0x1283
@@ -121,7 +113,6 @@ class OpenCLDevice:
         # Elsewhere launches cost little, and a group of one work-item would leave most idle.
         persistent = on_host and orders_atomics(device)
         self.resident_groups = min(info.compute_units, usable_processors()) if persistent else 0
-        self.build_options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
         self._device = device
         self._context = make("clCreateContext", None, 1, handles(device), None, None)
         self._queue = make("clCreateCommandQueue", self._context, device, 0)
@@ -133,6 +124,8 @@ class OpenCLDevice:
         shared = on_host and shares_memory(device)
         handled = (self._context, self._queue, self._owned)
         self._memory = OpenCLMemory(self._name, *handled, on_host, shared)
+        options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
+        self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, options)
         # A device that is dropped without being released gives its memory back all the same.
         self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
         self._finalizer.atexit = False
@@ -161,83 +154,20 @@ class OpenCLDevice:
                 return f"{name} has {size} bytes, a buffer of this device at most {limit}"
         return None
 
+    @property
+    def build_options(self) -> str:
+        return self._programs.options
+
     def build(
         self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
     ) -> list[Program]:
-        """All files as one program, which compiles several times faster than one by one.
-
-        Where that fails each file is built alone, which finds the one at fault (BuildError).
-        """
-        texts = {kernel.file: sources[kernel.file] for kernel in kernels}
-        names = [kernel.name for kernel in kernels]
-        if names and len(set(names)) == len(names):
-            with suppress(OpenCLError):
-                joined = self._program(join_sources(texts))
-                self._build(joined)
-                return [(joined, name) for name in names]
-        alone: dict[str, int] = {}
-        for kernel in kernels:
-            text = texts[kernel.file]
-            if text not in alone:
-                alone[text] = self._build_alone(kernel, text)
-        return [(alone[texts[kernel.file]], kernel.name) for kernel in kernels]
-
-    def _build_alone(self, kernel: Kernel, source: str) -> int:
-        with driver_call(self._name, f"handing over {kernel.file}"):
-            program = self._program(join_sources({kernel.file: source}))
-        try:
-            self._build(program)
-        except OpenCLError as error:
-            raise BuildError(kernel.file, self._log(program), numbered(source)) from error
-        return program
-
-    def _program(self, content: str | bytes) -> int:
-        """A program of a source, or of a binary, that is yet to be built (OpenCLError)."""
-        data = content.encode() if isinstance(content, str) else content
-        pieces, lengths = (c_char_p * 1)(data), sizes(len(data))
-        if isinstance(content, str):
-            program = make("clCreateProgramWithSource", self._context, 1, pieces, lengths)
-        else:
-            program = make(
-                *("clCreateProgramWithBinary", self._context, 1, handles(self._device)),
-                *(lengths, pieces, None),
-            )
-        return self._owned.add("clReleaseProgram", program)
-
-    def _build(self, program: int) -> None:
-        options = self.build_options.encode()
-        call("clBuildProgram", program, 1, handles(self._device), options, None, None)
-
-    def _log(self, program: int) -> str:
-        """What the device's compiler said of a program."""
-        with driver_call(self._name, "asking why a kernel was refused"):
-            log = query("clGetProgramBuildInfo", program, self._device, _PROGRAM_BUILD_LOG)
-        return log.rstrip(b"\0").decode(errors="replace").strip()
+        return self._programs.build(kernels, sources)
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
-        compiled = list(dict.fromkeys(program for program, _ in programs))
-        with driver_call(self._name, "reading the compiled kernels"):
-            contents = [_binary(program) for program in compiled]
-        # An empty binary is the driver's way to say that it gives none.
-        if not all(contents):
-            return None
-        places = [compiled.index(program) for program, _ in programs]
-        return join_binaries(contents, places)
+        return self._programs.binary(programs)
 
     def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
-        parts = split_binaries(binary)
-        if parts is None or len(parts[1]) != len(kernels):
-            return None
-        contents, places = parts
-        try:
-            programs = [self._program(content) for content in contents]
-            for program in programs:
-                self._build(program)
-        except OpenCLError:
-            return None
-        return [
-            (programs[place], kernel.name) for place, kernel in zip(places, kernels, strict=True)
-        ]
+        return self._programs.restore(kernels, binary)
 
     def allocate(self, size: int) -> int:
         return self._memory.allocate(size)
@@ -313,15 +243,6 @@ class OpenCLDevice:
 
     def release(self) -> None:
         self._finalizer()
-
-
-def _binary(program: int) -> bytes:
-    """What a program was compiled to for its only device (OpenCLError)."""
-    size = int.from_bytes(query("clGetProgramInfo", program, _PROGRAM_BINARY_SIZES), byteorder)
-    content = create_string_buffer(size)
-    place = c_void_p(addressof(content))
-    call("clGetProgramInfo", program, _PROGRAM_BINARIES, sizeof(place), byref(place), None)
-    return content.raw
 
 
 def _seconds(event: int) -> float:

@@ -31,7 +31,8 @@ from tflgpu.runtime.binaries import (
 )
 from tflgpu.runtime.cache import lock, read_plan
 from tflgpu.runtime.joined_binaries import join_binaries, split_binaries
-from tflgpu.runtime.opencl import OpenCLDevice, open_device
+from tflgpu.runtime.opencl import open_device
+from tflgpu.runtime.opencl_programs import OpenCLPrograms
 from tflgpu.runtime.plan import TensorInfo
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
@@ -151,14 +152,14 @@ def test_identical_sources_are_compiled_once(
     changed = parts.replacing(kernels=kernels, dispatches=dispatches)
     folder = replace(changed, sources=sources).write(tmp_path / "cache")
     compiled: list[str] = []
-    original = OpenCLDevice._program
+    original = OpenCLPrograms._program
 
-    def compile_content(self: OpenCLDevice, content: str | bytes) -> Any:
+    def compile_content(self: OpenCLPrograms, content: str | bytes) -> Any:
         if isinstance(content, str):
             compiled.append(content)
         return original(self, content)
 
-    monkeypatch.setattr(OpenCLDevice, "_program", compile_content)
+    monkeypatch.setattr(OpenCLPrograms, "_program", compile_content)
     check(folder, opencl_device)
     assert len(compiled) == 3
     check(folder, opencl_device)
@@ -177,7 +178,9 @@ CHANGES: dict[str, Callable[[Any, pytest.MonkeyPatch], None]] = {
     "device": lambda device, patch: patch.setattr(
         device, "info", replace(device.info, name="another")
     ),
-    "options": lambda device, patch: patch.setattr(device, "build_options", "-cl-opt-disable"),
+    "options": lambda device, patch: patch.setattr(
+        type(device), "build_options", "-cl-opt-disable"
+    ),
     "processor": lambda device, patch: patch.setattr(binaries, "_processor", lambda: "8086"),
 }
 

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from plans import broken, chain, chain_result, misaligned, pair
 
-from tflgpu.runtime import BuildError, PlanError, load, opencl, opencl_info, opencl_memory
+from tflgpu.runtime import (
+    BuildError,
+    PlanError,
+    load,
+    opencl,
+    opencl_info,
+    opencl_memory,
+    opencl_programs,
+)
 from tflgpu.runtime import opencl_library as library
 
 
@@ -102,7 +110,7 @@ def test_everything_is_released(
         elif function == "clSVMFree":
             shared.append(arguments[1])
 
-    for module in (opencl, opencl_memory):
+    for module in (opencl, opencl_memory, opencl_programs):
         monkeypatch.setattr(module, "make", counting_make)
     monkeypatch.setattr(library, "call", counting_call)
     load(chain().write(tmp_path), device=opencl_device).close()

@@ -22,7 +22,7 @@ from tflgpu.compiler import Options, devices, driver
 from tflgpu.compiler.errors import FallbackWarning
 from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.persistent import COUNTERS_APART
-from tflgpu.runtime import opencl, processors
+from tflgpu.runtime import opencl, opencl_programs, processors
 from tflgpu.runtime.cache import read_variant
 from tflgpu.runtime.errors import BuildError, PlanError
 from tflgpu.runtime.opencl import open_device
@@ -194,7 +194,7 @@ def test_several_stretches_are_one_program(
     """The same kernel in two of them gives functions of two names."""
     profile = own_profile(tmp_path, "cpu", persistent_dispatches=2)
     folder = tflgpu.compile(content, tmp_path / "cache", device=profile)
-    monkeypatch.delattr(opencl.OpenCLDevice, "_build_alone")
+    monkeypatch.delattr(opencl_programs.OpenCLPrograms, "_build_alone")
     with tflgpu.load(folder, device=opencl_device) as session:
         assert len(session.plan.persistent) > 2
         np.testing.assert_array_equal(session.run(picture(1))["y"], expected[1])

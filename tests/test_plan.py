@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import SIZE, chain
 
+from tflgpu.runtime.deserialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan import (
     Argument,
@@ -23,7 +24,7 @@ from tflgpu.runtime.plan import (
     Region,
     TensorInfo,
 )
-from tflgpu.runtime.serialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes, to_bytes
+from tflgpu.runtime.serialize import to_bytes
 from tflgpu.runtime.verify import DEVICE_TYPES, LARGEST_GROUP, slices, verify
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)

@@ -10,8 +10,9 @@ import pytest
 import tflgpu
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.kernels.spirv import ToolError, assemble
+from tflgpu.runtime.deserialize import from_bytes
 from tflgpu.runtime.errors import DeviceError
-from tflgpu.runtime.serialize import from_bytes, to_bytes
+from tflgpu.runtime.serialize import to_bytes
 
 MODEL = Path(__file__).parent.parent / "samples/digits/digits.tflite"
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
