@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..runtime.verify import DEVICE_TYPES
+from ..runtime.extents import DEVICE_TYPES
 from .errors import Finding, OptionError
 from .ir import Graph, Op, Tensor
 from .model.tflite_schema import refers_to_subgraph

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from .barriers import barriers
 from .device import Buffer, Device, Launch, Program
 from .errors import DeviceError
+from .extents import region_size
 from .plan import Argument, Kernel, Plan, Region
 from .schedule import Step, between_parts, used_kernels
-from .verify import region_size
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 """The memory of each region."""

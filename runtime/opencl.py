@@ -18,6 +18,7 @@ from typing import Any
 
 from .device import DeviceInfo, misaligned
 from .errors import DeviceError
+from .extents import region_size
 from .opencl_info import orders_atomics, ranked, shares_memory
 from .opencl_library import (
     OpenCLError,
@@ -35,7 +36,6 @@ from .opencl_programs import OpenCLPrograms, Program
 from .plan import Kernel, Plan, Region
 from .pocl import knows_processor
 from .processors import usable_processors
-from .verify import region_size
 
 BUILD_OPTIONS = "-cl-mad-enable -w"
 PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"

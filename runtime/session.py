@@ -18,12 +18,12 @@ from .binaries import read_binary, write_binary
 from .cache import Variant, read_sources
 from .device import Buffer, Device, DeviceInfo, Launch
 from .errors import CacheWarning, DeviceError, InputError, PlanError
+from .extents import DEVICE_TYPES, region_size, slices
 from .host_part import Part, open_parts
 from .inputs import arrays_for, device_arrays
 from .launches import Launches, compile_launches, restore_launches
 from .plan import PlacedTensor, Plan, Region, TensorInfo
 from .schedule import Step, schedule
-from .verify import DEVICE_TYPES, region_size, slices
 
 Array = NDArray[Any]
 

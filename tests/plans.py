@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tflgpu.compiler.pack import pack
 from tflgpu.runtime import Session, load
 from tflgpu.runtime.cache import variant_folder
+from tflgpu.runtime.extents import ITEM_SIZE, byte_size
 from tflgpu.runtime.plan import (
     Argument,
     Dispatch,
@@ -23,7 +24,6 @@ from tflgpu.runtime.plan import (
     Region,
     TensorInfo,
 )
-from tflgpu.runtime.verify import ITEM_SIZE, byte_size
 
 Array = NDArray[Any]
 

@@ -17,9 +17,9 @@ from plans import Parts, chain, chain_result, check, kernel, opener, pair, shade
 import tflgpu
 from tflgpu.runtime import DeviceError, egl, load
 from tflgpu.runtime.binaries import BINARIES
+from tflgpu.runtime.extents import DEVICE_TYPES
 from tflgpu.runtime.opengl_limits import Limits, read_limits
 from tflgpu.runtime.plan import Kernel, TensorInfo
-from tflgpu.runtime.verify import DEVICE_TYPES
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 

@@ -11,6 +11,7 @@ from plans import SIZE, chain
 
 from tflgpu.runtime.deserialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes
 from tflgpu.runtime.errors import PlanError
+from tflgpu.runtime.extents import DEVICE_TYPES, slices
 from tflgpu.runtime.plan import (
     Argument,
     Dispatch,
@@ -25,7 +26,7 @@ from tflgpu.runtime.plan import (
     TensorInfo,
 )
 from tflgpu.runtime.serialize import to_bytes
-from tflgpu.runtime.verify import DEVICE_TYPES, LARGEST_GROUP, slices, verify
+from tflgpu.runtime.verify import LARGEST_GROUP, verify
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)
 sizes = st.integers(0, 1 << 38)

@@ -32,8 +32,8 @@ from tflgpu.runtime import (
     load,
     opencl,
 )
+from tflgpu.runtime.extents import DEVICE_TYPES
 from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
-from tflgpu.runtime.verify import DEVICE_TYPES
 
 
 @pytest.fixture
