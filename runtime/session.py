@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -18,11 +17,12 @@ from .binaries import read_binary, write_binary
 from .cache import Variant, read_sources
 from .device import Buffer, Device, DeviceInfo, Launch
 from .errors import CacheWarning, DeviceError, InputError, PlanError
-from .extents import DEVICE_TYPES, region_size, slices
+from .extents import DEVICE_TYPES
 from .host_part import Part, open_parts
 from .inputs import arrays_for, device_arrays
 from .launches import Launches, compile_launches, restore_launches
 from .plan import PlacedTensor, Plan, Region, TensorInfo
+from .regions import Regions
 from .schedule import Step, schedule
 
 Array = NDArray[Any]
@@ -55,7 +55,8 @@ class Session:
         self._device: Device | None = device
         self._lock = threading.Lock()
         self._ran = False
-        self._buffers: dict[tuple[Region, int], Buffer] = {}
+        self._regions: Regions | None = None
+        self._buffers: Mapping[tuple[Region, int], Buffer] = {}
         self._folder = variant.folder
         self._launches = Launches((), ())
         """Those of a run."""
@@ -63,8 +64,6 @@ class Session:
         """The same with a launch for each dispatch, once that was asked for."""
         self._parts: list[Part] = []
         self._uploaded = _uploaded(self.plan)
-        self._contents: dict[int, Array] = {}
-        """First contents of the variables that do not start with zeros."""
         try:
             objection = device.objection(self.plan)
             if objection is not None:
@@ -74,7 +73,8 @@ class Session:
                     f"--device '{device.info.name}'"
                 )
             self._parts = open_parts(variant)
-            self._place(device, variant.weights.content)
+            self._regions = Regions(self.plan, device, variant.weights.content)
+            self._buffers = self._regions.buffers
             steps = schedule(self.plan, device.resident_groups)
             restored = self._restore(device, variant, steps)
             self._launches = restored or compile_launches(
@@ -88,34 +88,6 @@ class Session:
             self.close()
             raise
 
-    def _place(self, device: Device, weights: memoryview) -> None:
-        """Allocate every region."""
-        plan = self.plan
-        self._buffers[Region.ARENA, 0] = device.allocate(plan.arena_size)
-        self._buffers[Region.WEIGHTS, 0] = device.constant(weights)
-        for region, infos in ((Region.INPUT, plan.inputs), (Region.OUTPUT, plan.outputs)):
-            for index in range(len(infos)):
-                size = region_size(plan, region, index)
-                self._buffers[region, index] = device.allocate(size)
-        for index, variable in enumerate(plan.variables):
-            size = region_size(plan, Region.STATE, index)
-            self._buffers[Region.STATE, index] = device.allocate(size)
-            if variable.content is not None:
-                end = variable.content + variable.size
-                self._contents[index] = np.frombuffer(
-                    weights[variable.content : end], np.uint8
-                ).copy()
-        self._forget(device)
-
-    def _forget(self, device: Device) -> None:
-        """Give every variable its first content."""
-        for index in range(len(self.plan.variables)):
-            buffer = self._buffers[Region.STATE, index]
-            device.fill(buffer, region_size(self.plan, Region.STATE, index), 0)
-            if index in self._contents:
-                device.upload(buffer, self._contents[index])
-        device.finish()
-
     def _restore(self, device: Device, variant: Variant, steps: Sequence[Step]) -> Launches | None:
         """The launches of kernels that were compiled before; None if they must be compiled."""
         binary = read_binary(variant.folder, device, self.plan)
@@ -128,12 +100,11 @@ class Session:
 
         Everything runs once for it, on zeros: some drivers compile at a kernel's first launch.
         """
-        for index in range(len(self.plan.inputs)):
-            size = region_size(self.plan, Region.INPUT, index)
-            device.fill(self._buffers[Region.INPUT, index], size, 0)
+        memory = self._memory()
+        memory.fill((Region.INPUT,), 0)
         for stretch in launches.stretches:
             device.dispatch(stretch)
-        self._forget(device)
+        memory.forget()
         binary = device.binary(launches.programs)
         if binary is not None:
             try:
@@ -313,7 +284,7 @@ class Session:
         DeviceError if the session is closed. Does nothing for a model that keeps nothing.
         """
         with self._lock:
-            self._forget(self._opened())
+            self._memory().forget()
             for part in self._parts:
                 part.reset()
 
@@ -328,14 +299,10 @@ class Session:
         """
         tensor = self._tensor(name)
         with self._lock:
-            device = self._opened()
+            memory = self._memory()
             if not self._ran:
                 raise InputError(f"{name} has no content before the first run")
-            content = np.empty(tensor.size, np.uint8)
-            buffer = self._buffers[tensor.region, tensor.index]
-            device.download(buffer, content, tensor.offset)
-            device.finish()
-        return _unpack(tensor, content)
+            return memory.read(tensor)
 
     def _tensor(self, name: str) -> PlacedTensor:
         for tensor in self.plan.tensors:
@@ -353,11 +320,8 @@ class Session:
         For tests that must see whether a kernel writes all it has to before anything reads it.
         """
         with self._lock:
-            device = self._opened()
-            for (region, index), buffer in self._buffers.items():
-                if region in (Region.ARENA, Region.OUTPUT):
-                    device.fill(buffer, region_size(self.plan, region, index), byte)
-            device.finish()
+            self._memory().fill((Region.ARENA, Region.OUTPUT), byte)
+            self._opened().finish()
 
     # -- the end ----------------------------------------------------------------------------
 
@@ -366,13 +330,18 @@ class Session:
             raise DeviceError("the session is closed; load the model again")
         return self._device
 
+    def _memory(self) -> Regions:
+        self._opened()
+        assert self._regions is not None
+        return self._regions
+
     def close(self) -> None:
         """Give all memory of the device back; closing twice does no harm."""
         with self._lock:
             device, self._device = self._device, None
             self._launches, self._single = Launches((), ()), None
             self._parts = []
-            self._buffers = {}
+            self._regions, self._buffers = None, {}
             if device is not None:
                 device.release()
 
@@ -395,17 +364,3 @@ def _uploaded(plan: Plan) -> list[int]:
     arguments = [argument for dispatch in plan.dispatches for argument in dispatch.arguments]
     used = {span.index for span in (*places, *arguments) if span.region is Region.INPUT}
     return sorted(used)
-
-
-def _unpack(tensor: PlacedTensor, content: Array) -> Array:
-    """The bytes of a tensor as an array of its shape."""
-    dtype = np.dtype("float16" if tensor.half else DEVICE_TYPES[tensor.dtype])
-    extents = slices(tensor) if tensor.lanes else tensor.shape
-    elements = content[: prod(extents) * dtype.itemsize].view(dtype).reshape(extents)
-    if not tensor.lanes:
-        return elements.astype(tensor.dtype, copy=False)
-    # [batch, slice, height, width, lane] to [batch, height, width, channel]
-    batch, _, height, width, _ = extents
-    wide = elements.transpose(0, 2, 3, 1, 4).reshape(batch, height, width, -1)
-    channels = tensor.shape[-1] if tensor.shape else 1
-    return wide[..., :channels].reshape(tensor.shape).astype(tensor.dtype)
