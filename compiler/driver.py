@@ -81,8 +81,7 @@ class Program:
         return {
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
-            "launches": len(self.plan.dispatches)
-            - sum(record.count - 1 for record in self.plan.persistent),
+            "launches": self.plan.launches,
             "flops": sum(dispatch.flops for dispatch in self.plan.dispatches),
             "bytes_moved": sum(
                 argument.size
@@ -131,7 +130,8 @@ def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
         f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
         for item in entries
     ]
-    if len(lines) > MOST_NAMED:
+    # A line that says there is one more would take the place of that one.
+    if len(lines) > MOST_NAMED + 1:
         lines[MOST_NAMED:] = [
             f"\n  and {len(lines) - MOST_NAMED} more, which `tflgpu explain` lists"
         ]

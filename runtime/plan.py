@@ -231,3 +231,8 @@ class Plan:
     """In the order in which they run."""
     persistent: tuple[Persistent, ...] = ()
     """In the order of their dispatches, which a device may also launch one by one."""
+
+    @property
+    def launches(self) -> int:
+        """Launches of a run on a device that persistent kernels suit."""
+        return len(self.dispatches) - sum(record.count - 1 for record in self.persistent)

@@ -56,7 +56,6 @@ class Session:
         self._lock = threading.Lock()
         self._ran = False
         self._regions: Regions | None = None
-        self._buffers: Mapping[tuple[Region, int], Buffer] = {}
         self._folder = variant.folder
         self._launches = Launches((), ())
         """Those of a run."""
@@ -74,7 +73,6 @@ class Session:
                 )
             self._parts = open_parts(variant)
             self._regions = Regions(self.plan, device, variant.weights.content)
-            self._buffers = self._regions.buffers
             steps = schedule(self.plan, device.resident_groups)
             restored = self._restore(device, variant, steps)
             self._launches = restored or compile_launches(
@@ -335,13 +333,17 @@ class Session:
         assert self._regions is not None
         return self._regions
 
+    @property
+    def _buffers(self) -> Mapping[tuple[Region, int], Buffer]:
+        return self._memory().buffers
+
     def close(self) -> None:
         """Give all memory of the device back; closing twice does no harm."""
         with self._lock:
             device, self._device = self._device, None
             self._launches, self._single = Launches((), ()), None
             self._parts = []
-            self._regions, self._buffers = None, {}
+            self._regions = None
             if device is not None:
                 device.release()
 

@@ -21,7 +21,7 @@ from cases_expanded import (
     transforms,
     updates,
 )
-from cases_values import kept_nan, quotients
+from cases_values import kept_nan, largest_beside_nan, quotients
 from expressions import Call, Part, Value, call, ints, known, parts, typed, w, x, xi
 
 from tflgpu.compiler.ir import Shape
@@ -416,6 +416,7 @@ def everything() -> Iterator[Case]:
         known_beforehand,
         quantized_weights,
         kept_nan,
+        largest_beside_nan,
         quotients,
     ):
         yield from table()

@@ -34,8 +34,9 @@ def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
 
 
 def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """`tflgpu` in a process of its own that is under way."""
-    return subprocess.Popen(_command(arguments), text=True, **options)
+    """`tflgpu` in a process of its own that is under way, and says nothing."""
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(_command(arguments), text=True, **quiet, **options)
 
 
 def _command(arguments: Sequence[object]) -> list[str]:

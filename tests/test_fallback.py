@@ -309,6 +309,7 @@ def test_the_warning_names_the_first_of_many() -> None:
     lines = driver.fallback_text([entry] * 70).splitlines()
     assert (lines[0], len(lines)) == ("70 operators run on LiteRT, not on the device:", 12)
     assert lines[-1] == "  and 60 more, which `tflgpu explain` lists"
+    assert driver.fallback_text([entry] * 11).count("operator 3 ABS") == 11
 
 
 def test_commands_name_the_parts(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """The command line in an unkind shell: names that are no text, paths left empty, stdout full."""
 
 import os
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,14 @@ def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
 )
 def test_an_empty_path_is_not_the_current_folder(arguments: tuple[object, ...]) -> None:
     assert "the path is empty" in invoke(*arguments, code=2).stderr
+
+
+def test_commands_run_in_any_thread_and_leave_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with ThreadPoolExecutor(1) as threads:
+        assert "CONV_2D" in threads.submit(invoke, "ops").result().stdout
+    assert "CONV_2D" in invoke("ops").stdout
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_links_that_lead_nowhere(tmp_path: Path) -> None:

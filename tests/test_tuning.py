@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from cases import conv, window
 from commands import as_json, invoke, started
-from expressions import Model, call, model, x
+from expressions import Call, Model, Part, call, known, model, w, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
 from tflgpu.compiler.cli import compiling
@@ -72,6 +72,46 @@ def test_the_search_finds_the_fastest(
     assert chosen.why.startswith("tile {} x {}: least".format(*measured[0].tile))
 
 
+@pytest.mark.parametrize(("channels", "tile"), [(255, (7, 2)), (256, (14, 2))])
+def test_the_first_tile_is_the_kernels_own(
+    measured: list[Sizes],
+    opencl_device: str,
+    tmp_path: Path,
+    channels: int,
+    tile: tuple[int, int],
+) -> None:
+    """Behind a deep depthwise convolution it has more sums than the profile's number."""
+    steps = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
+    deep = call(
+        "DEPTHWISE_CONV_2D", x(1, 14, 14, channels), w(1, 3, 3, channels), w(channels), **steps
+    )
+    content = model({"y": conv(deep, (64, channels), (1, 1))}).content
+    tune(content, Options(device=PROFILE), tmp_path / "table.json")
+    assert next(sizes.tile for sizes in measured if sizes.tile) == tile
+    (dispatch,) = (
+        item
+        for item in driver.build(content, Options(device=PROFILE)).plan.dispatches
+        if "tile" in item.why
+    )
+    assert dispatch.why.startswith("tile {} x {}: least estimate".format(*tile))
+
+
+def test_a_group_that_does_not_divide_the_rows(
+    measured: list[Sizes], opencl_device: str, tmp_path: Path
+) -> None:
+    operands = (x(7, 40), known(np.array(3, np.int32)))
+    whole = Call("TOPK_V2", operands, outputs=2, dtypes=("float32", "int32"))
+    content, table = model({"y": Part(whole, 0)}).content, tmp_path / "table.json"
+    tune(content, Options(device=PROFILE), table)
+    folder = driver.compile(content, tmp_path, device=PROFILE, tuning=str(table))
+    values = np.random.default_rng(5).standard_normal((7, 40)).astype(np.float32)
+    with load(folder, device=opencl_device) as session:
+        (kernel,) = (kernel for kernel in session.plan.kernels if "top" in kernel.name)
+        assert np.prod(kernel.group) == 4
+        (result,) = session.run([values]).values()
+    np.testing.assert_array_equal(result, -np.sort(-values)[:, :3])
+
+
 def test_a_search_goes_on_where_it_was_ended(
     measured: list[Sizes], opencl_device: str, tmp_path: Path
 ) -> None:
@@ -111,7 +151,7 @@ def test_a_plan_follows_from_the_table(
     assert json.loads(plain.plan.options)["tuning"] == ""
     assert len(json.loads(tuned.plan.options)["tuning"]) == 12
     dispatch = tuned.plan.dispatches[0]
-    assert dispatch.why.startswith("tile 3 x 2: tuned, 6 of ")
+    assert dispatch.why.startswith("tile 3 x 2: tuned, 6 accumulators")
     assert dispatch.why.endswith("; group: tuned")
     assert np.prod(tuned.plan.kernels[dispatch.kernel].group) == 4
 
@@ -253,13 +293,16 @@ def test_a_search_that_is_killed_leaves_nothing_behind(opencl_device: str, tmp_p
     file.write_bytes(network().content)
     scratch.mkdir()
     arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device, "--tune")
-    with started(*arguments, env={**os.environ, "TMPDIR": str(scratch)}) as process:
+    process = started(*arguments, env={**os.environ, "TMPDIR": str(scratch)})
+    try:
         limit = time.monotonic() + 60
         while not any(scratch.iterdir()) and time.monotonic() < limit:
             time.sleep(0.01)
         assert process.poll() is None
         process.terminate()
         assert process.wait(60) == 1
+    finally:
+        process.kill()
     assert not list(scratch.iterdir())
 
 

@@ -178,3 +178,7 @@ def test_row_major_views_step_over_gaps(length: int, pitch: int) -> None:
     for i, (b, y, x, c) in enumerate(np.ndindex(shape)):
         expected = i // length * pitch + i % length
         assert value(flat, i=i) == value(coordinates, b=b, y=y, x=x, c=c) == expected
+
+
+def test_rows_without_pixels_are_whole() -> None:
+    assert not LinearView.of("x", (1, 5, 0, 3), 4).broken_rows

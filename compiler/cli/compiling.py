@@ -25,6 +25,7 @@ from .shell import (
     FilePath,
     console,
     json_option,
+    kernels_in_launches,
     print_json,
     print_table,
     progress,
@@ -102,7 +103,7 @@ def compile_command(
     rows = (
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
-        ("kernels out", f"{report['kernels']} in {_launches(report['launches'])}"),
+        ("kernels out", kernels_in_launches(program.plan)),
         *(("on LiteRT", _part(part)) for part in program.plan.parts),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
@@ -113,10 +114,6 @@ def compile_command(
     )
     print_table(program.plan.model, ("what", "how much"), rows)
     click.echo(path)
-
-
-def _launches(count: int) -> str:
-    return f"{count} launch{'es' if count != 1 else ''}"
 
 
 def _part(part: HostPart) -> str:

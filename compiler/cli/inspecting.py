@@ -15,7 +15,17 @@ from rich.syntax import Syntax
 from ...runtime.cache import PLAN, Variant, find_variants, read_variant
 from ...runtime.plan import Kernel, PlacedTensor, Plan, Region
 from .options import cache_argument, model_option
-from .shell import Command, Failure, FilePath, console, json_option, print_json, print_table, warn
+from .shell import (
+    Command,
+    Failure,
+    FilePath,
+    console,
+    json_option,
+    kernels_in_launches,
+    print_json,
+    print_table,
+    warn,
+)
 
 BAR = 32
 """Characters that stand for the whole arena in the memory map."""
@@ -162,7 +172,7 @@ def _print_plan(variant: Variant) -> None:
         ("compiler", plan.compiler),
         *(("input", f"{i.name} {i.dtype}{list(i.shape)}") for i in plan.inputs),
         *(("output", f"{o.name} {o.dtype}{list(o.shape)}") for o in plan.outputs),
-        ("kernels", f"{len(plan.dispatches)} from {len(plan.kernels)} files"),
+        ("kernels", kernels_in_launches(plan)),
         ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
         ("weights", decimal(plan.weights_size)),
         (

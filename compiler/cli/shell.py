@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from signal import SIGTERM, default_int_handler, signal
+from signal import SIG_DFL, SIGTERM, default_int_handler, getsignal, signal
+from threading import current_thread, main_thread
 from typing import IO, Any
 
 import click
@@ -22,6 +23,7 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from ...runtime.errors import TflgpuError
+from ...runtime.plan import Plan
 from ..driver import Progress
 
 WIDTH_IN_A_PIPE = 320
@@ -60,10 +62,9 @@ class Command(click.Command):
 
     def invoke(self, context: click.Context) -> Any:
         _take_any_text()
-        # A polite kill ends a command as Ctrl-C does, which takes temporary folders away.
-        signal(SIGTERM, default_int_handler)
         try:
-            return super().invoke(context)
+            with _killed_as_by_ctrl_c():
+                return super().invoke(context)
         except TflgpuError as error:
             raise Failure(str(error)) from error
         except OSError as error:
@@ -71,6 +72,19 @@ class Command(click.Command):
             if error.filename is not None or error.errno == errno.EPIPE:
                 raise
             raise Failure(f"cannot write the output: {error.strerror}") from error
+
+
+@contextmanager
+def _killed_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, which takes temporary folders away."""
+    ours = current_thread() is main_thread() and getsignal(SIGTERM) is SIG_DFL
+    if ours:
+        signal(SIGTERM, default_int_handler)
+    try:
+        yield
+    finally:
+        if ours:
+            signal(SIGTERM, SIG_DFL)
 
 
 def _take_any_text() -> None:
@@ -107,6 +121,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def kernels_in_launches(plan: Plan) -> str:
+    """How many kernels a run has, and in how many launches."""
+    return f"{len(plan.dispatches)} in {plan.launches} launch{'es' if plan.launches != 1 else ''}"
 
 
 def console() -> Console:

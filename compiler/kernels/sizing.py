@@ -50,15 +50,15 @@ def _sized(
     chosen = tuned is None or launch.group is not None
     reason = explain_group(launch, profile) if chosen else "tuned"
     group = launch.group or tuned or choose_group(launch, profile)
-    parts = _explain_tile(launch, profile, tile)
+    parts = _explain_tile(launch, tile)
     return replace(launch, group=group, why="; ".join([*parts, f"group: {reason}"]))
 
 
-def _explain_tile(launch: Launch, profile: Profile, tuned: tuple[int, int] | None) -> Sequence[str]:
+def _explain_tile(launch: Launch, tuned: tuple[int, int] | None) -> Sequence[str]:
     tile = launch.tile
     if tile is None:
         return []
     pixels, blocks = tile.pixels, tile.blocks
     reason = "tuned" if (pixels, blocks) == tuned else "least estimate"
-    used = f"{pixels * blocks} of {profile.accumulators} accumulators"
+    used = f"{pixels * blocks} accumulators"
     return [f"tile {pixels} x {blocks}: {reason}, {used}"]

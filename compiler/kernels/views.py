@@ -244,7 +244,7 @@ class LinearView:
     @property
     def broken_rows(self) -> bool:
         """Whether there is a gap somewhere between the first and the last element of a row."""
-        return bool(self.run % (self.width * self.channels))
+        return bool(self.run and self.run % (self.width * self.channels))
 
     def flattened(self) -> LinearView:
         """The same tensor with height and width taken as one axis."""

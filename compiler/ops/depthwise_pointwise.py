@@ -20,8 +20,10 @@ from .conv import bias_slices, pack_weights
 from .tile import Tile, choose_tile
 
 NAME = "tflgpu.depthwise_pointwise"
-DEEP = 256
-"""Input channels whose weights for a tile are as large as the nearest cache."""
+LONG = 2
+"""Slices of the tiles that go along a row."""
+NEAREST_CACHE = 32768
+"""Bytes of weights that do not stay in the cache nearest to a processor beside a row of pixels."""
 
 
 def infer(op: Op) -> list[Shape]:
@@ -93,10 +95,10 @@ def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     inputs = op.operand(0).shape[3]
     # The weights come from farther away than the row: tiles of many pixels ask less often for them.
-    # Where they do not stay in the nearest cache, a tile takes the register that a third slice of
-    # weights would have needed, and covers rows of 14 or 28 pixels without a rest.
-    spare = int(inputs >= DEEP)
-    long = replace(profile, tile_slices=2, accumulators=profile.accumulators + spare)
+    long = replace(profile, tile_slices=LONG)
+    if inputs * LONG * profile.slice_width * 4 >= NEAREST_CACHE:
+        # The register a third slice of weights would need makes room for 14 pixels of 16 lanes.
+        long = replace(long, accumulators=profile.accumulators + 1)
     tile = choose_tile(width, height * batch, slices(channels, profile), long, whole_blocks=True)
     beyond = -width % tile.pixels * profile.slice_width
     more = {

@@ -60,6 +60,6 @@ def _estimate(
     Its loads cost about half a multiply-add. Work past the edges is wasted, and too few work-items
     leave the device idle.
     """
-    items = -(-columns // pixels) * -(-slices // blocks) * rows
+    items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
     steps = items * (pixels * blocks + 0.5 * (pixels + blocks) + 1)
     return steps * max(1.0, profile.work_items / items)

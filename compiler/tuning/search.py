@@ -130,7 +130,8 @@ def _tiles(subject: _Subject) -> list[tuple[int, int] | None]:
     None alone if it has no tile.
     """
     own = _tile(subject, None)
-    taken: dict[Tile, tuple[int, int]] = {}
+    # A kernel may take one that is none of those which every kernel can have.
+    taken = {own: (own.pixels, own.blocks)} if own is not None else {}
     for shape in shapes(subject.profile):
         tile = _tile(subject, shape)
         # A kernel does not take one that does not fit.

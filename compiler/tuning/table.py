@@ -197,10 +197,12 @@ def write_table(table: Table, path: Path) -> None:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
         os.replace(temporary, path)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
+        if not isinstance(error, OSError):
+            raise
         raise OptionError(f"cannot write the tuning table {path}: {error.strerror}") from error
 
 
