@@ -88,6 +88,9 @@ def convolutions() -> Iterator[Case]:
         value = call("CONV_2D", image, weights, **window())
         same = call("CONV_2D", image, weights, zeros, **window())
         yield Case("CONV_2D", f"{size} without bias", value, oracle=same)
+    yield row("no batch", x(0, 5, 7, 3), (11, 3), **window("VALID"))
+    beside = known(np.array([[0, 0], [0, 0], [2, 2], [0, 0]], np.int32))
+    yield row("no columns", call("PAD", x(1, 5, 0, 3), beside), (11, 3), **window("VALID"))
     yield row("window larger than the image", x(1, 2, 3, 5), (7, 5), (5, 7))
     yield row("window as large as the image", x(3, 5, 7, 3), (11, 3), (5, 7), **window("VALID"))
     for groups, inputs, outputs in ((3, 2, 5), (2, 16, 16), (2, 32, 16), (5, 1, 1), (2, 8, 24)):
