@@ -73,13 +73,15 @@ class Move:
 
     def apply(self, x: Array) -> Array:
         """The move in numpy."""
+        if not x.size:
+            return np.full(self.shape, self.fill or 0, x.dtype)
         grids = np.indices(self.shape, sparse=True)
         index = [
             fold(axis, axis.start + axis.step * grids[axis.of], size)
             for axis, size in zip(self.axes, x.shape, strict=True)
         ]
         outside = [(i < 0) | (i >= n) for i, n in zip(index, x.shape, strict=True)]
-        clipped = [np.clip(i, 0, max(n - 1, 0)) for i, n in zip(index, x.shape, strict=True)]
+        clipped = [np.clip(i, 0, n - 1) for i, n in zip(index, x.shape, strict=True)]
         moved = np.broadcast_to(x[tuple(clipped)] if clipped else x, self.shape)
         if self.fill is None or not outside:
             return np.ascontiguousarray(moved)
