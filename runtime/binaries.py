@@ -11,7 +11,6 @@ has compiled the kernels.
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +19,7 @@ from .cache import lock
 from .device import Device, DeviceInfo
 from .errors import PlanError
 from .plan import Plan
-from .privacy import check_private, make_private, read_file, sync_folder
+from .privacy import check_private, make_private, read_file, replace_file
 
 BINARIES = "binaries"
 MAGIC = b"tflgpub\n"
@@ -127,33 +126,14 @@ def write_binary(folder: Path, device: Device, plan: Plan, binary: bytes) -> Non
         with lock(folder).acquire(timeout=LOCK_SECONDS):
             check_private(folder)
             make_private(path.parent)
-            _replace(path, header + body)
+            # What processes have left that were killed here.
+            for leftover in path.parent.glob(f".{path.stem}.*.tmp"):
+                leftover.unlink()
+            replace_file(path, header + body)
     except Timeout as error:
         raise PlanError(f"cannot write {path}: another process holds its lock") from error
     except OSError as error:
         raise PlanError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put a file in the place of whatever is there; the lock is held."""
-    import tempfile
-
-    prefix = f".{path.stem}."
-    # What processes have left that were killed here.
-    for leftover in path.parent.glob(f"{prefix}*.tmp"):
-        leftover.unlink()
-    descriptor, temporary = tempfile.mkstemp(".tmp", prefix, path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    sync_folder(path.parent)
 
 
 def _path(folder: Path, info: DeviceInfo) -> Path:

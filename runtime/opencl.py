@@ -5,13 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from ctypes import (
-    POINTER,
-    byref,
-    c_void_p,
-    cast,
-    sizeof,
-)
+from ctypes import POINTER, byref, c_void_p, cast, sizeof
 from math import prod
 from sys import byteorder
 from typing import Any

@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import PlanError
@@ -71,6 +72,24 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file in the place of whatever is there, whole or not at all (OSError)."""
+    import tempfile
+
+    descriptor, temporary = tempfile.mkstemp(".tmp", f".{path.stem}.", path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
 
 
 def _open(path: Path) -> int:

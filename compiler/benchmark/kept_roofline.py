@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -20,6 +18,7 @@ from platformdirs import user_cache_path
 
 from ...runtime.binaries import device_key
 from ...runtime.device import DeviceInfo
+from ...runtime.privacy import replace_file
 from ..devices import Profile
 from ..driver import Program
 from .roofline import Roofline, compile_dispatches, compile_roofline, measure
@@ -77,7 +76,4 @@ def _write(kept: KeptRoofline, device: str, kernels: str) -> None:
         "roofline": asdict(kept.roofline),
     }
     kept.file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(".tmp", dir=kept.file.parent)
-    with open(handle, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-    os.replace(temporary, kept.file)
+    replace_file(kept.file, json.dumps(content, indent=1).encode())

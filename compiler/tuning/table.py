@@ -12,14 +12,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
+from ...runtime.privacy import replace_file
 from ..devices import Profile
 from ..errors import OptionError
 from ..ir import Op, Tensor
@@ -190,19 +189,11 @@ def write_table(table: Table, path: Path) -> None:
     start = f'{{\n "device": {json.dumps(table.device)},\n "kernels": {{\n'
     text = start + ",\n".join(lines) + "\n }\n}"
     # What a link leads to is written, and not the link.
-    path, temporary = Path(os.path.realpath(path)), None
+    path = Path(os.path.realpath(path))
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(".tmp", f".{path.name}.", path.parent)
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        os.replace(temporary, path)
-    except BaseException as error:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
-        if not isinstance(error, OSError):
-            raise
+        replace_file(path, f"{text}\n".encode())
+    except OSError as error:
         raise OptionError(f"cannot write the tuning table {path}: {error.strerror}") from error
 
 
