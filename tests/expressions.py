@@ -140,6 +140,13 @@ def parts(operator: str, count: int, *operands: Value, **attrs: Any) -> tuple[Pa
     return tuple(Part(whole, position) for position in range(count))
 
 
+def largest(values: Value, count: int) -> list[Value]:
+    """The largest floats of each row, and their places."""
+    operands = (values, known(np.array(count, np.int32)))
+    whole = Call("TOPK_V2", operands, outputs=2, dtypes=("float32", "int32"))
+    return [Part(whole, 0), Part(whole, 1)]
+
+
 @dataclass(frozen=True)
 class Model:
     """A graph, its .tflite file, and an array for each of its inputs."""

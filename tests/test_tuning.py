@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from cases import conv, window
 from commands import as_json, invoke, started
-from expressions import Call, Model, Part, call, known, model, w, x
+from expressions import Model, call, largest, model, w, x
 
 from tflgpu.compiler import OptionError, Options, driver, tune
 from tflgpu.compiler.cli import compiling
@@ -99,9 +99,8 @@ def test_the_first_tile_is_the_kernels_own(
 def test_a_group_that_does_not_divide_the_rows(
     measured: list[Sizes], opencl_device: str, tmp_path: Path
 ) -> None:
-    operands = (x(7, 40), known(np.array(3, np.int32)))
-    whole = Call("TOPK_V2", operands, outputs=2, dtypes=("float32", "int32"))
-    content, table = model({"y": Part(whole, 0)}).content, tmp_path / "table.json"
+    found, _ = largest(x(7, 40), 3)
+    content, table = model({"y": found}).content, tmp_path / "table.json"
     tune(content, Options(device=PROFILE), table)
     folder = driver.compile(content, tmp_path, device=PROFILE, tuning=str(table))
     values = np.random.default_rng(5).standard_normal((7, 40)).astype(np.float32)

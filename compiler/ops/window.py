@@ -62,6 +62,12 @@ class Window:
             )
         return free_y // self.stride_y + 1, free_x // self.stride_x + 1
 
+    def sees_edges(self, columns: int, outputs: int, pixels: int) -> bool:
+        """Whether tiles of so many pixels along a row of the output see beyond the image."""
+        tiles = -(-outputs // pixels)
+        last = (tiles * pixels - 1) * self.stride_x + (self.width - 1) * self.dilation_x - self.left
+        return self.left > 0 or last >= columns
+
     @property
     def pointwise(self) -> bool:
         """Whether output and input pixels correspond one to one."""
