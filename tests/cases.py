@@ -181,6 +181,20 @@ def transpose_convolutions() -> Iterator[Case]:
     yield Case("TRANSPOSE_CONV", "SAME long rows", long)
     wide = transposed(x(1, 3, 5, 32), 16, (2, 2), (6, 10), True, **attrs)
     yield Case("TRANSPOSE_CONV", "32 to 16", wide)
+    for side, channels in ((2, 1), (2, 3), (3, 4), (4, 3), (2, 8), (2, 19), (3, 35), (4, 21)):
+        attrs = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+        value = transposed(x(2, 3, 23, 19), channels, (side, side), (5, 46), True, **attrs)
+        value = call("TANH", call("ADD", call("LOGISTIC", value), known(np.float32(0.5))))
+        yield Case("TRANSPOSE_CONV", f"SAME 19 to {channels} {side}x{side}", value)
+        output = (5 + side, 45 + side)
+        attrs["padding"] = "VALID"
+        value = transposed(x(2, 3, 23, 19), channels, (side, side), output, False, **attrs)
+        value = call("ADD", call("RELU", value), x(2, *output, channels))
+        yield Case("TRANSPOSE_CONV", f"VALID 19 to {channels} {side}x{side}", value)
+    for size, padding, output in (((3, 3), "SAME", (5, 7)), ((5, 2), "VALID", (9, 8))):
+        attrs = {"padding": padding, "stride_h": 1, "stride_w": 1}
+        value = transposed(x(2, 5, 7, 3), 11, size, output, True, **attrs)
+        yield Case("TRANSPOSE_CONV", f"{padding} {size} by 1", value)
     raw = struct.pack("<3i", 1, 2, 2)
     operands = (x(1, 3, 5, 32), w(16, 4, 4, 32), w(16))
     wide = call("Convolution2DTransposeBias", *operands, custom_options=raw)

@@ -33,11 +33,15 @@ def depthwise(image: Value, channels: int, padding: str = "VALID") -> Value:
     return call("DEPTHWISE_CONV_2D", image, w(1, 3, 3, channels), w(channels), **attrs)
 
 
+def transposed(image: Value, shape: Value, stride: int, outputs: int, *size: int) -> Value:
+    """With an output of that shape and weights for windows of that size and so many inputs."""
+    attrs = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    return call("TRANSPOSE_CONV", shape, w(outputs, *size), image, w(outputs), **attrs)
+
+
 def enlarged(image: Value, outputs: int, inputs: int) -> Value:
     """Twice as many rows and columns as a picture of 7 x 5."""
-    attrs = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
-    weights = w(outputs, 3, 3, inputs)
-    return call("TRANSPOSE_CONV", ints(2, 14, 10, outputs), weights, image, w(outputs), **attrs)
+    return transposed(image, ints(2, 14, 10, outputs), 2, outputs, 3, 3, inputs)
 
 
 def pairs(*rows: tuple[int, int]) -> Value:
@@ -95,6 +99,11 @@ CASES = {
     "fold_scale_into_conv": (
         call("ADD", call("MUL", conv(x(1, 7, 5, 3), 19, 3, 3), w(19)), w(19)),
         "CONV_2D  MUL  ADD",
+        "CONV_2D",
+    ),
+    "transpose_conv_to_conv": (
+        transposed(x(1, 7, 5, 3), ints(1, 7, 5, 19), 1, 19, 3, 4, 3),
+        "TRANSPOSE_CONV",
         "CONV_2D",
     ),
     "compose_pointwise": (
@@ -286,6 +295,16 @@ DECLINES = [
         "concat_to_pad",
         conv(call("CONCATENATION", w(1, 2, 5, 3), x(1, 7, 5, 3), axis=1), 19, 3),
         "a constant is not all zeros",
+    ),
+    (
+        "transpose_conv_to_conv",
+        enlarged(x(2, 7, 5, 3), 19, 3),
+        "the stride is not 1",
+    ),
+    (
+        "transpose_conv_to_conv",
+        transposed(x(1, 7, 5, 3), ints(1, 7, 3, 19), 1, 19, 1, 1, 3),
+        "the output leaves out pixels of the input",
     ),
 ]
 

@@ -45,6 +45,14 @@ TRANSPOSED = call("BATCH_MATMUL", x(4, 9, 16), x(4, 32, 16), adj_y=True)
 FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
 FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
 TOP, _ = largest(x(2, 4000), 10)
+
+
+def transposed(outputs: int, size: int, stride: int = 2) -> Value:
+    attrs = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    shape = ints(1, 7 * stride, 11 * stride, outputs)
+    return call("TRANSPOSE_CONV", shape, w(outputs, size, size, 32), pooled(1, 7, 11, 32), **attrs)
+
+
 SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
 
 
@@ -79,6 +87,16 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
         (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
+        (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
+        (transposed(4, 4), "adreno", ["to_sliced", "max_pool", "transpose_conv_thin"]),
+        (transposed(4, 4), "mali", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(4, 3), "adreno", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(9, 2), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_block"]),
+        (transposed(9, 3), "nvidia", ["to_sliced", "max_pool", "transpose_conv_block"]),
+        (transposed(9, 4), "nvidia", ["to_sliced", "max_pool", "transpose_conv_block"]),
+        (transposed(9, 5), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(9, 3, 3), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
         (PRODUCT, "cpu_avx512", ["to_sliced", "batch_matmul_sliced"]),
         (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),

@@ -44,6 +44,10 @@ class Profile:
     """Input and output channels from which 3x3 convolutions are Winograd's algorithm; 0: never."""
     winograd_squares: int
     """Squares of 4x4 outputs from which they are."""
+    transposed_blocks: bool
+    """Whether work-items of transposed convolutions compute all pixels between two of the input."""
+    transposed_thin: int
+    """Output channels up to which such pixels are lanes of a sum, as channels are."""
     work_items: int
     """Work-items that keep the device busy; tiles shrink until there are as many."""
     light_group: int
@@ -79,6 +83,7 @@ LIMITS = {
     "fused_outputs": (0, 4096),
     "winograd_channels": (0, 65536),
     "winograd_squares": (1, 1 << 24),
+    "transposed_thin": (0, 16),
     "work_items": (1, 1 << 24),
     "light_group": (1, 65536),
     "heavy_group": (1, 65536),
@@ -87,7 +92,13 @@ LIMITS = {
 }
 """The least and the greatest value of each number."""
 POWERS_OF_TWO = ("slice_width", "alignment")
-_KINDS = {str: "a text", int: "a whole number", list: "a list of tables", dict: "a table"}
+_KINDS = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    list: "a list of tables",
+    dict: "a table",
+}
 
 
 SET_LATER = ("name", "tile", "half")
@@ -107,6 +118,7 @@ def parse(text: str, name: str, place: str) -> Profile:
         raise OptionError(f"{place} lacks {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     _typed(values["description"], str, f"{place}: description")
+    _typed(values["transposed_blocks"], bool, f"{place}: transposed_blocks")
     for key, limits in LIMITS.items():
         _check_number(_typed(values[key], int, f"{place}: {key}"), key, limits, place)
     for key in ("light_group", "heavy_group"):

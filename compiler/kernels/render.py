@@ -6,7 +6,7 @@ gives each distinct one its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -20,7 +20,7 @@ from ..ir import Array, Op, Shape, Tensor
 from ..ops.base import LINEAR_ROW, Kernel, Launch, Runs, device_dtype
 from .binding import NOWHERE, Binding, is_literal
 from .indexing import affine, horner
-from .post import literal, statements, steps
+from .post import Step, literal, statements, steps
 from .views import LinearView, Position, RowsView, SlicedView, View
 from .words import environment, prelude
 
@@ -177,6 +177,10 @@ def _context(
         lines = statements(chain, value, kind, read_operand(position), saves)
         return "\n".join([*lines, output.write(position, "v")])
 
+    def write(value: str, batch: str, row: str, column: str, slice: str) -> str:
+        """The statement that writes a slice, which post-operators were applied to before."""
+        return output.write(Position(batch, row, column, slice), value)
+
     def store(value: str | None, batch: str, row: str, column: str, slice: str) -> str:
         """Statements that run the post-operators on a slice and write it."""
         assert isinstance(output, SlicedView)
@@ -202,4 +206,12 @@ def _context(
         "S": binding.lanes,
         "store": store,
         "store_at": store_at,
+        "uniform": _uniform(chain) and not binding.early,
+        "write": write,
     }
+
+
+def _uniform(chain: Sequence[Step]) -> bool:
+    """Whether post-operators do the same to a value wherever it stands in the output."""
+    operands = (operand for step in chain for operand in step.operands)
+    return all(isinstance(operand, int) or is_literal(operand) for operand in operands)

@@ -60,5 +60,4 @@ def _explain_tile(launch: Launch, tuned: tuple[int, int] | None) -> Sequence[str
         return []
     pixels, blocks = tile.pixels, tile.blocks
     reason = "tuned" if (pixels, blocks) == tuned else "least estimate"
-    used = f"{pixels * blocks} accumulators"
-    return [f"tile {pixels} x {blocks}: {reason}, {used}"]
+    return [f"tile {pixels} x {blocks}: {reason}, {tile.accumulators} accumulators"]

@@ -28,7 +28,7 @@ _TRIVIAL = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (rf"{_BEGIN}0(?: \* \w+)? \+ ", ""),
-        (rf" \+ 0(?: \* \w+)?{_END}", ""),
+        (rf" [+-] 0(?: \* \w+)?{_END}", ""),
         (rf"{_BEGIN}0 \* \w+{_END}", "0"),
         (r" \* 1(?![\w.])", ""),
         (rf"{_BEGIN}\((\w+(?: \* \w+)*)\)(?= [*+]|\])", r"\1"),

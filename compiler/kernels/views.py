@@ -11,7 +11,7 @@ from math import prod
 
 from ..ir import Shape
 from ..ops.base import bhwc
-from .indexing import horner, spread
+from .indexing import affine, horner, spread
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class RowsView(SlicedView):
         if not self.tail:
             return whole
         some = " ".join(
-            f"{self.array}[{place} + {lane}] = nth_lane({value}, {lane:x});"
+            f"{self.array}[{affine(place, 1, lane)}] = nth_lane({value}, {lane:x});"
             for lane in range(self.tail)
         )
         if self.slices == 1:

@@ -198,8 +198,7 @@ def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
 
 def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, outputs = op.output.shape
-    sums = replace(profile, accumulators=max(profile.accumulators // outputs, 1))
-    tile = choose_tile(width, height * batch, 1, sums)
+    tile = choose_tile(width, height * batch, 1, profile, sums=outputs)
     lanes = profile.slice_width
     weights = op.constant(1)
     inputs = slices(weights.shape[3], profile)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..devices import Profile
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Pixels along a row times slices of output channels, one accumulator each."""
+    """Pixels along a row times slices of output channels."""
 
     pixels: int
     blocks: int
+    sums: int = 1
+    """Accumulators for each of them, where a kernel computes several values from the same pixel."""
     estimate: float = field(default=0.0, compare=False)
     """Time by the estimate, which only says which of several tiles is faster."""
+
+    @property
+    def accumulators(self) -> int:
+        return self.pixels * self.blocks * self.sums
 
 
 def choose_tile(
@@ -24,11 +30,14 @@ def choose_tile(
     profile: Profile,
     whole_blocks: bool = False,
     most: int | None = None,
+    sums: int = 1,
 ) -> Tile:
     """The profile's tile if it is one of `shapes` and fits, or else that with the least estimate.
 
-    With `whole_blocks` a tile may not reach past the last slice; `most` bounds its pixels.
+    With `whole_blocks` a tile may not reach past the last slice; `most` bounds its pixels; `sums`
+    are the accumulators for each pixel and slice.
     """
+    profile = replace(profile, accumulators=max(profile.accumulators // sums, 1))
     widest = min(columns, most or columns)
 
     def fits(pixels: int, blocks: int) -> bool:
@@ -36,7 +45,8 @@ def choose_tile(
         return pixels <= widest and blocks <= slices and whole
 
     def estimated(pixels: int, blocks: int) -> Tile:
-        return Tile(pixels, blocks, _estimate(pixels, blocks, columns, rows, slices, profile))
+        steps = _estimate(pixels, blocks, sums, columns, rows, slices, profile)
+        return Tile(pixels, blocks, sums, steps)
 
     fitting = {tile: estimated(*tile) for tile in shapes(profile) if fits(*tile)}
     own = fitting.get(profile.tile) if profile.tile else None
@@ -53,13 +63,14 @@ def shapes(profile: Profile) -> list[tuple[int, int]]:
 
 
 def _estimate(
-    pixels: int, blocks: int, columns: int, rows: int, slices: int, profile: Profile
+    pixels: int, blocks: int, sums: int, columns: int, rows: int, slices: int, profile: Profile
 ) -> float:
-    """A step of the inner loop multiplies `pixels` inputs with `blocks` slices of weights.
+    """A step of the inner loop multiplies `pixels` inputs with `blocks` times `sums` weights.
 
     Its loads cost about half a multiply-add. Work past the edges is wasted, and too few work-items
     leave the device idle.
     """
     items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
-    steps = items * (pixels * blocks + 0.5 * (pixels + blocks) + 1)
+    weights = blocks * sums
+    steps = items * (pixels * weights + 0.5 * (pixels + weights) + 1)
     return steps * max(1.0, profile.work_items / items)

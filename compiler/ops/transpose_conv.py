@@ -5,14 +5,18 @@ Each output pixel gathers the input pixels whose window covers it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from typing import Any
+
+import numpy as np
 
 from ..devices import Profile
 from ..errors import ModelError
-from ..ir import Op, Shape, Tensor
+from ..ir import Array, Op, Shape, Tensor
 from .base import Kernel, Launch, OpDef, define, slices
 from .conv import bias_slices, pack_weights
+from .phases import Phases, pack_phases, pack_thin
 from .tile import choose_tile
 from .window import Window
 
@@ -95,29 +99,130 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     tile = choose_tile(columns, rows, slices(channels, profile), profile)
     blocks = -(-slices(channels, profile) // tile.blocks)
     return [
-        Launch(
+        _launch(
+            op,
             "transpose_conv.jinja",
             (-(-columns // tile.pixels) * shape.stride_x, height, batch * blocks),
-            {"x": image(op)},
-            {"y": op.output},
             {
                 "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
                 "weights": pack_weights(weights, tile.blocks, profile),
             },
-            {
-                "tile": tile,
-                "blocks": blocks,
-                "window": shape,
-                "first": first,
-                "inputs": weights.shape[3],
-            },
-            heavy=True,
-            flops=2 * image(op).elements * prod(weights.shape[:3]),
+            {"tile": tile, "blocks": blocks, "window": shape, "first": first},
         )
     ]
 
 
-KERNELS = (Kernel("transpose_conv", _build, _constant),)
+def _by_phases(op: Op) -> Phases:
+    return Phases(window(op), *op.output.shape[1:3])
+
+
+def _thin(op: Op, profile: Profile) -> str | None:
+    channels = op.output.shape[3]
+    if channels > profile.transposed_thin:
+        return f"{channels} output channels are more than {profile.transposed_thin}"
+    phases = _by_phases(op)
+    vectors = slices(phases.count * channels, profile)
+    if vectors > profile.accumulators:
+        return f"{phases.count} output pixels for each of the input are too many to keep"
+    products = phases.taps_down * phases.taps_across * vectors
+    apart = prod(op.operand(1).shape[1:3]) * slices(channels, profile)
+    if products > apart:
+        return f"{products} slices of weights with phases in their lanes, {apart} without"
+    return _constant(op, profile)
+
+
+def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, _, _, channels = op.output.shape
+    weights, phases = op.constant(1), _by_phases(op)
+    vectors = slices(phases.count * channels, profile)
+    tile = choose_tile(phases.columns, phases.rows * batch, 1, profile, sums=vectors)
+    bias = np.zeros(vectors * profile.slice_width, np.float32)
+    if op.input(bias_position(op)) is not None:
+        own = op.constant(bias_position(op)).reshape(-1)
+        bias[: phases.count * channels] = np.tile(own, phases.count)
+    return [
+        _launch(
+            op,
+            "transpose_conv_thin.jinja",
+            (-(-phases.columns // tile.pixels), phases.rows, batch),
+            {
+                "bias": bias.reshape(vectors, -1),
+                "weights": pack_thin(weights, phases, vectors, profile),
+            },
+            {"tile": tile, "phases": phases, "part": phases.all_taps, "operator": op},
+        )
+    ]
+
+
+def _block(size: int) -> Callable[[Op, Profile], str | None]:
+    """The condition of the kernel for square windows of a size, with a stride of 2."""
+
+    def objection(op: Op, profile: Profile) -> str | None:
+        shape = window(op)
+        if (shape.height, shape.width) != (size, size):
+            return f"the window is not {size}x{size}"
+        if (shape.stride_y, shape.stride_x) != (2, 2):
+            return "the stride is not 2"
+        if not profile.transposed_blocks:
+            return "the profile has each output pixel computed apart"
+        return _constant(op, profile)
+
+    return objection
+
+
+def _build_block(op: Op, profile: Profile) -> Sequence[Launch]:
+    batch, _, _, channels = op.output.shape
+    weights, phases = op.constant(1), _by_phases(op)
+    count = slices(channels, profile)
+    rows = phases.rows * batch
+    tile = choose_tile(phases.columns, rows, count, profile, sums=phases.count)
+    blocks = -(-count // tile.blocks)
+    parts = list(phases.parts(weights.shape[3], tile.blocks))
+    return [
+        _launch(
+            op,
+            "transpose_conv_block.jinja",
+            (-(-phases.columns // tile.pixels), phases.rows, batch * blocks),
+            {
+                "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
+                "weights": pack_phases(weights, phases, tile.blocks, profile),
+            },
+            {
+                "tile": tile,
+                "blocks": blocks,
+                "phases": phases,
+                "parts": parts,
+                "block": prod(weights.shape[1:]) * tile.blocks,
+            },
+        )
+    ]
+
+
+def _launch(
+    op: Op,
+    template: str,
+    grid: tuple[int, int, int],
+    constants: Mapping[str, Array],
+    variables: Mapping[str, Any],
+) -> Launch:
+    weights = op.operand(1).shape
+    return Launch(
+        template,
+        grid,
+        {"x": image(op)},
+        {"y": op.output},
+        constants,
+        {**variables, "inputs": weights[3]},
+        heavy=True,
+        flops=2 * image(op).elements * prod(weights[:3]),
+    )
+
+
+KERNELS = (
+    Kernel("transpose_conv_thin", _build_thin, _thin),
+    *(Kernel(f"transpose_conv_{n}x{n}", _build_block, _block(n)) for n in (2, 3, 4)),
+    Kernel("transpose_conv", _build, _constant),
+)
 
 define(
     OpDef("TRANSPOSE_CONV", infer, KERNELS),

@@ -44,6 +44,7 @@ from .resolve_variables import resolve_variables
 from .rewrite import Event, Pass
 from .separate_outputs import separate_outputs
 from .split_activation import split_activation
+from .transpose_conv_to_conv import transpose_conv_to_conv
 from .transpose_to_reshape import transpose_to_reshape
 
 PIPELINE: tuple[Pass, ...] = (
@@ -60,6 +61,7 @@ PIPELINE: tuple[Pass, ...] = (
     pack_to_concat,
     reshape_fully_connected,
     depthwise_to_grouped,
+    transpose_conv_to_conv,
     move_reshapes,
     move_transposes,
     merge_around_reshape,

@@ -1,0 +1,162 @@
+"""Transposed convolutions by phases: the pixels of the output between two neighbours of the input.
+
+With a stride of 2 there are 2 x 2 phases. Output row `row * stride + phase - padding` reads input
+rows `row`, `row - 1`, ... through rows `phase`, `phase + stride`, ... of the window, and columns go
+alike. A work-item that computes all phases of a pixel so reads each pixel of the input once for all
+of them, where it would otherwise be read once for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..devices import Profile
+from ..ir import Array
+from .base import slices
+from .conv import pack_weights
+from .window import Window
+
+
+@dataclass(frozen=True)
+class Part:
+    """Neighbouring pixels of the input that the same phases read."""
+
+    row: int
+    """Rows that the first one is above the work-item's own."""
+    rows: int
+    column: int
+    columns: int
+    down: int
+    """Rows of phases."""
+    across: int
+    start: int
+    """Where its weights start, in slices, within those of a block of output slices."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """What the work-items of a launch go through to compute an output of that size."""
+
+    window: Window
+    height: int
+    width: int
+
+    @property
+    def count(self) -> int:
+        """Phases of a pixel."""
+        return self.window.stride_y * self.window.stride_x
+
+    @property
+    def first_row(self) -> int:
+        """The row of the input that the first row of work-items goes with."""
+        return self.window.top // self.window.stride_y
+
+    @property
+    def first_column(self) -> int:
+        return self.window.left // self.window.stride_x
+
+    @property
+    def rows(self) -> int:
+        """Rows of the input that have a phase in the output."""
+        return (self.height - 1 + self.window.top) // self.window.stride_y - self.first_row + 1
+
+    @property
+    def columns(self) -> int:
+        return (self.width - 1 + self.window.left) // self.window.stride_x - self.first_column + 1
+
+    @property
+    def taps_down(self) -> int:
+        """Rows of the input that a phase reads at most."""
+        return -(-self.window.height // self.window.stride_y)
+
+    @property
+    def taps_across(self) -> int:
+        return -(-self.window.width // self.window.stride_x)
+
+    def overhangs(self, pixels: int) -> tuple[bool, bool, bool, bool]:
+        """Whether tiles of so many pixels go beyond the output: above, below, before, behind."""
+        window = self.window
+        ends_at = (self.first_row + self.rows) * window.stride_y - window.top
+        tiles = -(-self.columns // pixels)
+        stops_at = (self.first_column + tiles * pixels) * window.stride_x - window.left
+        above = window.top % window.stride_y > 0
+        before = window.left % window.stride_x > 0
+        return above, ends_at > self.height, before, stops_at > self.width
+
+    @property
+    def all_taps(self) -> Part:
+        """All pixels of the input, for kernels with zeros where a phase does not read one."""
+        window = self.window
+        return Part(0, self.taps_down, 0, self.taps_across, window.stride_y, window.stride_x, 0)
+
+    def parts(self, inputs: int, blocks: int) -> Iterator[Part]:
+        """The pixels of the input that phases read; of the last, some phases read nothing."""
+        start = 0
+        for row, rows, down in _ranges(self.window.height, self.window.stride_y):
+            for column, columns, across in _ranges(self.window.width, self.window.stride_x):
+                yield Part(row, rows, column, columns, down, across, start)
+                start += rows * columns * inputs * down * across * blocks
+
+    def sees_edges(self, part: Part, height: int, width: int) -> tuple[bool, bool]:
+        """Whether work-items see rows and columns beyond an input of that size in a part."""
+        last_row = self.first_row + self.rows - 1 - part.row
+        last_column = self.first_column + self.columns - 1 - part.column
+        return (
+            self.first_row - (part.row + part.rows - 1) < 0 or last_row >= height,
+            self.first_column - (part.column + part.columns - 1) < 0 or last_column >= width,
+        )
+
+
+def _ranges(size: int, stride: int) -> Iterator[tuple[int, int, int]]:
+    """First pixel, pixels and phases: those that all phases read, then one that only some read."""
+    if size >= stride:
+        yield 0, size // stride, stride
+    if size % stride:
+        yield size // stride, 1, size % stride
+
+
+def pack_phases(weights: Array, phases: Phases, blocks: int, profile: Profile) -> Array:
+    """Weights OHWI in the order the kernel walks them, part by part.
+
+    [block of output slices][part][row][column][input channel][phase][slice of the block][lane].
+    """
+    lanes = profile.slice_width
+    outputs, *size, inputs = weights.shape
+    count = -(-slices(outputs, profile) // blocks)
+    padded = np.zeros((count * blocks * lanes, *size, inputs), np.float32)
+    padded[:outputs] = weights
+    window = phases.window
+    packed = []
+    for part in phases.parts(inputs, blocks):
+        rows = _taps(part.row, part.rows, window.stride_y, part.down)
+        columns = _taps(part.column, part.columns, window.stride_x, part.across)
+        taps = padded[:, rows.reshape(-1)][:, :, columns.reshape(-1)]
+        apart = taps.reshape(count, blocks, lanes, *rows.shape, *columns.shape, inputs)
+        packed.append(apart.transpose(0, 3, 5, 7, 4, 6, 1, 2).reshape(count, -1, lanes))
+    return np.ascontiguousarray(np.concatenate(packed, axis=1)).reshape(-1, lanes)
+
+
+def _taps(first: int, count: int, stride: int, phases: int) -> Array:
+    """Rows or columns of the window through which the phases read pixels: [pixel][phase]."""
+    pixels = np.arange(first, first + count) * stride
+    return pixels[:, None] + np.arange(phases)
+
+
+def pack_thin(weights: Array, phases: Phases, vectors: int, profile: Profile) -> Array:
+    """Weights OHWI with phases and output channels in the lanes, zeros where a phase reads nothing.
+
+    [row][column][input channel][vector][lane], of a channel by `[phase][channel]`.
+    """
+    outputs, height, width, inputs = weights.shape
+    down, across = phases.window.stride_y, phases.window.stride_x
+    whole = np.zeros(
+        (outputs, phases.taps_down * down, phases.taps_across * across, inputs), np.float32
+    )
+    whole[:, :height, :width] = weights
+    apart = whole.reshape(outputs, phases.taps_down, down, phases.taps_across, across, inputs)
+    by_phase = apart.transpose(2, 4, 0, 1, 3, 5)
+    joined = by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
+    return pack_weights(joined, vectors, profile)
