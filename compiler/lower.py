@@ -220,19 +220,20 @@ def _dispatch(
     weights: _Weights,
 ) -> Dispatch:
     arguments = []
-    for tensor, writes in item.rendered.arguments:
+    for (tensor, writes), texel in zip(item.rendered.arguments, item.rendered.texels, strict=True):
         if tensor is None:
             assert item.rendered.constants is not None
-            arguments.append(weights.add(item.rendered.constants))
+            argument = weights.add(item.rendered.constants)
         elif tensor.data is not None:
             if choice[item.op].reads == SLICED:
                 data = pack_slices(tensor.data, profile.slice_width)
                 data = data.astype(np.float16) if profile.half else data
             else:
                 data = device_array(tensor.data)
-            arguments.append(weights.add(data))
+            argument = weights.add(data)
         else:
-            arguments.append(place(tensor, writes))
+            argument = place(tensor, writes)
+        arguments.append(replace(argument, texel=texel))
     written = next(t for t, writes in item.rendered.arguments if writes and t is not None)
     return Dispatch(
         item.kernel,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..runtime import opencl
 from ..runtime.device import DeviceInfo
@@ -21,6 +21,13 @@ def choose_profile(device: str, target: str) -> Profile:
     DeviceError, which lists devices and profiles, if nothing has that name; OptionError for a
     profile whose slices are not what the target's vectors hold, or whose file is wrong.
     """
+    chosen = _chosen(device, target)
+    if target == "opencl":
+        return chosen
+    return replace(chosen, weight_storage="buffer", tensor_storage="buffer", sub_group=0)
+
+
+def _chosen(device: str, target: str) -> Profile:
     if names_profile(device):
         return _named(device, target)
     if target != "opencl" and device == "auto":

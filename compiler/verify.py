@@ -20,7 +20,7 @@ from .litert import Model, Reference
 from .options import Options
 from .target import attached_device
 
-TOLERANCES = {"f32": 1e-4}
+TOLERANCES = {"f32": 1e-4, "f16": 1e-2}
 """Error allowed by precision, relative to the largest value of the tensor or 1."""
 
 QUANTA = 3

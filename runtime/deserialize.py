@@ -31,7 +31,7 @@ from .plan import (
 from .verify import LARGEST_COUNT, verify
 
 MAGIC = b"tflgpu\r\n"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 HEADER = struct.Struct("<8sI32s")
 IDENTIFIER = b"TGPL"
 
@@ -185,6 +185,7 @@ def _argument(struct_: schema.Argument) -> Argument:
         offset=struct_.Offset(),
         size=struct_.Size(),
         writes=struct_.Writes(),
+        texel=struct_.Texel(),
     )
 
 

@@ -52,6 +52,8 @@ class DeviceInfo:
     """Language of the kernels it runs."""
     extensions: tuple[str, ...] = ()
     """What an OpenCL driver has beyond the standard; none are listed of OpenGL's."""
+    image_texels: int = 0
+    """Texels an image of a buffer may have; 0 where kernels read no images."""
 
     def __str__(self) -> str:
         return f"{self.platform} ({self.version}): {self.name}"
@@ -95,6 +97,9 @@ class Device(Protocol):
 
     def part(self, buffer: Buffer, offset: int, size: int) -> Buffer:
         """A view of `size` bytes of a buffer."""
+
+    def image(self, buffer: Buffer, offset: int, size: int, texel: int) -> Buffer:
+        """An image, for kernels to read, of the texels of four lanes at `offset` of a buffer."""
 
     def prepare(
         self,

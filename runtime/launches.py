@@ -14,8 +14,8 @@ from .schedule import Step, between_parts, used_kernels
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 """The memory of each region."""
-_Place = tuple[Region, int, int, int]
-"""Region, index, offset and size of a piece of memory."""
+_Place = tuple[Region, int, int, int, int]
+"""Region, index, offset, size and texel of a piece of memory."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,11 @@ def _piece(
     """The memory of an argument; pieces that several steps use are made once."""
     buffer = buffers[argument.region, argument.index]
     # No driver makes an empty piece; a kernel that is given one never reads it.
-    if argument.size in (0, region_size(plan, argument.region, argument.index)):
+    whole = argument.size in (0, region_size(plan, argument.region, argument.index))
+    if whole and not argument.texel:
         return buffer
-    key = (argument.region, argument.index, argument.offset, argument.size)
+    place, texel = (argument.offset, argument.size), argument.texel
+    key = (argument.region, argument.index, *place, texel)
     if key not in pieces:
-        pieces[key] = device.part(buffer, argument.offset, argument.size)
+        pieces[key] = device.image(buffer, *place, texel) if texel else device.part(buffer, *place)
     return pieces[key]

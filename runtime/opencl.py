@@ -133,7 +133,20 @@ class OpenCLDevice:
                 size > limit for size, limit in zip(kernel.group, limits, strict=False)
             ):
                 return f"{kernel.file} has work-groups of {list(kernel.group)}, too many work-items"
-        return misaligned(plan, self.info.alignment) or self._too_large(plan)
+        found = misaligned(plan, self.info.alignment) or self._too_large(plan)
+        return found or self._too_many_texels(plan)
+
+    def _too_many_texels(self, plan: Plan) -> str | None:
+        limit = self.info.image_texels
+        for index, dispatch in enumerate(plan.dispatches):
+            for argument in dispatch.arguments:
+                if argument.texel and argument.size // argument.texel > limit:
+                    return (
+                        f"dispatch {index} ({dispatch.label}) reads an image of "
+                        f"{argument.size // argument.texel} texels, this device has none of more "
+                        f"than {limit}"
+                    )
+        return None
 
     def _too_large(self, plan: Plan) -> str | None:
         sizes = {"the arena": plan.arena_size, "the weights": plan.weights_size}
@@ -171,6 +184,9 @@ class OpenCLDevice:
 
     def part(self, buffer: int, offset: int, size: int) -> int:
         return self._memory.part(buffer, offset, size)
+
+    def image(self, buffer: int, offset: int, size: int, texel: int) -> int:
+        return self._memory.image(buffer, offset, size, texel)
 
     def prepare(
         self,

@@ -21,12 +21,14 @@ _DEVICE_MAX_COMPUTE_UNITS = 0x1002
 _DEVICE_MAX_WORK_GROUP_SIZE = 0x1004
 _DEVICE_MAX_WORK_ITEM_SIZES = 0x1005
 _DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010
+_DEVICE_IMAGE_SUPPORT = 0x1016
 _DEVICE_MEM_BASE_ADDR_ALIGN = 0x1019
 _DEVICE_LOCAL_MEM_SIZE = 0x1023
 _DEVICE_NAME, _DEVICE_VENDOR, _DRIVER_VERSION = 0x102B, 0x102C, 0x102D
 _DEVICE_EXTENSIONS, _DEVICE_PLATFORM = 0x1030, 0x1031
 _DEVICE_HOST_UNIFIED_MEMORY = 0x1035
 _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT = 0x103A
+_DEVICE_IMAGE_MAX_BUFFER_SIZE = 0x1040
 _DEVICE_SVM_CAPABILITIES = 0x1053
 _SVM_FINE_GRAIN_BUFFER = 2
 _DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063
@@ -93,6 +95,7 @@ def describe(device: int) -> DeviceInfo:
     """What a device says of itself (OpenCLError)."""
     platform = _number(device, _DEVICE_PLATFORM)
     types = _number(device, _DEVICE_TYPE)
+    images = _number(device, _DEVICE_IMAGE_SUPPORT)
     group_sizes = query("clGetDeviceInfo", device, _DEVICE_MAX_WORK_ITEM_SIZES)
     return DeviceInfo(
         name=_text("clGetDeviceInfo", device, _DEVICE_NAME),
@@ -113,6 +116,7 @@ def describe(device: int) -> DeviceInfo:
         compute_units=_number(device, _DEVICE_MAX_COMPUTE_UNITS),
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
         extensions=tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
+        image_texels=_number(device, _DEVICE_IMAGE_MAX_BUFFER_SIZE) if images else 0,
     )
 
 

@@ -67,6 +67,7 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "clCreateBuffer": (c_void_p, c_uint64, c_size_t, c_void_p),
     "clCreateCommandQueue": (c_void_p, c_void_p, c_uint64),
     "clCreateContext": (c_void_p, c_uint, _HANDLES, c_void_p, c_void_p),
+    "clCreateImage": (c_void_p, c_uint64, c_void_p, c_void_p, c_void_p),
     "clCreateKernel": (c_void_p, c_char_p),
     "clCreateProgramWithBinary": (
         *(c_void_p, c_uint, _HANDLES, _SIZES),

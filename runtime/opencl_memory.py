@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import memmove
+from ctypes import Structure, byref, c_size_t, c_uint, c_void_p, memmove
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,25 @@ _MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
 _MEM_USE_HOST_PTR, _MEM_ALLOC_HOST_PTR, _MEM_COPY_HOST_PTR = 8, 16, 32
 _MEM_SVM_FINE_GRAIN_BUFFER = 1 << 10
 _BUFFER_CREATE_TYPE_REGION = 0x1220
+_RGBA, _HALF_FLOAT, _FLOAT = 0x10B5, 0x10DD, 0x10DE
+_MEM_OBJECT_IMAGE1D_BUFFER = 0x10F6
+
+
+class _Description(Structure):
+    """What OpenCL calls cl_image_desc."""
+
+    _fields_ = (
+        ("type", c_uint),
+        ("width", c_size_t),
+        ("height", c_size_t),
+        ("depth", c_size_t),
+        ("array_size", c_size_t),
+        ("row_pitch", c_size_t),
+        ("slice_pitch", c_size_t),
+        ("mip_levels", c_uint),
+        ("samples", c_uint),
+        ("buffer", c_void_p),
+    )
 
 
 class OpenCLMemory:
@@ -37,7 +56,7 @@ class OpenCLMemory:
         self._name, self._context, self._queue, self._owned = device, context, queue, owned
         self._on_host, self._shared = on_host, shared
         self._addresses: dict[int, int] = {}
-        """Where buffers lie that the host may touch."""
+        """Where buffers lie that are memory of the host."""
         self._constants: list[Any] = []
         """What buffers have no copy of."""
         self._pending: list[Any] = []
@@ -82,6 +101,8 @@ class OpenCLMemory:
         content = np.frombuffer(data, np.uint8)
         with driver_call(self._name, f"copying {data.nbytes} bytes of weights"):
             buffer = self._buffer(_MEM_READ_ONLY | place, data.nbytes, content.ctypes.data)
+            if self._on_host:
+                self._addresses[buffer] = content.ctypes.data
         self._constants.append(content)
         return buffer
 
@@ -90,6 +111,21 @@ class OpenCLMemory:
         with driver_call(self._name, f"taking {size} bytes at {offset} of a buffer"):
             part = make("clCreateSubBuffer", buffer, 0, _BUFFER_CREATE_TYPE_REGION, region)
         return self._owned.add("clReleaseMemObject", part)
+
+    def image(self, buffer: int, offset: int, size: int, texel: int) -> int:
+        """See `device.Device.image`; a texel has four floats, or half floats if it has 8 bytes."""
+        kind = _FLOAT if texel == 16 else _HALF_FLOAT
+        with driver_call(self._name, f"taking {size} bytes at {offset} of a buffer as an image"):
+            address = self._addresses.get(buffer)
+            if address is None:
+                part = self.part(buffer, offset, size)
+            else:
+                # PoCL has images of whole buffers only.
+                part = self._buffer(_MEM_READ_WRITE | _MEM_USE_HOST_PTR, size, address + offset)
+            form = _Description(_MEM_OBJECT_IMAGE1D_BUFFER, size // texel, buffer=part)
+            given = byref((c_uint * 2)(_RGBA, kind)), byref(form)
+            image = make("clCreateImage", self._context, _MEM_READ_ONLY, *given, None)
+        return self._owned.add("clReleaseMemObject", image)
 
     def upload(self, buffer: int, array: Any, offset: int) -> None:
         address = self._addresses.get(buffer)

@@ -233,6 +233,9 @@ class OpenGLDevice:
     def part(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, size)
 
+    def image(self, buffer: Range, offset: int, size: int, texel: int) -> Range:
+        raise DeviceError("kernels in GLSL ES 3.1 read no images of buffers")
+
     def prepare(
         self,
         program: Program,

@@ -51,6 +51,8 @@ class Argument:
     size: int
     writes: bool
     """Whether the kernel writes here; it reads otherwise."""
+    texel: int = 0
+    """Bytes of a texel of four lanes if the kernel reads an image of it; 0 for a buffer."""
 
 
 @dataclass(frozen=True)

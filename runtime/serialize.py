@@ -162,6 +162,7 @@ def _argument_object(argument: Argument) -> Any:
         offset=argument.offset,
         size=argument.size,
         writes=argument.writes,
+        texel=argument.texel,
     )
 
 

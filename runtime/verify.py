@@ -33,6 +33,9 @@ HOST_TYPES = frozenset([*DEVICE_TYPES, "complex64", "complex128", "float64", "st
 TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal"}
 """The suffix of kernel files of each target."""
 
+TEXELS = (0, 8, 16)
+"""Bytes of a texel of half floats and of floats; 0 where a kernel takes a buffer."""
+
 LARGEST_COUNT = 1 << 18
 """Elements any list of a plan may have."""
 LARGEST_SIZE = 1 << 40
@@ -182,6 +185,10 @@ def _argument(plan: Plan, argument: Argument, name: str) -> Iterator[str]:
     yield from _span(plan, argument, name)
     if argument.writes and argument.region in (Region.WEIGHTS, Region.INPUT):
         yield f"{name} writes to the {_region(argument)}"
+    if argument.texel not in TEXELS or (argument.texel and argument.writes):
+        yield f"{name} {'writes' if argument.writes else 'reads'} texels of {argument.texel} bytes"
+    elif argument.texel and (not argument.size or argument.size % argument.texel):
+        yield f"{name} has {argument.size} bytes, which are no texels of {argument.texel}"
 
 
 def _span(plan: Plan, span: Argument | PlacedTensor, name: str) -> Iterator[str]:

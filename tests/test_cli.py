@@ -321,6 +321,13 @@ def test_verify_agrees(opencl_device: str) -> None:
     assert names.index("first") < names.index("residual") < names.index("scores")
 
 
+def test_verify_knows_what_half_precision_may_cost(opencl_device: str) -> None:
+    value = as_json("verify", MODEL, "--device", opencl_device, "--precision", "f16")
+    (output,) = value["outputs"]
+    assert value["ok"] is True and output["tolerance"] == pytest.approx(1e-2)
+    assert 1e-6 < output["max_error"] < output["tolerance"]
+
+
 def test_verify_names_what_departs(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def bent(self: Reference, name: str) -> Any:
         value = tensor(self, name)

@@ -17,7 +17,13 @@ TOLERANCE = 1e-2
 
 @pytest.mark.parametrize(
     "target, profile",
-    [("opencl", "cpu"), ("opencl", "cpu_avx512"), ("opencl", "gpu"), ("glsl", "gpu")],
+    [
+        ("opencl", "cpu"),
+        ("opencl", "cpu_avx512"),
+        ("opencl", "gpu"),
+        ("opencl", "adreno"),
+        ("glsl", "gpu"),
+    ],
 )
 def test_half_storage_agrees_with_litert(
     target: str, profile: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -75,7 +75,10 @@ def plans(draw: st.DrawFn) -> Plan:
         for region, size in ((Region.ARENA, arena), (Region.WEIGHTS, weights)):
             offset = draw(st.integers(0, size))
             length = draw(st.integers(0, size - offset))
-            arguments.append(Argument(region, 0, offset, length, region is Region.ARENA))
+            writes = region is Region.ARENA
+            texels = not writes and length and length % 16 == 0
+            texel = draw(st.sampled_from((0, 8, 16))) if texels else 0
+            arguments.append(Argument(region, 0, offset, length, writes, texel))
         operators = tuple(draw(st.lists(st.integers(0, 999), max_size=3)))
         dispatches.append(
             Dispatch(kernel, (x, y, z), tuple(arguments), draw(text), operators, number)
@@ -272,6 +275,12 @@ INVALID = {
     "before": (with_argument(offset=-4), "covers bytes -4 to 48"),
     "to input": (with_argument(region=Region.INPUT, offset=0), "writes to the input 0"),
     "to weights": (with_argument(region=Region.WEIGHTS), "writes to the weights"),
+    "texel": (with_argument(writes=False, texel=4), "argument 2 reads texels of 4 bytes"),
+    "written texel": (with_argument(texel=16), "argument 2 writes texels of 16 bytes"),
+    "part of a texel": (
+        with_argument(writes=False, texel=16),
+        "has 52 bytes, which are no texels of 16",
+    ),
     "arguments": (with_dispatch(arguments=chain().plan.dispatches[0].arguments * 50), "150 arg"),
     "tensor size": (with_tensor(size=SIZE - 1), "does not fit in its 51 bytes"),
     "tensor life": (with_tensor(last=4), "lives from dispatch 0 to 4 of 3"),

@@ -58,6 +58,14 @@ class Profile:
     """Work-items of a work-group along the first axis at most; the others get what is left."""
     persistent_dispatches: int
     """Dispatches that one launch of a persistent kernel computes at most; 0: each has its own."""
+    weight_storage: str = "buffer"
+    """What kernels in OpenCL C read weights from: a buffer, or an image of it."""
+    tensor_storage: str = "buffer"
+    """What they read slices of activations from."""
+    image_texels: int = 65536
+    """Slices an image of a buffer may have; OpenCL promises no more."""
+    sub_group: int = 0
+    """Work-items of a group that exchange values by themselves, in OpenCL C; 0: none do."""
     match: tuple[Rule, ...] = ()
     """Devices it is for; a profile without rules is only taken by name."""
     tile: tuple[int, int] | None = None
@@ -89,9 +97,14 @@ LIMITS = {
     "heavy_group": (1, 65536),
     "group_columns": (1, 65536),
     "persistent_dispatches": (0, 4096),
+    "image_texels": (1, 1 << 30),
+    "sub_group": (0, 64),
 }
 """The least and the greatest value of each number."""
-POWERS_OF_TWO = ("slice_width", "alignment")
+POWERS_OF_TWO = ("slice_width", "alignment", "sub_group")
+STORAGES = ("buffer", "image")
+TEXEL_LANES = 4
+"""Lanes of a texel, which is a slice."""
 _KINDS = {
     str: "a text",
     bool: "true or false",
@@ -120,11 +133,25 @@ def parse(text: str, name: str, place: str) -> Profile:
     _typed(values["description"], str, f"{place}: description")
     _typed(values["transposed_blocks"], bool, f"{place}: transposed_blocks")
     for key, limits in LIMITS.items():
-        _check_number(_typed(values[key], int, f"{place}: {key}"), key, limits, place)
+        if key in values:
+            _check_number(_typed(values[key], int, f"{place}: {key}"), key, limits, place)
+    _check_storages(values, place)
     for key in ("light_group", "heavy_group"):
         if values[key] > values["max_group"]:
             raise OptionError(f"{place}: {key} is {values[key]}, above max_group")
     return Profile(name, match=tuple(_rule(rule, place) for rule in rules), **values)
+
+
+def _check_storages(values: Mapping[str, Any], place: str) -> None:
+    known = ", ".join(STORAGES)
+    for key in ("weight_storage", "tensor_storage"):
+        storage = _typed(values.get(key, "buffer"), str, f"{place}: {key}")
+        if storage not in STORAGES:
+            raise OptionError(f"{place}: {key} is {storage!r}, it must be one of {known}")
+        if storage == "image" and values["slice_width"] != TEXEL_LANES:
+            raise OptionError(f"{place}: {key} is 'image', so slice_width must be {TEXEL_LANES}")
+        if storage == "image" and values["persistent_dispatches"]:
+            raise OptionError(f"{place}: {key} is 'image', so persistent_dispatches must be 0")
 
 
 def _rule(values: Any, place: str) -> Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -12,9 +12,9 @@ from ..devices import Profile
 from ..errors import RenderError
 from ..ir import Array, Op, Shape, Tensor
 from ..ops.base import SLICED, Kernel, Launch, Runs, device_dtype
-from .packing import pack_slices
+from .packing import pack_slices, storage_bytes
 from .post import steps
-from .views import HalfView, LinearView, RowsView, SlicedView, View
+from .views import HalfView, ImageView, LinearView, RowsView, SlicedView, View
 
 CONSTANTS = "constants"
 EARLY = "early"
@@ -41,6 +41,8 @@ class Binding:
     early: dict[int, View] = field(default_factory=dict)
     """Where values of the chain of post-operators are stored that others need, too."""
     arguments: list[tuple[Tensor | None, bool, View]] = field(default_factory=list)
+    weights_as_image: bool = False
+    """Whether the constants are read as an image."""
 
     @property
     def sliced(self) -> bool:
@@ -72,6 +74,17 @@ class Binding:
         runs = self.places.get(tensor)
         return view if runs is None else _placed(view, tensor, runs, unit)
 
+    def reading(self, array: str, tensor: Tensor, storage: str) -> View:
+        """How the kernel reaches a tensor that it reads: as an image where the profile says so."""
+        view = self.view(array, tensor, storage)
+        if storage != SLICED or self.profile.tensor_storage == "buffer":
+            return view
+        texel = self.lanes * self.profile.lane_bytes
+        runs = self.places.get(tensor)
+        size = storage_bytes(tensor.shape, self.profile)
+        texels = (size if runs is None else runs.start + runs.span(size)) // texel
+        return _image(view, texel) if 0 < texels <= self.profile.image_texels else view
+
     def add_constant(self, what: str, array: Array) -> int:
         """Append an array to the constants; returns where it starts."""
         base = self.used
@@ -84,9 +97,10 @@ class Binding:
     def bind(self, op: Op) -> None:
         """Bind what the launch and its post-operators read, then what it writes."""
         for role, tensor in self.launch.reads.items():
-            view = self.view(role, tensor, self.kernel.reads)
+            view = self.reading(role, tensor, self.kernel.reads)
             self.views[role] = view
             self.arguments.append((tensor, False, view))
+        self.weights_as_image = self._weights_as_image(op)
         for role, array in self.launch.constants.items():
             base = self.add_constant(role, array)
             self.views[role] = replace(self._constant_view((array.size,)), base=base)
@@ -108,9 +122,20 @@ class Binding:
                 self.early[number] = view
                 self.arguments.append((tensor, True, view))
 
+    def _weights_as_image(self, op: Op) -> bool:
+        """Whether the profile says so and an image can hold all constants."""
+        if not self.sliced or self.profile.weight_storage == "buffer":
+            return False
+        operands = (operand for step in steps(op) for operand in step.operands)
+        kept = [t for t in operands if isinstance(t, Tensor) and t.constant and not is_literal(t)]
+        used = sum(array.size for array in self.launch.constants.values())
+        used += sum(storage_bytes(tensor.shape, self.profile) for tensor in kept)
+        return used // self.lanes <= self.profile.image_texels
+
     def _constant_view(self, shape: Shape) -> View:
         if self.sliced:
-            return SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
+            view = SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
+            return _image(view, 4 * self.lanes) if self.weights_as_image else view
         return LinearView(CONSTANTS, shape, self.lanes)
 
     def _bind_operand(self, tensor: Tensor, reader: str) -> None:
@@ -120,6 +145,7 @@ class Binding:
             data = pack_slices(tensor.data, self.lanes) if self.sliced else tensor.data
             base = self.add_constant(f"operand of {reader}", data)
             view = self.view(CONSTANTS, tensor, self.kernel.operands)
+            view = _image(view, 4 * self.lanes) if self.weights_as_image else view
             self.operands[tensor] = replace(view, base=base)
             return
         for bound, _, view in self.arguments:
@@ -128,9 +154,14 @@ class Binding:
                 return
         number = sum(1 for role in self.views if role.startswith("other"))
         role = "other" if not number else f"other{number + 1}"
-        view = self.view(role, tensor, self.kernel.operands)
+        view = self.reading(role, tensor, self.kernel.operands)
         self.views[role] = self.operands[tensor] = view
         self.arguments.append((tensor, False, view))
+
+
+def _image(view: View, texel: int) -> ImageView:
+    """The same tensor as an image."""
+    return ImageView(**{item.name: getattr(view, item.name) for item in fields(view)}, texel=texel)
 
 
 def _placed(view: View, tensor: Tensor, runs: Runs, unit: int) -> View:

@@ -46,6 +46,8 @@ class Rendered:
     """For each parameter its name in the source."""
     elements: tuple[str, ...]
     """For each parameter the type of its elements."""
+    texels: tuple[int, ...]
+    """For each parameter the bytes of a texel if it is an image, 0 if it is a buffer."""
     constants: Array | None
     flops: int
     why: str
@@ -93,6 +95,7 @@ def render(
         tuple((tensor, writes) for tensor, writes, _ in binding.arguments),
         tuple(view.array for _, _, view in binding.arguments),
         tuple(view.element for _, _, view in binding.arguments),
+        tuple(view.texel for _, _, view in binding.arguments),
         constants,
         launch.flops,
         launch.why,
@@ -102,6 +105,7 @@ def render(
 def _describe(binding: Binding, tensor: Tensor | None, writes: bool, view: View) -> str:
     sliced = isinstance(view, SlicedView) and not isinstance(view, RowsView)
     how = f"in slices of {view.lanes} channels" if sliced else "row-major"
+    how += ", as an image" if view.texel else ""
     if tensor is None:
         contents = ", ".join(f"{what} from {base}" for what, base in binding.contents)
         return f"{view.array}: reads {contents}, {how}"
@@ -206,6 +210,7 @@ def _context(
         "S": binding.lanes,
         "store": store,
         "store_at": store_at,
+        "sub_group": binding.profile.sub_group,
         "uniform": _uniform(chain) and not binding.early,
         "write": write,
     }

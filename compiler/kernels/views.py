@@ -42,6 +42,8 @@ class SlicedView:
     """Sizes of all axes but batches that strides follow from, if the tensor lies in runs."""
 
     element = "floatS"
+    texel = 0
+    """Bytes of what an image has instead of slices; 0 for a buffer."""
 
     @classmethod
     def of(cls, array: str, shape: Shape, lanes: int) -> SlicedView:
@@ -122,8 +124,15 @@ class SlicedView:
 
     def channel(self, pixel: str, slice: str, lane: str) -> str:
         """One lane of a slice of the pixel at that index."""
+        return self.lane_at(self._further(pixel, slice), lane)
+
+    def slice_of(self, pixel: str, slice: str) -> str:
+        """A slice of the pixel at that index."""
+        return self.slice_at(self._further(pixel, slice))
+
+    def _further(self, pixel: str, slice: str) -> str:
         offset = horner((slice, self.slices), ("0", self.plane))
-        return self.lane_at(pixel if offset == "0" else f"{pixel} + {offset}", lane)
+        return pixel if offset == "0" else f"{pixel} + {offset}"
 
     def broadcast(self, position: Position, channels: int) -> str:
         """The element that goes with a position of a larger tensor with that many channels.
@@ -172,6 +181,22 @@ class HalfView(SlicedView):
 
 
 @dataclass(frozen=True)
+class ImageView(SlicedView):
+    """A tensor in slices of four lanes that a kernel reads as texels of an image of its buffer.
+
+    Half floats become floats on the way.
+    """
+
+    texel: int = 16
+
+    def slice_at(self, index: str) -> str:
+        return f"read_texel({self.array}, {index})"
+
+    def lane_at(self, index: str, lane: str) -> str:
+        return f"texel_lane({self.array}, {index}, {lane})"
+
+
+@dataclass(frozen=True)
 class RowsView(SlicedView):
     """A row-major tensor that a kernel writes by slices of channels."""
 
@@ -215,6 +240,8 @@ class LinearView:
     """Elements without a gap between them; 0 if there is no gap at all."""
     pitch: int = 0
     """Elements from the start of one run to that of the next."""
+
+    texel = 0
 
     @classmethod
     def of(cls, array: str, shape: Shape, lanes: int) -> LinearView:

@@ -41,3 +41,8 @@ int whole_power(int a, int b) { int result = 1; for (; b > 0; b >>= 1) { if ((b 
 #define load_half(array, index) vload_half{{ S }}(index, array)
 #define half_lane(array, index, lane) vload_half((index) * {{ S }} + (lane), array)
 #define store_half(array, index, value) vstore_half{{ S }}_rte(value, index, array)
+#define read_texel(image, index) read_imagef(image, index)
+float texel_lane(__read_only image1d_buffer_t image, int index, int lane) { float4 v = read_imagef(image, index); return lane == 0 ? v.x : lane == 1 ? v.y : lane == 2 ? v.z : v.w; }
+#define from_neighbour(v, apart) intel_sub_group_shuffle_xor(v, apart)
+#define sub_group_number ((int)get_sub_group_id())
+#define sub_group_lane ((int)get_sub_group_local_id())

@@ -1,0 +1,96 @@
+"""Profiles with images as storage: kernels read texels of an image of a buffer, not its slices."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from agreement import problems
+from cases import families, window
+from conftest import Way
+from expressions import Value, call, model, w, x
+
+import tflgpu
+from tflgpu.compiler import Options, driver
+from tflgpu.runtime import PlanError
+from tflgpu.runtime.opencl import OpenCLDevice
+from tflgpu.runtime.plan import Plan
+
+PROFILE = Path(__file__).parents[1] / "compiler" / "devices" / "adreno.toml"
+LOOKED_AT = 8
+"""Of an operator's cases every eighth; test_ops.py has them all with buffers."""
+CONVOLUTION = call("CONV_2D", call("ABS", x(1, 7, 11, 8)), w(8, 3, 3, 8), w(8), **window())
+
+
+@pytest.mark.parametrize("operator", families())
+def test_operators_agree_with_litert(operator: str, opencl_device: str, tmp_path: Path) -> None:
+    way = Way("opencl", "adreno", opencl_device, slice(0))
+    found = problems(families()[operator][::LOOKED_AT], way, tmp_path)
+    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
+
+
+def built(value: Value, device: str, target: str = "opencl") -> driver.Program:
+    options = Options(target=target, device=device, fallback="none")
+    return driver.build(model({"value": value}).content, options)
+
+
+def parameters(value: Value, device: str, target: str = "opencl") -> list[str]:
+    """What the last kernel of a model takes: an image or a buffer, and its name."""
+    (*_, source) = built(value, device, target).sources.values()
+    found = re.findall(r"^    (__\w+) .*?(\w+)(?:,|\) \{)$", source, re.M)
+    return [f"{'image' if kind == '__read_only' else 'buffer'} {name}" for kind, name in found]
+
+
+def own(folder: Path, *changes: tuple[str, str]) -> str:
+    """A copy of the profile with changes."""
+    text = PROFILE.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "own.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_what_is_read_is_an_image_where_the_profile_says_so(tmp_path: Path) -> None:
+    buffers = ["buffer x", "buffer constants", "buffer y"]
+    assert parameters(CONVOLUTION, "gpu") == buffers
+    assert parameters(CONVOLUTION, "adreno") == ["image x", "image constants", "buffer y"]
+    weights_only = own(tmp_path, ('tensor_storage = "image"', ""))
+    assert parameters(CONVOLUTION, weights_only) == ["buffer x", "image constants", "buffer y"]
+    # 7 x 11 x 2 slices of activations fit, 2 + 9 x 8 x 2 of constants do not.
+    narrow = own(tmp_path, ("weight_storage", "image_texels = 154\nweight_storage"))
+    assert parameters(CONVOLUTION, narrow) == ["image x", "image constants", "buffer y"]
+    narrow = own(tmp_path, ("weight_storage", "image_texels = 150\nweight_storage"))
+    assert parameters(CONVOLUTION, narrow) == ["buffer x", "image constants", "buffer y"]
+    narrow = own(tmp_path, ("weight_storage", "image_texels = 145\nweight_storage"))
+    assert parameters(CONVOLUTION, narrow) == buffers
+
+
+def test_the_plan_says_what_is_an_image() -> None:
+    def texels(device: str, target: str) -> list[int]:
+        arguments = built(CONVOLUTION, device, target).plan.dispatches[-1].arguments
+        return [argument.texel for argument in arguments]
+
+    assert texels("adreno", "opencl") == [16, 16, 0]
+    assert texels("adreno", "glsl") == [0, 0, 0]
+    assert texels("gpu", "opencl") == [0, 0, 0]
+
+
+def test_devices_without_such_images_say_so(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = driver.store(built(CONVOLUTION, "adreno"), tmp_path)
+
+    def without(device: OpenCLDevice, plan: Plan) -> str | None:
+        device.info = replace(device.info, image_texels=100)
+        return objection(device, plan)
+
+    objection = OpenCLDevice.objection
+    monkeypatch.setattr(OpenCLDevice, "objection", without)
+    with pytest.raises(
+        PlanError, match="an image of 154 texels, this device has none of more than 100"
+    ):
+        tflgpu.load(plan, device=opencl_device)
