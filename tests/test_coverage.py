@@ -73,8 +73,11 @@ def test_every_template_is_used() -> None:
 
 # -- words ------------------------------------------------------------------------------------
 
-LANGUAGE_ONLY = {"INFINITY", "NAN", "rest_of", "upper_bits"}
-"""Words that are built into OpenCL C, and those that only other words of GLSL need."""
+IMAGES = {"read_texel", "texel_lane"}
+SUB_GROUPS = {"from_neighbour", "sub_group_lane", "sub_group_number"}
+LANGUAGE_ONLY = {"INFINITY", "NAN", "rest_of", "upper_bits", *IMAGES, *SUB_GROUPS}
+"""Words built into OpenCL C, those that only other words of GLSL need, and what profiles ask of
+OpenCL C alone."""
 
 
 BUILT = {"bits_to_float", "bits_to_int"}
