@@ -1,40 +1,21 @@
-"""A loaded model on a device: its buffers, its launches, and running them."""
+"""A loaded model: what an application runs, from any of its threads."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from time import perf_counter
 from types import TracebackType
 from typing import Any
-from warnings import warn
 
-import numpy as np
 from numpy.typing import NDArray
 
-from .binaries import read_binary, write_binary
-from .cache import Variant, read_sources
-from .device import Buffer, Device, DeviceInfo, Launch
-from .errors import CacheWarning, DeviceError, InputError, PlanError
-from .extents import DEVICE_TYPES
-from .host_part import Part, open_parts
-from .inputs import arrays_for, device_arrays
-from .launches import Launches, compile_launches, restore_launches
+from .cache import Variant
+from .device import Device, DeviceInfo
+from .errors import DeviceError, InputError
+from .execution import Execution, PartTime
+from .inputs import arrays_for
 from .plan import PlacedTensor, Plan, Region, TensorInfo
-from .regions import Regions
-from .schedule import Step, schedule
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class PartTime:
-    """Seconds that a part on LiteRT took, copies between device and host included."""
-
-    copy_in: float
-    run: float
-    copy_out: float
 
 
 class Session:
@@ -52,67 +33,9 @@ class Session:
         not installed.
         """
         self.plan: Plan = variant.plan
-        self._device: Device | None = device
         self._lock = threading.Lock()
         self._ran = False
-        self._regions: Regions | None = None
-        self._folder = variant.folder
-        self._launches = Launches((), ())
-        """Those of a run."""
-        self._single: Launches | None = None
-        """The same with a launch for each dispatch, once that was asked for."""
-        self._parts: list[Part] = []
-        self._uploaded = _uploaded(self.plan)
-        try:
-            objection = device.objection(self.plan)
-            if objection is not None:
-                raise PlanError(
-                    f"{variant.folder} cannot run on {device.info}: {objection}; compile the "
-                    f"model for this device: tflgpu-compile --target {device.info.target} "
-                    f"--device '{device.info.name}'"
-                )
-            self._parts = open_parts(variant)
-            self._regions = Regions(self.plan, device, variant.weights.content)
-            steps = schedule(self.plan, device.resident_groups)
-            restored = self._restore(device, variant, steps)
-            self._launches = restored or compile_launches(
-                self.plan, steps, device, self._buffers, variant.sources
-            )
-            # Before anything runs on them.
-            variant.weights.check(self.plan)
-            if restored is None and store_binaries and device.has_binaries:
-                self._store(device, variant, self._launches)
-        except BaseException:
-            self.close()
-            raise
-
-    def _restore(self, device: Device, variant: Variant, steps: Sequence[Step]) -> Launches | None:
-        """The launches of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(variant.folder, device, self.plan)
-        if binary is None:
-            return None
-        return restore_launches(self.plan, steps, device, self._buffers, binary)
-
-    def _store(self, device: Device, variant: Variant, launches: Launches) -> None:
-        """Keep compiled kernels beside the plan.
-
-        Everything runs once for it, on zeros: some drivers compile at a kernel's first launch.
-        """
-        memory = self._memory()
-        memory.fill((Region.INPUT,), 0)
-        for stretch in launches.stretches:
-            device.dispatch(stretch)
-        memory.forget()
-        binary = device.binary(launches.programs)
-        if binary is not None:
-            try:
-                write_binary(variant.folder, device, self.plan, binary)
-            except PlanError as error:
-                warn(
-                    f"the compiled kernels are not stored, so the next start is slow, too: {error}",
-                    CacheWarning,
-                    stacklevel=7,
-                )
+        self._execution: Execution | None = Execution(variant, device, store_binaries)
 
     # -- running ----------------------------------------------------------------------------
 
@@ -129,7 +52,7 @@ class Session:
     @property
     def device(self) -> DeviceInfo:
         """The device the model runs on (DeviceError if the session is closed)."""
-        return self._opened().info
+        return self._opened().device.info
 
     def run(self, inputs: Any = ()) -> dict[str, Array]:
         """Run the model; its outputs by name, in its order, as arrays of the caller's own.
@@ -139,12 +62,8 @@ class Session:
         inputs that do not fit, DeviceError is the driver's or says that the session is closed.
         """
         arrays = arrays_for(self.plan.inputs, inputs)
-        on_device = self._device_inputs(arrays)
         with self._lock:
-            device = self._opened()
-            self._upload(device, on_device)
-            values = self._execute(device, arrays, self._launches, device.dispatch)
-            results = self._results(device, values)
+            results = self._opened().run(arrays)
             self._ran = True
         return {
             info.name: result if info.dtype == "string" else result.astype(info.dtype, copy=False)
@@ -157,124 +76,19 @@ class Session:
         Where runs launch persistent kernels, the first call compiles the dispatches' own ones,
         whose sources it reads from the plan's folder (PlanError, BuildError).
         """
-        times: list[float] = []
-
-        def dispatch(launches: Sequence[Launch]) -> None:
-            times.extend(device.profile(launches))
-
         arrays = arrays_for(self.plan.inputs, inputs)
-        on_device = self._device_inputs(arrays)
         with self._lock:
-            device = self._opened()
-            self._upload(device, on_device)
-            device.finish()
-            self._execute(device, arrays, self._one_by_one(device), dispatch)
-            device.finish()
+            times = self._opened().profile(arrays)
             self._ran = True
         return list(enumerate(times))
 
     def profile_parts(self, inputs: Any = ()) -> list[PartTime]:
         """Run the model; what each of `plan.parts` took."""
-        times: list[PartTime] = []
         arrays = arrays_for(self.plan.inputs, inputs)
-        on_device = self._device_inputs(arrays)
         with self._lock:
-            device = self._opened()
-            self._upload(device, on_device)
-            self._execute(device, arrays, self._launches, device.dispatch, times)
-            device.finish()
+            times = self._opened().profile_parts(arrays)
             self._ran = True
         return times
-
-    def _device_inputs(self, arrays: Sequence[Array]) -> list[Array]:
-        """Those inputs that the device reads, as it has them."""
-        infos = [self.plan.inputs[index] for index in self._uploaded]
-        return device_arrays(infos, [arrays[index] for index in self._uploaded])
-
-    def _upload(self, device: Device, arrays: Sequence[Array]) -> None:
-        for index, array in zip(self._uploaded, arrays, strict=True):
-            device.upload(self._buffers[Region.INPUT, index], array)
-
-    def _execute(
-        self,
-        device: Device,
-        arrays: Sequence[Array],
-        launches: Launches,
-        dispatch: Callable[[Sequence[Launch]], None],
-        times: list[PartTime] | None = None,
-    ) -> dict[int, Array]:
-        """Launches and parts in their order; the tensors of the host, by their index.
-
-        `times` gets what each part took, for which everything before it has to be waited for.
-        """
-        tensors = self.plan.host_tensors
-        values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
-        *before, last = launches.stretches
-        for part, stretch in zip(self._parts, before, strict=True):
-            dispatch(stretch)
-            if times is not None:
-                device.finish()
-            start = perf_counter()
-            self._fetch(device, part, values)
-            fetched = perf_counter()
-            results = part.run([values[index] for index in part.record.inputs])
-            ran = perf_counter()
-            values.update(zip(part.record.outputs, results, strict=True))
-            self._hand_over(device, part, values)
-            if times is not None:
-                times.append(PartTime(fetched - start, ran - fetched, perf_counter() - ran))
-        dispatch(last)
-        return values
-
-    def _one_by_one(self, device: Device) -> Launches:
-        """Every dispatch as a launch of its own, of kernels that runs may not have needed."""
-        if not self.plan.persistent or not device.resident_groups:
-            return self._launches
-        if self._single is None:
-            steps, sources = schedule(self.plan, 0), read_sources(self._folder, self.plan)
-            self._single = compile_launches(self.plan, steps, device, self._buffers, sources)
-        return self._single
-
-    def _fetch(self, device: Device, part: Part, values: dict[int, Array]) -> None:
-        """Copy from the device what a part reads and the host does not have yet."""
-        tensors = self.plan.host_tensors
-        missing = [index for index in dict.fromkeys(part.record.inputs) if index not in values]
-        for index in missing:
-            tensor = tensors[index]
-            assert tensor.place is not None
-            values[index] = np.empty(tensor.shape, DEVICE_TYPES[tensor.dtype])
-            buffer = self._buffers[tensor.place.region, tensor.place.index]
-            device.download(buffer, values[index], tensor.place.offset)
-        if missing:
-            device.finish()
-        for index in missing:
-            values[index] = values[index].astype(tensors[index].dtype, copy=False)
-
-    def _hand_over(self, device: Device, part: Part, values: dict[int, Array]) -> None:
-        """Copy to the device what a part has written and the device needs."""
-        written = [(self.plan.host_tensors[index], index) for index in part.record.outputs]
-        placed = [(tensor, values[index]) for tensor, index in written if tensor.place is not None]
-        arrays = device_arrays([t for t, _ in placed], [array for _, array in placed])
-        for (tensor, _), array in zip(placed, arrays, strict=True):
-            assert tensor.place is not None
-            buffer = self._buffers[tensor.place.region, tensor.place.index]
-            device.upload(buffer, array, tensor.place.offset)
-        if arrays:
-            device.finish()  # the arrays must live until then
-
-    def _results(self, device: Device, values: dict[int, Array]) -> list[Array]:
-        """The model's outputs, from the host where parts have written them."""
-        tensors = self.plan.host_tensors
-        given = {tensors[i].output: array for i, array in values.items()}
-        results = []
-        for index, info in enumerate(self.plan.outputs):
-            if index in given:
-                results.append(given[index])
-            else:
-                results.append(np.empty(info.shape, DEVICE_TYPES[info.dtype]))
-                device.download(self._buffers[Region.OUTPUT, index], results[-1])
-        device.finish()
-        return results
 
     def reset(self) -> None:
         """Let the model forget: what it keeps between runs is as it was before the first.
@@ -282,9 +96,7 @@ class Session:
         DeviceError if the session is closed. Does nothing for a model that keeps nothing.
         """
         with self._lock:
-            self._memory().forget()
-            for part in self._parts:
-                part.reset()
+            self._opened().forget()
 
     # -- looking inside ---------------------------------------------------------------------
 
@@ -297,10 +109,10 @@ class Session:
         """
         tensor = self._tensor(name)
         with self._lock:
-            memory = self._memory()
+            execution = self._opened()
             if not self._ran:
                 raise InputError(f"{name} has no content before the first run")
-            return memory.read(tensor)
+            return execution.memory.read(tensor)
 
     def _tensor(self, name: str) -> PlacedTensor:
         for tensor in self.plan.tensors:
@@ -318,34 +130,23 @@ class Session:
         For tests that must see whether a kernel writes all it has to before anything reads it.
         """
         with self._lock:
-            self._memory().fill((Region.ARENA, Region.OUTPUT), byte)
-            self._opened().finish()
+            execution = self._opened()
+            execution.memory.fill((Region.ARENA, Region.OUTPUT), byte)
+            execution.device.finish()
 
     # -- the end ----------------------------------------------------------------------------
 
-    def _opened(self) -> Device:
-        if self._device is None:
+    def _opened(self) -> Execution:
+        if self._execution is None:
             raise DeviceError("the session is closed; load the model again")
-        return self._device
-
-    def _memory(self) -> Regions:
-        self._opened()
-        assert self._regions is not None
-        return self._regions
-
-    @property
-    def _buffers(self) -> Mapping[tuple[Region, int], Buffer]:
-        return self._memory().buffers
+        return self._execution
 
     def close(self) -> None:
         """Give all memory of the device back; closing twice does no harm."""
         with self._lock:
-            device, self._device = self._device, None
-            self._launches, self._single = Launches((), ()), None
-            self._parts = []
-            self._regions = None
-            if device is not None:
-                device.release()
+            execution, self._execution = self._execution, None
+            if execution is not None:
+                execution.device.release()
 
     def __enter__(self) -> Session:
         self._opened()
@@ -358,11 +159,3 @@ class Session:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _uploaded(plan: Plan) -> list[int]:
-    """The inputs that something on the device, or a copy from it, reads."""
-    places = [tensor.place for tensor in plan.host_tensors if tensor.place is not None]
-    arguments = [argument for dispatch in plan.dispatches for argument in dispatch.arguments]
-    used = {span.index for span in (*places, *arguments) if span.region is Region.INPUT}
-    return sorted(used)

@@ -39,7 +39,7 @@ from processes import (
     replace_and_load,
 )
 
-from tflgpu.runtime import CacheWarning, DeviceError, PlanError, load, session, starting
+from tflgpu.runtime import CacheWarning, DeviceError, PlanError, execution, load, starting
 from tflgpu.runtime.binaries import BINARIES, write_binary
 from tflgpu.runtime.cache import KERNELS, find_variants, read_variant
 
@@ -303,7 +303,7 @@ def test_files_that_may_not_grow(
             signal.signal(signal.SIGXFSZ, ignored)
 
     with monkeypatch.context() as patch, pytest.warns(CacheWarning, match="File too large"):
-        patch.setattr(session, "write_binary", write_limited)
+        patch.setattr(execution, "write_binary", write_limited)
         check(folder, attached.device)
     assert list((folder / BINARIES).glob("*")) == []
     check(folder, attached.device)

@@ -125,7 +125,7 @@ def test_empty(opened: Callable[[Parts], Any]) -> None:
 
 def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
     with opened(chain(target="glsl")) as session:
-        (launches,) = session._launches.stretches
+        (launches,) = session._opened()._launches.stretches
         assert [launch.barrier for launch in launches] == [False, True, True]
 
 
@@ -278,7 +278,7 @@ def test_everything_is_released(tmp_path: Path, opengl_device: str) -> None:
 def test_dropping_a_session_releases_it(tmp_path: Path, opengl_device: str) -> None:
     session = load(chain(target="glsl").write(tmp_path), device=opengl_device)
     session.run(pair())
-    context = session._device._current  # type: ignore[union-attr]
+    context = session._opened().device._current  # type: ignore[attr-defined]
     assert context.works()
     del session
     gc.collect()

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ... import runtime
+from ...runtime.execution import PartTime
 from ...runtime.extents import region_size
 from ...runtime.plan import HostPart, Plan, Region, TensorInfo
-from ...runtime.session import PartTime
 from .. import driver
 from ..ir import Array
 from ..litert import Model, Reference
