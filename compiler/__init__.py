@@ -4,9 +4,10 @@
 """
 
 from ..runtime.errors import TflgpuError
-from .driver import Program, build, compile
+from .driver import build, compile
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .options import Options
+from .program import Program
 from .tuning.search import tune
 
 __all__ = [

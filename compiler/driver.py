@@ -6,10 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.metadata import version
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -31,15 +28,14 @@ from .pack import pack
 from .passes import PIPELINE, REQUIRED, Event
 from .passes.rewrite import check
 from .prebuild import prebuild as prebuild_kernels
+from .program import Program, fallback_text
 from .storage import Choice, choose_storage, insert_conversions
 from .target import choose_profile
 from .tuning.table import Sizes, Table, digest, read_table
+from .version import compiler_version
 
 Model = str | os.PathLike[str] | bytes
 """A model file, or its content."""
-
-MOST_NAMED = 10
-"""Operators that a warning names one by one."""
 
 Progress = Callable[[str, int, int], None]
 """Told the stage, the work done in it and the work there is."""
@@ -55,53 +51,6 @@ def _unobserved(number: int, name: str, graph: Graph) -> None:
 
 def _silent(stage: str, done: int, total: int) -> None:
     pass
-
-
-@dataclass(frozen=True)
-class Program:
-    """A compiled model in memory: all that goes into a folder of the cache."""
-
-    plan: Plan
-    sources: Mapping[str, str]
-    weights: bytes
-    operators: int
-    """Operators in the model file."""
-    events: tuple[Event, ...]
-    companions: Mapping[str, bytes] = field(default_factory=dict)
-    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
-    fallback: tuple[Finding, ...] = ()
-    """Operators that run on LiteRT instead of the device."""
-    tuned: int = 0
-    """Different kernels whose sizes the tuning table gave."""
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The figures of the summary, as `tflgpu compile --json` prints them."""
-        memory = self.plan.memory
-        return {
-            "operators": self.operators,
-            "kernels": len(self.plan.dispatches),
-            "launches": self.plan.launches,
-            "flops": sum(dispatch.flops for dispatch in self.plan.dispatches),
-            "bytes_moved": sum(
-                argument.size
-                for dispatch in self.plan.dispatches
-                for argument in dispatch.arguments
-            ),
-            "tuned": self.tuned,
-            "memory": {
-                "naive": memory.naive,
-                "planned": memory.planned,
-                "lower_bound": memory.lower_bound,
-            },
-            "fallback": [
-                {**item.as_dict(), "part": part.file}
-                for part in self.plan.parts
-                for item in self.fallback
-                if item.index in part.operators
-            ],
-            "passes": [event.as_dict() for event in self.events],
-        }
 
 
 def compile(
@@ -122,21 +71,6 @@ def compile(
     if prebuild:
         prebuild_kernels(folder, prebuild)
     return folder
-
-
-def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Which operators run on LiteRT, and why, from what a program's report says of them."""
-    lines = [
-        f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
-        for item in entries
-    ]
-    # A line that says there is one more would take the place of that one.
-    if len(lines) > MOST_NAMED + 1:
-        lines[MOST_NAMED:] = [
-            f"\n  and {len(lines) - MOST_NAMED} more, which `tflgpu explain` lists"
-        ]
-    count = f"{len(entries)} operator{'s run' if len(entries) > 1 else ' runs'}"
-    return f"{count} on LiteRT, not on the device:{''.join(lines)}"
 
 
 def make_options(options: Mapping[str, Any]) -> Options:
@@ -349,27 +283,3 @@ def store(program: Program, cache: Path) -> Path:
     variant = f"{plan.target}-{plan.precision}-{plan.profile}-{digest}"
     folder = variant_folder(cache, plan.fingerprint, variant)
     return pack(plan, program.sources, program.weights, folder, program.companions)
-
-
-@cache
-def compiler_version() -> str:
-    """The version, and a digest of the compiler's files, so that an edited one makes new plans."""
-    digest = hashlib.sha256()
-    for package in ("tflgpu.compiler", "tflgpu.templates"):
-        for path, content in _package_files(package):
-            digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return f"{version('tflgpu')}+{digest.hexdigest()[:12]}"
-
-
-def _package_files(package: str) -> list[tuple[str, bytes]]:
-    found = []
-    open_folders = [("", files(package))]
-    while open_folders:
-        prefix, folder = open_folders.pop()
-        for entry in folder.iterdir():
-            path = f"{prefix}{entry.name}"
-            if entry.is_dir() and entry.name != "__pycache__":
-                open_folders.append((f"{path}/", entry))
-            elif entry.name.endswith((".py", ".jinja", ".h", ".toml")):
-                found.append((path, entry.read_bytes()))
-    return sorted(found)

@@ -16,8 +16,8 @@ from tolerances import difference
 
 import tflgpu
 from tflgpu.compiler import Options, driver
-from tflgpu.compiler.driver import Program
 from tflgpu.compiler.litert import Reference
+from tflgpu.compiler.program import Program
 
 
 def run(

@@ -13,11 +13,11 @@ from tolerances import difference
 import tflgpu
 from tflgpu.compiler import Options, driver
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.driver import Program
 from tflgpu.compiler.ir import Graph
 from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.passes import PIPELINE, Event
+from tflgpu.compiler.program import Program
 
 PROFILES = ("cpu_avx512", "gpu")
 """The widest slices and the narrowest."""

@@ -26,6 +26,7 @@ from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert import Reference, ReferenceMissingError
 from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.program import Program, fallback_text
 from tflgpu.runtime.errors import DeviceError, InputError, PlanError
 
 Array = NDArray[Any]
@@ -157,7 +158,7 @@ def drawn(content: bytes, seed: int = 3) -> list[Array]:
     ]
 
 
-def agrees(content: bytes, way: Way, cache: Path, runs: int = 1, **options: Any) -> driver.Program:
+def agrees(content: bytes, way: Way, cache: Path, runs: int = 1, **options: Any) -> Program:
     """Compile and run a model; its outputs must be LiteRT's, run after run."""
     chosen = Options(target=way.target, device=way.profile, **options)
     program = driver.build(content, chosen)
@@ -306,10 +307,10 @@ def test_the_warning_names_each_operator_and_why(tmp_path: Path) -> None:
 
 def test_the_warning_names_the_first_of_many() -> None:
     entry = {"index": 3, "operator": "ABS", "part": "fallback/0.tflite", "reason": "why"}
-    lines = driver.fallback_text([entry] * 70).splitlines()
+    lines = fallback_text([entry] * 70).splitlines()
     assert (lines[0], len(lines)) == ("70 operators run on LiteRT, not on the device:", 12)
     assert lines[-1] == "  and 60 more, which `tflgpu explain` lists"
-    assert driver.fallback_text([entry] * 11).count("operator 3 ABS") == 11
+    assert fallback_text([entry] * 11).count("operator 3 ABS") == 11
 
 
 def test_commands_name_the_parts(tmp_path: Path) -> None:

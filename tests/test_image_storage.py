@@ -14,6 +14,7 @@ from expressions import Value, call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, driver
+from tflgpu.compiler.program import Program
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.opencl import OpenCLDevice
 from tflgpu.runtime.plan import Plan
@@ -31,7 +32,7 @@ def test_operators_agree_with_litert(operator: str, opencl_device: str, tmp_path
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 
-def built(value: Value, device: str, target: str = "opencl") -> driver.Program:
+def built(value: Value, device: str, target: str = "opencl") -> Program:
     options = Options(target=target, device=device, fallback="none")
     return driver.build(model({"value": value}).content, options)
 

@@ -16,8 +16,8 @@ from expressions import Model, call, ints, model, x
 from tolerances import difference
 
 from tflgpu.compiler import Options, driver
-from tflgpu.compiler.driver import Program
 from tflgpu.compiler.litert import Reference
+from tflgpu.compiler.program import Program
 from tflgpu.runtime import load
 from tflgpu.runtime.opencl import devices
 

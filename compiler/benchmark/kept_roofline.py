@@ -20,7 +20,7 @@ from ...runtime.binaries import device_key
 from ...runtime.device import DeviceInfo
 from ...runtime.privacy import replace_file
 from ..devices import Profile
-from ..driver import Program
+from ..program import Program
 from .roofline import Roofline, compile_dispatches, compile_roofline, measure
 
 

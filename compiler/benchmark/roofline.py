@@ -26,6 +26,7 @@ from ..ir import Array, Graph, Op, Tensor
 from ..lower import lower
 from ..ops.base import SLICED, Kernel, Launch
 from ..options import Options
+from ..program import Program
 from ..storage import Choice
 
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
@@ -112,7 +113,7 @@ def _step(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) 
     return graph.add(Op(name, (source,), (target,), index=len(graph)))
 
 
-def compile_roofline(profile: Profile, target: str) -> driver.Program:
+def compile_roofline(profile: Profile, target: str) -> Program:
     """The kernels as a compiled model whose first dispatches compute and whose others copy."""
     lanes = profile.slice_width
     graph = Graph("roofline")
@@ -126,7 +127,7 @@ def compile_roofline(profile: Profile, target: str) -> driver.Program:
     return _assemble(graph, choice, profile, target)
 
 
-def compile_dispatches(profile: Profile, target: str) -> driver.Program:
+def compile_dispatches(profile: Profile, target: str) -> Program:
     """A compiled model that dispatches a kernel of one work-item many times."""
     graph = Graph("dispatches")
     shape = (1, 1, 1, profile.slice_width)
@@ -134,7 +135,7 @@ def compile_dispatches(profile: Profile, target: str) -> driver.Program:
     return _assemble(graph, choice, profile, target)
 
 
-def _assemble(graph: Graph, choice: Choice, profile: Profile, target: str) -> driver.Program:
+def _assemble(graph: Graph, choice: Choice, profile: Profile, target: str) -> Program:
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
     lowered = lower(graph, choice, storages, profile, target)
     content = hashlib.sha256(graph.name.encode()).hexdigest()
@@ -172,7 +173,7 @@ def _dispatch_seconds(device: str, profile: Profile, target: str) -> float:
 
 
 @contextmanager
-def _loaded(program: driver.Program, device: str) -> Iterator[runtime.Session]:
+def _loaded(program: Program, device: str) -> Iterator[runtime.Session]:
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
         path = driver.store(program, Path(cache))
         with runtime.load(path, device=device, store_binaries=False) as session:

@@ -16,6 +16,7 @@ from ..explain import explain as explain_model
 from ..options import Options
 from ..passes import Event
 from ..prebuild import prebuild as prebuild_kernels
+from ..program import fallback_text
 from ..tuning.search import table_path, tune
 from ..tuning.table import read_table
 from .options import compile_options, model_argument
@@ -94,7 +95,7 @@ def compile_command(
             f"for them. It was measured on {device}"
         )
     if report["fallback"]:
-        warn(f"warning: {driver.fallback_text(report['fallback'])}")
+        warn(f"warning: {fallback_text(report['fallback'])}")
     if as_json:
         print_json({"path": path, **report, "tuning": options.tuning or None})
         return

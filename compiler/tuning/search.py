@@ -31,6 +31,7 @@ from ..lower import lower
 from ..ops import Kernel
 from ..ops.tile import Tile, shapes
 from ..options import Options
+from ..program import Program
 from ..storage import Choice, insert_conversions
 from ..target import attached_device, select_device
 from .table import Sizes, Table, Timing, read_table, signature, write_table
@@ -211,7 +212,7 @@ def _turns(count: int) -> list[int]:
     return [0, *range(count), *reversed(range(count))]
 
 
-def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> driver.Program:
+def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> Program:
     """A plan of copies of a kernel in several sizes, all with the same inputs."""
     op = subject.op
     graph = Graph("tune")
