@@ -42,7 +42,7 @@ def sources_of(launched: list[Launched], dialect: str) -> tuple[tuple[Kernel, ..
         text = _with_header(rendered, items, name)
         sources[file] = text
         digest = hashlib.sha256(text.encode()).digest()
-        kernels.append(Kernel(name, file, digest, rendered.group))
+        kernels.append(Kernel(name, file, digest, rendered.group, rendered.sub_group))
     return tuple(kernels), sources
 
 

@@ -119,6 +119,7 @@ def _kernel(table: schema.Kernel) -> Kernel:
         file=_text(table.File()),
         sha256=table.Sha256AsNumpy().tobytes(),
         group=_extent(table.Group()),
+        sub_group=table.SubGroup(),
     )
 
 

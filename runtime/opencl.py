@@ -34,6 +34,8 @@ from .processors import usable_processors
 BUILD_OPTIONS = "-cl-mad-enable -w"
 PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
 """Where persistent kernels run: atomic counters with an order came with OpenCL C 2.0."""
+SUB_GROUPS = "cl_intel_required_subgroup_size"
+"""The extension by which a kernel asks for sub-groups of a size."""
 Launch = tuple[Any, ...]
 """The arguments of clEnqueueNDRangeKernel, as ctypes hands them over without conversion."""
 
@@ -133,6 +135,11 @@ class OpenCLDevice:
                 size > limit for size, limit in zip(kernel.group, limits, strict=False)
             ):
                 return f"{kernel.file} has work-groups of {list(kernel.group)}, too many work-items"
+            if kernel.sub_group and SUB_GROUPS not in self.info.extensions:
+                return (
+                    f"{kernel.file} relies on sub-groups of {kernel.sub_group} work-items, this "
+                    f"device has no {SUB_GROUPS}"
+                )
         found = misaligned(plan, self.info.alignment) or self._too_large(plan)
         return found or self._too_many_texels(plan)
 

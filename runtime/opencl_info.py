@@ -95,7 +95,6 @@ def describe(device: int) -> DeviceInfo:
     """What a device says of itself (OpenCLError)."""
     platform = _number(device, _DEVICE_PLATFORM)
     types = _number(device, _DEVICE_TYPE)
-    images = _number(device, _DEVICE_IMAGE_SUPPORT)
     group_sizes = query("clGetDeviceInfo", device, _DEVICE_MAX_WORK_ITEM_SIZES)
     return DeviceInfo(
         name=_text("clGetDeviceInfo", device, _DEVICE_NAME),
@@ -116,8 +115,17 @@ def describe(device: int) -> DeviceInfo:
         compute_units=_number(device, _DEVICE_MAX_COMPUTE_UNITS),
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
         extensions=tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
-        image_texels=_number(device, _DEVICE_IMAGE_MAX_BUFFER_SIZE) if images else 0,
+        image_texels=_image_texels(device),
     )
+
+
+def _image_texels(device: int) -> int:
+    """0 of a driver that has no images, or none of buffers, which came with OpenCL 1.2."""
+    try:
+        supported = _number(device, _DEVICE_IMAGE_SUPPORT)
+        return _number(device, _DEVICE_IMAGE_MAX_BUFFER_SIZE) if supported else 0
+    except OpenCLError:
+        return 0
 
 
 def orders_atomics(device: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .opencl_library import Owned, call, driver_call, library, make, sizes
+from .opencl_library import OpenCLError, Owned, call, driver_call, library, make, sizes
 
 # What OpenCL's headers call them, with CL_ in front.
 _MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
@@ -116,15 +116,20 @@ class OpenCLMemory:
         """See `device.Device.image`; a texel has four floats, or half floats if it has 8 bytes."""
         kind = _FLOAT if texel == 16 else _HALF_FLOAT
         with driver_call(self._name, f"taking {size} bytes at {offset} of a buffer as an image"):
-            address = self._addresses.get(buffer)
-            if address is None:
-                part = self.part(buffer, offset, size)
-            else:
-                # PoCL has images of whole buffers only.
+            try:
+                return self._image(self.part(buffer, offset, size), size // texel, kind)
+            except OpenCLError:
+                address = self._addresses.get(buffer)
+                if address is None:
+                    raise
+                # PoCL has images of whole buffers only, but lets several share the host's memory.
                 part = self._buffer(_MEM_READ_WRITE | _MEM_USE_HOST_PTR, size, address + offset)
-            form = _Description(_MEM_OBJECT_IMAGE1D_BUFFER, size // texel, buffer=part)
-            given = byref((c_uint * 2)(_RGBA, kind)), byref(form)
-            image = make("clCreateImage", self._context, _MEM_READ_ONLY, *given, None)
+                return self._image(part, size // texel, kind)
+
+    def _image(self, buffer: int, texels: int, kind: int) -> int:
+        form = _Description(_MEM_OBJECT_IMAGE1D_BUFFER, texels, buffer=buffer)
+        given = byref((c_uint * 2)(_RGBA, kind)), byref(form)
+        image = make("clCreateImage", self._context, _MEM_READ_ONLY, *given, None)
         return self._owned.add("clReleaseMemObject", image)
 
     def upload(self, buffer: int, array: Any, offset: int) -> None:

@@ -76,6 +76,8 @@ class Kernel:
     sha256: bytes
     group: tuple[int, int, int]
     """Work-group size."""
+    sub_group: int = 0
+    """Work-items of the sub-groups it relies on; 0 for none."""
 
 
 @dataclass(frozen=True)

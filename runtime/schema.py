@@ -475,9 +475,16 @@ class Kernel(object):
             return obj
         return None
 
+    # Kernel
+    def SubGroup(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
 
 def KernelStart(builder):
-    builder.StartObject(4)
+    builder.StartObject(5)
 
 
 def KernelAddName(builder, name):
@@ -502,6 +509,10 @@ def KernelAddGroup(builder, group):
     builder.PrependStructSlot(3, flatbuffers.number_types.UOffsetTFlags.py_type(group), 0)
 
 
+def KernelAddSubGroup(builder, subGroup):
+    builder.PrependUint32Slot(4, subGroup, 0)
+
+
 def KernelEnd(builder):
     return builder.EndObject()
 
@@ -519,6 +530,7 @@ class KernelT(object):
         self.file = None  # type: str
         self.sha256 = None  # type: List[int]
         self.group = None  # type: Optional[ExtentT]
+        self.subGroup = 0  # type: int
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -547,6 +559,7 @@ class KernelT(object):
                 self.sha256 = kernel.Sha256AsNumpy()
         if kernel.Group() is not None:
             self.group = ExtentT.InitFromObj(kernel.Group())
+        self.subGroup = kernel.SubGroup()
 
     # KernelT
     def Pack(self, builder):
@@ -572,6 +585,7 @@ class KernelT(object):
         if self.group is not None:
             group = self.group.Pack(builder)
             KernelAddGroup(builder, group)
+        KernelAddSubGroup(builder, self.subGroup)
         kernel = KernelEnd(builder)
         return kernel
 

@@ -86,6 +86,7 @@ def _kernel_object(kernel: Kernel) -> Any:
         file=kernel.file,
         sha256=_numbers(kernel.sha256, np.uint8),
         group=_extent_object(kernel.group),
+        subGroup=kernel.sub_group,
     )
 
 
@@ -189,6 +190,7 @@ def _extent_object(extent: tuple[int, int, int]) -> Any:
 
 def _fill(record: Any, /, **fields: Any) -> Any:
     for name, value in fields.items():
+        assert hasattr(record, name), f"{type(record).__name__} has no {name}"
         setattr(record, name, value)
     return record
 

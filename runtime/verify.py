@@ -157,6 +157,8 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
         yield f"{kernel.file}: its digest has {len(kernel.sha256)} bytes instead of 32"
     if min(kernel.group) < 1 or prod(kernel.group) > LARGEST_GROUP:
         yield f"{kernel.file}: its work-group is {list(kernel.group)}"
+    elif kernel.sub_group < 0 or (kernel.sub_group and prod(kernel.group) % kernel.sub_group):
+        yield f"{kernel.file}: its sub-groups of {kernel.sub_group} do not divide its work-group"
 
 
 def _dispatches(plan: Plan) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.profile import LIMITS
 from tflgpu.compiler.target import match
 from tflgpu.runtime.device import DeviceInfo
+from tflgpu.runtime.opencl import SUB_GROUPS
 
 MODEL = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 OWN = (Path(__file__).parents[1] / "compiler" / "devices" / "cpu.toml").read_text()
@@ -38,7 +39,13 @@ def device(**said: Any) -> DeviceInfo:
             "type gpu, extension cl_nv_device_attribute_query",
         ),
         ({"vendor": "Advanced Micro Devices, Inc."}, "amd", None),
-        ({"vendor": "Intel(R) Corporation"}, "intel_gpu", None),
+        (
+            {"vendor": "Intel(R) Corporation", "extensions": (SUB_GROUPS,)},
+            "intel_gpu",
+            f"target opencl, type gpu, vendor intel, extension {SUB_GROUPS}",
+        ),
+        ({"vendor": "Intel(R) Corporation"}, "gpu", None),
+        ({"target": "glsl", "vendor": "Intel"}, "intel_gpu", "target glsl, type gpu, vendor intel"),
         ({"name": "QUALCOMM Adreno(TM) 740"}, "adreno", None),
         ({"name": "Mali-G78", "vendor": "ARM"}, "mali", None),
         ({"vendor": "Imagination Technologies"}, "powervr", None),
@@ -83,6 +90,11 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         ("alignment = 256", "alignment 256", "is no TOML: "),
         ("blocks = true", "blocks = 1", "transposed_blocks is 1, it must be true or false"),
         ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, it must be a power of two"),
+        (
+            "work_items",
+            "sub_group = 16\nwork_items",
+            "sub_group is given, so persistent_dispatches must be 0",
+        ),
         ("work_items", "weight_storage = 4\nwork_items", "weight_storage is 4, it must be a text"),
         (
             "work_items",

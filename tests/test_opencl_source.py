@@ -13,5 +13,12 @@ def test_join_sources() -> None:
     )
 
 
+def test_join_sources_keeps_a_helper_once() -> None:
+    """Its line stays, so that the lines behind it keep their numbers."""
+    helper = "float half_of(float v) { return v / 2; }"
+    joined = join_sources({"a.cl": f"{helper}\na", "b.cl": f"{helper}\nb"})
+    assert joined == f'#line 1 "a.cl"\n{helper}\na\n#line 1 "b.cl"\n\nb\n'
+
+
 def test_numbered() -> None:
     assert numbered("a\n" * 10).splitlines()[::9] == [" 1 | a", "10 | a"]

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import pytest
@@ -51,15 +52,13 @@ def infos(draw: st.DrawFn) -> tuple[TensorInfo, ...]:
 @st.composite
 def kernels(draw: st.DrawFn) -> tuple[Kernel, ...]:
     groups = st.tuples(st.integers(1, 32), st.integers(1, 32), st.integers(1, 64))
-    return tuple(
-        Kernel(
-            f"k{index}",
-            f"kernels/{index:03}_k.cl",
-            draw(st.binary(min_size=32, max_size=32)),
-            draw(groups),
-        )
-        for index in range(draw(st.integers(1, 4)))
-    )
+
+    def kernel(index: int) -> Kernel:
+        digest, group = draw(st.binary(min_size=32, max_size=32)), draw(groups)
+        sub_group = draw(st.sampled_from((0, 1, group[0], prod(group))))
+        return Kernel(f"k{index}", f"kernels/{index:03}_k.cl", digest, group, sub_group)
+
+    return tuple(map(kernel, range(draw(st.integers(1, 4)))))
 
 
 @st.composite
@@ -275,6 +274,7 @@ INVALID = {
     "before": (with_argument(offset=-4), "covers bytes -4 to 48"),
     "to input": (with_argument(region=Region.INPUT, offset=0), "writes to the input 0"),
     "to weights": (with_argument(region=Region.WEIGHTS), "writes to the weights"),
+    "sub-groups": (with_kernel(sub_group=3), "sub-groups of 3 do not divide its work-group"),
     "texel": (with_argument(writes=False, texel=4), "argument 2 reads texels of 4 bytes"),
     "written texel": (with_argument(texel=16), "argument 2 writes texels of 16 bytes"),
     "part of a texel": (

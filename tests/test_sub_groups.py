@@ -12,16 +12,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from expressions import Model, call, ints, model, x
 from tolerances import difference
 
 from tflgpu.compiler import Options, driver
 from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.program import Program
-from tflgpu.runtime import load
-from tflgpu.runtime.opencl import devices
+from tflgpu.runtime import PlanError, load
+from tflgpu.runtime.opencl import SUB_GROUPS, devices
 
-EXTENSION = "cl_intel_required_subgroup_size"
 PLACE = "(int)get_local_id(0)"
 MADE = {
     r"intel_sub_group_shuffle_xor\(v, apart\)": (
@@ -58,7 +58,7 @@ def rewritten(program: Program, change: Callable[[str], str]) -> Program:
     """The program with other sources."""
     sources = {file: change(text) for file, text in program.sources.items()}
     kernels = tuple(
-        replace(kernel, sha256=hashlib.sha256(sources[kernel.file].encode()).digest())
+        replace(kernel, sha256=hashlib.sha256(sources[kernel.file].encode()).digest(), sub_group=0)
         for kernel in program.plan.kernels
     )
     return replace(program, sources=sources, plan=replace(program.plan, kernels=kernels))
@@ -92,10 +92,20 @@ def test_sub_groups_join_what_their_work_items_have(opencl_device: str, tmp_path
     using = [text for text in program.sources.values() if "from_neighbour" in text]
     assert len(using) >= 4
     assert all("__attribute__((intel_reqd_sub_group_size(16)))" in text for text in using)
-    check(rewritten(program, made_of_memory), compiled, opencl_device, tmp_path / "made")
+    made = rewritten(program, made_of_memory)
+    assert {kernel.sub_group for kernel in program.plan.kernels} == {0, 16}
+    check(made, compiled, opencl_device, tmp_path / "made")
     for device in devices():
-        if EXTENSION in device.extensions:
+        if SUB_GROUPS in device.extensions:
             check(program, compiled, str(device), tmp_path / "own")
+
+
+def test_a_device_without_them_says_so(tmp_path: Path) -> None:
+    plan = driver.store(built(shared_by_groups()), tmp_path)
+    for device in devices():
+        if SUB_GROUPS not in device.extensions:
+            with pytest.raises(PlanError, match=f"sub-groups of 16 .* has no {SUB_GROUPS}"):
+                load(plan, device=str(device))
 
 
 def test_only_profiles_that_ask_for_sub_groups_have_them() -> None:

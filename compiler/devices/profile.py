@@ -47,7 +47,7 @@ class Profile:
     transposed_blocks: bool
     """Whether work-items of transposed convolutions compute all pixels between two of the input."""
     transposed_thin: int
-    """Output channels up to which such pixels are lanes of a sum, as channels are."""
+    """Output channels up to which a sum holds several of these pixels, one beside the other."""
     work_items: int
     """Work-items that keep the device busy; tiles shrink until there are as many."""
     light_group: int
@@ -63,7 +63,7 @@ class Profile:
     tensor_storage: str = "buffer"
     """What they read slices of activations from."""
     image_texels: int = 65536
-    """Slices an image of a buffer may have; OpenCL promises no more."""
+    """Slices an image of a buffer may have; OpenCL's full profile promises no more."""
     sub_group: int = 0
     """Work-items of a group that exchange values by themselves, in OpenCL C; 0: none do."""
     match: tuple[Rule, ...] = ()
@@ -152,6 +152,8 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
             raise OptionError(f"{place}: {key} is 'image', so slice_width must be {TEXEL_LANES}")
         if storage == "image" and values["persistent_dispatches"]:
             raise OptionError(f"{place}: {key} is 'image', so persistent_dispatches must be 0")
+    if values.get("sub_group") and values["persistent_dispatches"]:
+        raise OptionError(f"{place}: sub_group is given, so persistent_dispatches must be 0")
 
 
 def _rule(values: Any, place: str) -> Rule:

@@ -41,8 +41,6 @@ class Binding:
     early: dict[int, View] = field(default_factory=dict)
     """Where values of the chain of post-operators are stored that others need, too."""
     arguments: list[tuple[Tensor | None, bool, View]] = field(default_factory=list)
-    weights_as_image: bool = False
-    """Whether the constants are read as an image."""
 
     @property
     def sliced(self) -> bool:
@@ -100,7 +98,6 @@ class Binding:
             view = self.reading(role, tensor, self.kernel.reads)
             self.views[role] = view
             self.arguments.append((tensor, False, view))
-        self.weights_as_image = self._weights_as_image(op)
         for role, array in self.launch.constants.items():
             base = self.add_constant(role, array)
             self.views[role] = replace(self._constant_view((array.size,)), base=base)
@@ -111,6 +108,9 @@ class Binding:
         if self.arrays:
             width = self.lanes if self.sliced else 1
             constants = self._constant_view((self.used * width,))
+            as_image = self.sliced and self.profile.weight_storage == "image"
+            if as_image and self.used <= self.profile.image_texels:
+                constants = self._as_image(constants)
             self.arguments.append((None, False, constants))
         for role, tensor in self.launch.writes.items():
             view = self.view(role, tensor, self.kernel.writes)
@@ -122,20 +122,18 @@ class Binding:
                 self.early[number] = view
                 self.arguments.append((tensor, True, view))
 
-    def _weights_as_image(self, op: Op) -> bool:
-        """Whether the profile says so and an image can hold all constants."""
-        if not self.sliced or self.profile.weight_storage == "buffer":
-            return False
-        operands = (operand for step in steps(op) for operand in step.operands)
-        kept = [t for t in operands if isinstance(t, Tensor) and t.constant and not is_literal(t)]
-        used = sum(array.size for array in self.launch.constants.values())
-        used += sum(storage_bytes(tensor.shape, self.profile) for tensor in kept)
-        return used // self.lanes <= self.profile.image_texels
+    def _as_image(self, constants: View) -> View:
+        """The constants as an image, from which all that lies in them is read then."""
+        texel = 4 * self.lanes
+        inside = {role: view for role, view in self.views.items() if view.array == CONSTANTS}
+        self.views |= {role: _image(view, texel) for role, view in inside.items()}
+        kept = {item: view for item, view in self.operands.items() if view.array == CONSTANTS}
+        self.operands |= {item: _image(view, texel) for item, view in kept.items()}
+        return _image(constants, texel)
 
     def _constant_view(self, shape: Shape) -> View:
         if self.sliced:
-            view = SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
-            return _image(view, 4 * self.lanes) if self.weights_as_image else view
+            return SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
         return LinearView(CONSTANTS, shape, self.lanes)
 
     def _bind_operand(self, tensor: Tensor, reader: str) -> None:
@@ -145,7 +143,6 @@ class Binding:
             data = pack_slices(tensor.data, self.lanes) if self.sliced else tensor.data
             base = self.add_constant(f"operand of {reader}", data)
             view = self.view(CONSTANTS, tensor, self.kernel.operands)
-            view = _image(view, 4 * self.lanes) if self.weights_as_image else view
             self.operands[tensor] = replace(view, base=base)
             return
         for bound, _, view in self.arguments:

@@ -48,6 +48,8 @@ class Rendered:
     """For each parameter the type of its elements."""
     texels: tuple[int, ...]
     """For each parameter the bytes of a texel if it is an image, 0 if it is a buffer."""
+    sub_group: int
+    """Work-items of the sub-groups it relies on; 0 for none."""
     constants: Array | None
     flops: int
     why: str
@@ -96,6 +98,7 @@ def render(
         tuple(view.array for _, _, view in binding.arguments),
         tuple(view.element for _, _, view in binding.arguments),
         tuple(view.texel for _, _, view in binding.arguments),
+        profile.sub_group if "from_neighbour" in body else 0,
         constants,
         launch.flops,
         launch.why,

@@ -21,7 +21,7 @@ from .window import Window
 
 
 @dataclass(frozen=True)
-class Part:
+class Neighbours:
     """Neighbouring pixels of the input that the same phases read."""
 
     row: int
@@ -87,20 +87,22 @@ class Phases:
         return above, ends_at > self.height, before, stops_at > self.width
 
     @property
-    def all_taps(self) -> Part:
+    def all_taps(self) -> Neighbours:
         """All pixels of the input, for kernels with zeros where a phase does not read one."""
         window = self.window
-        return Part(0, self.taps_down, 0, self.taps_across, window.stride_y, window.stride_x, 0)
+        return Neighbours(
+            0, self.taps_down, 0, self.taps_across, window.stride_y, window.stride_x, 0
+        )
 
-    def parts(self, inputs: int, blocks: int) -> Iterator[Part]:
+    def parts(self, inputs: int, blocks: int) -> Iterator[Neighbours]:
         """The pixels of the input that phases read; of the last, some phases read nothing."""
         start = 0
         for row, rows, down in _ranges(self.window.height, self.window.stride_y):
             for column, columns, across in _ranges(self.window.width, self.window.stride_x):
-                yield Part(row, rows, column, columns, down, across, start)
+                yield Neighbours(row, rows, column, columns, down, across, start)
                 start += rows * columns * inputs * down * across * blocks
 
-    def sees_edges(self, part: Part, height: int, width: int) -> tuple[bool, bool]:
+    def sees_edges(self, part: Neighbours, height: int, width: int) -> tuple[bool, bool]:
         """Whether work-items see rows and columns beyond an input of that size in a part."""
         last_row = self.first_row + self.rows - 1 - part.row
         last_column = self.first_column + self.columns - 1 - part.column

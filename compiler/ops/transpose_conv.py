@@ -21,7 +21,7 @@ from .tile import choose_tile
 from .window import Window
 
 
-def image(op: Op) -> Tensor:
+def picture(op: Op) -> Tensor:
     """The input picture."""
     return op.operand(2 if op.name == "TRANSPOSE_CONV" else 0)
 
@@ -34,7 +34,7 @@ def bias_position(op: Op) -> int:
 def _output_size(op: Op) -> tuple[int, int]:
     """Rows and columns of the output: an operand, or what the custom operator computes."""
     height, width = op.operand(1).shape[1:3]
-    rows, columns = image(op).shape[1:3]
+    rows, columns = picture(op).shape[1:3]
     if op.name == "TRANSPOSE_CONV":
         size = [int(v) for v in op.constant(0).reshape(-1)]
         if len(size) != 4:
@@ -47,7 +47,7 @@ def _output_size(op: Op) -> tuple[int, int]:
 
 
 def infer(op: Op) -> list[Shape]:
-    shape, weights = image(op).shape, op.operand(1).shape
+    shape, weights = picture(op).shape, op.operand(1).shape
     if len(shape) != 4 or len(weights) != 4 or shape[3] != weights[3] or not prod(weights):
         raise ModelError(
             f"operator {op.index} {op.name}: input {list(shape)} does not go with weights "
@@ -76,8 +76,8 @@ def window(op: Op) -> Window:
             return 0
         return max((inputs - 1) * stride + kernel - size, 0) // 2
 
-    top = before(rows, height, stride_y, image(op).shape[1])
-    left = before(columns, width, stride_x, image(op).shape[2])
+    top = before(rows, height, stride_y, picture(op).shape[1])
+    left = before(columns, width, stride_x, picture(op).shape[2])
     return Window(height, width, stride_y, stride_x, 1, 1, top, 0, left, 0)
 
 
@@ -120,6 +120,8 @@ def _thin(op: Op, profile: Profile) -> str | None:
     channels = op.output.shape[3]
     if channels > profile.transposed_thin:
         return f"{channels} output channels are more than {profile.transposed_thin}"
+    if channels > profile.slice_width:
+        return f"{channels} output channels are more than a slice"
     phases = _by_phases(op)
     vectors = slices(phases.count * channels, profile)
     if vectors > profile.accumulators:
@@ -209,12 +211,12 @@ def _launch(
     return Launch(
         template,
         grid,
-        {"x": image(op)},
+        {"x": picture(op)},
         {"y": op.output},
         constants,
         {**variables, "inputs": weights[3]},
         heavy=True,
-        flops=2 * image(op).elements * prod(weights[:3]),
+        flops=2 * picture(op).elements * prod(weights[:3]),
     )
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import Graph, Op, constant
-from ..ops.transpose_conv import bias_position, image, window
+from ..ops.transpose_conv import bias_position, picture, window
 from .rewrite import Declined, rewrite
 
 
 @rewrite({"TRANSPOSE_CONV", "Convolution2DTransposeBias"})
 def transpose_conv_to_conv(graph: Graph, op: Op) -> Declined | None:
-    shape, picture, weights = window(op), image(op), op.operand(1)
+    shape, image, weights = window(op), picture(op), op.operand(1)
     if (shape.stride_y, shape.stride_x) != (1, 1):
         return Declined("the stride is not 1")
     if weights.data is None:
         return Declined("the weights are computed while the model runs")
-    sizes = zip(op.output.shape[1:3], picture.shape[1:3], weights.shape[1:3], strict=True)
+    sizes = zip(op.output.shape[1:3], image.shape[1:3], weights.shape[1:3], strict=True)
     before = (shape.height - 1 - shape.top, shape.width - 1 - shape.left)
     behind = [
         outputs + size - 1 - inputs - first
@@ -35,5 +35,5 @@ def transpose_conv_to_conv(graph: Graph, op: Op) -> Declined | None:
         "stride_h": 1,
         "stride_w": 1,
     }
-    graph.set_inputs(op, (picture, turned, *([bias] if bias else [])))
+    graph.set_inputs(op, (image, turned, *([bias] if bias else [])))
     return None
