@@ -114,6 +114,10 @@ class Device(Protocol):
         `barrier` says that it depends on launches since the last one that said so.
         """
 
+    def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
+        """The same launches for `dispatch`, as one where the driver can keep them; not to be
+        profiled."""
+
     def upload(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
         """Start copying a dense array to `offset` of a buffer; it must live until `finish`."""
 

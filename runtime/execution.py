@@ -102,7 +102,7 @@ class Execution:
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """The outputs, in the model's order, of inputs that fit it."""
         self._upload(arrays)
-        return self._results(self._execute(arrays, self._launches, self.device.dispatch))
+        return self._results(self._execute(arrays, self._launches.recorded, self.device.dispatch))
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
         """Seconds each dispatch takes on the device, launched alone."""
@@ -113,7 +113,7 @@ class Execution:
 
         self._upload(arrays)
         self.device.finish()
-        self._execute(arrays, self._one_by_one(), dispatch)
+        self._execute(arrays, self._one_by_one().stretches, dispatch)
         self.device.finish()
         return times
 
@@ -121,7 +121,7 @@ class Execution:
         """What each part takes."""
         times: list[PartTime] = []
         self._upload(arrays)
-        self._execute(arrays, self._launches, self.device.dispatch, times)
+        self._execute(arrays, self._launches.recorded, self.device.dispatch, times)
         self.device.finish()
         return times
 
@@ -141,7 +141,7 @@ class Execution:
     def _execute(
         self,
         arrays: Sequence[Array],
-        launches: Launches,
+        stretches: Sequence[Sequence[Launch]],
         dispatch: Callable[[Sequence[Launch]], None],
         times: list[PartTime] | None = None,
     ) -> dict[int, Array]:
@@ -151,7 +151,7 @@ class Execution:
         """
         tensors = self._plan.host_tensors
         values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
-        *before, last = launches.stretches
+        *before, last = stretches
         for part, stretch in zip(self._parts, before, strict=True):
             dispatch(stretch)
             if times is not None:

@@ -26,6 +26,8 @@ class Launches:
     """Of `used_kernels`, in their order."""
     stretches: Sequence[Sequence[Launch]]
     """What to launch in front of each part on LiteRT, and behind the last."""
+    recorded: Sequence[Sequence[Launch]]
+    """The same, as the device is given it in a run."""
 
 
 def compile_launches(
@@ -37,7 +39,7 @@ def compile_launches(
 ) -> Launches:
     """Launches of kernels from their sources, by file (BuildError, DeviceError)."""
     programs = device.build(plan, _kernels(plan, steps), sources)
-    return Launches(programs, _bind(plan, steps, device, buffers, programs))
+    return _launches(plan, steps, device, buffers, programs)
 
 
 def restore_launches(
@@ -48,7 +50,7 @@ def restore_launches(
     if programs is None:
         return None
     try:
-        return Launches(programs, _bind(plan, steps, device, buffers, programs))
+        return _launches(plan, steps, device, buffers, programs)
     except DeviceError:
         # A driver may find out only now that the binary is not its own.
         return None
@@ -58,13 +60,13 @@ def _kernels(plan: Plan, steps: Sequence[Step]) -> list[Kernel]:
     return [plan.kernels[index] for index in used_kernels(steps)]
 
 
-def _bind(
+def _launches(
     plan: Plan,
     steps: Sequence[Step],
     device: Device,
     buffers: Buffers,
     programs: Sequence[Program],
-) -> list[list[Launch]]:
+) -> Launches:
     """Bind every step to its kernel and its pieces of memory."""
     pieces: dict[_Place, Buffer] = {}
     compiled = dict(zip(used_kernels(steps), programs, strict=True))
@@ -77,7 +79,8 @@ def _bind(
         group = plan.kernels[step.kernel].group
         launch = device.prepare(compiled[step.kernel], arguments, step.grid, group, barrier)
         launches.append(launch)
-    return [launches[some] for some in between_parts(plan, steps)]
+    stretches = [launches[some] for some in between_parts(plan, steps)]
+    return Launches(programs, stretches, [device.record(stretch) for stretch in stretches])
 
 
 def _piece(

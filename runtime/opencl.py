@@ -13,6 +13,7 @@ from typing import Any
 from .device import DeviceInfo, misaligned
 from .errors import DeviceError
 from .extents import region_size
+from .opencl_commands import EXTENSION, CommandBuffers
 from .opencl_info import orders_atomics, ranked, shares_memory
 from .opencl_library import (
     OpenCLError,
@@ -37,11 +38,12 @@ PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
 SUB_GROUPS = "cl_intel_required_subgroup_size"
 """The extension by which a kernel asks for sub-groups of a size."""
 Launch = tuple[Any, ...]
-"""The arguments of clEnqueueNDRangeKernel, as ctypes hands them over without conversion."""
+"""What to call, and its arguments, as ctypes hands them over without conversion."""
 
 # What OpenCL's headers call them, with CL_ in front.
 _KERNEL_NUM_ARGS = 0x1191
 _QUEUE_PROFILING_ENABLE = 2
+_DEVICE_PLATFORM = 0x1031
 _PROFILING_COMMAND_START, _PROFILING_COMMAND_END = 0x1282, 0x1283
 
 
@@ -120,11 +122,21 @@ class OpenCLDevice:
         shared = on_host and shares_memory(device)
         handled = (self._context, self._queue, self._owned)
         self._memory = OpenCLMemory(self._name, *handled, on_host, shared)
+        self._commands = self._command_buffers()
         options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
         self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, options)
         # A device that is dropped without being released gives its memory back all the same.
         self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
         self._finalizer.atexit = False
+
+    def _command_buffers(self) -> CommandBuffers | None:
+        """None where the driver has none."""
+        if EXTENSION not in self.info.extensions:
+            return None
+        platform = query("clGetDeviceInfo", self._device, _DEVICE_PLATFORM)
+        with suppress(OpenCLError):
+            return CommandBuffers(int.from_bytes(platform, byteorder), self._queue, self._owned)
+        return None
 
     def objection(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
@@ -220,7 +232,14 @@ class OpenCLDevice:
                 call("clSetKernelArg", kernel, position, sizeof(c_void_p), pointer)
         queue = c_void_p(self._queue)
         extents = (None, sizes(*grid), sizes(*group))
-        return (queue, c_void_p(kernel), len(grid), *extents, 0, None, None)
+        return (self._enqueue, queue, c_void_p(kernel), len(grid), *extents, 0, None, None)
+
+    def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
+        if self._commands is None or len(launches) < 2:
+            return launches
+        with suppress(OpenCLError):
+            return [self._commands.record([arguments for _, *arguments in launches])]
+        return launches
 
     def upload(self, buffer: int, array: Any, offset: int = 0) -> None:
         self._memory.upload(buffer, array, offset)
@@ -232,13 +251,12 @@ class OpenCLDevice:
         self._memory.fill(buffer, size, byte)
 
     def dispatch(self, launches: Sequence[Launch]) -> None:
-        enqueue = self._enqueue
         self._memory.busy = True
         with driver_call(self._name, "launching the kernels"):
-            for launch in launches:
-                status = enqueue(*launch)
+            for enqueue, *arguments in launches:
+                status = enqueue(*arguments)
                 if status:
-                    raise OpenCLError("clEnqueueNDRangeKernel", status)
+                    raise OpenCLError(enqueue.__name__, status)
 
     def finish(self) -> None:
         self._memory.finish("running the kernels")
@@ -250,7 +268,7 @@ class OpenCLDevice:
             queue = make("clCreateCommandQueue", self._context, self._device, properties)
             for place, launch in enumerate(launches):
                 event = cast(byref(events, place * sizeof(c_void_p)), POINTER(c_void_p))
-                call("clEnqueueNDRangeKernel", queue, *launch[1:-1], event)
+                call("clEnqueueNDRangeKernel", queue, *launch[2:-1], event)
             call("clFinish", queue)
             times = [_seconds(event) for event in events]
             for event in events:

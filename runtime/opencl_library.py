@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
@@ -79,10 +79,11 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
 """Parameters of the functions that return what they make, without the last: the status."""
 
 _OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "clGetExtensionFunctionAddressForPlatform": ((c_void_p, c_char_p), c_void_p),
     "clSVMAlloc": ((c_void_p, c_uint64, c_size_t, c_uint), c_void_p),
     "clSVMFree": ((c_void_p, c_void_p), None),
 }
-"""Parameters and results of functions that OpenCL 2.0 brought; some loaders are older."""
+"""Parameters and results of other functions; those of OpenCL 2.0 some loaders lack."""
 
 _STATUSES = {
     -1: "DEVICE_NOT_FOUND DEVICE_NOT_AVAILABLE COMPILER_NOT_AVAILABLE "
@@ -194,7 +195,7 @@ class Owned:
     def __init__(self) -> None:
         self._items: list[tuple[Any, ...]] = []
 
-    def add(self, release: str, *made: int) -> int:
+    def add(self, release: str | Callable[..., int], *made: int) -> int:
         """What was made last, which is given back by calling `release` with all of it."""
         self._items.append((release, *made))
         return made[-1]
@@ -203,7 +204,7 @@ class Owned:
         """Give everything back that the driver still takes, what was made last first."""
         for release, *made in reversed(self._items):
             with suppress(OpenCLError):
-                call(release, *made)
+                call(release, *made) if isinstance(release, str) else release(*made)
         self._items.clear()
 
 

@@ -252,6 +252,9 @@ class OpenGLDevice:
         groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
         return Launch(program.shader, tuple(arguments), groups, barrier)
 
+    def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
+        return launches
+
     def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
         if array.nbytes:
             with self._current:
