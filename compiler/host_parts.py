@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..runtime.cache import FALLBACK
 from ..runtime.plan import Argument, HostPart, HostTensor
+from ..runtime.variant import FALLBACK
 from .ir import Graph, Op, Tensor
 from .ops.litert_part import LITERT, Part, host_only, is_open
 

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..runtime.cache import FALLBACK, KERNELS, PLAN, WEIGHTS, lock, read_variant
+from ..runtime.cache import lock
 from ..runtime.errors import PlanError
 from ..runtime.plan import Plan
 from ..runtime.privacy import check_private, make_private, sync_folder
 from ..runtime.serialize import to_bytes
+from ..runtime.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant
 from ..runtime.verify import verify
 
 

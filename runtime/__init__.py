@@ -64,15 +64,9 @@ def load(
 def _load(
     cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
 ) -> Session:
-    from .cache import (
-        Weights,
-        find_variants,
-        newest_first,
-        newest_runnable,
-        open_variant,
-        read_plan,
-    )
+    from .cache import find_variants, newest_first, newest_runnable
     from .starting import TARGETS, start_drivers
+    from .variant import Weights, open_variant, read_plan
 
     if not isinstance(device, str):
         raise DeviceError(f"device={device!r}: give a name, or leave it out for auto")

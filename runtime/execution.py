@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .binaries import read_binary, write_binary
-from .cache import Variant, read_sources
 from .device import Device, Launch
 from .errors import CacheWarning, PlanError
 from .extents import DEVICE_TYPES
@@ -22,6 +21,7 @@ from .launches import Launches, compile_launches, restore_launches
 from .plan import Plan, Region
 from .regions import Regions
 from .schedule import Step, schedule
+from .variant import Variant, read_sources
 
 Array = NDArray[Any]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cache import Variant
 from .errors import DeviceError, PlanError
 from .part_flow import check_flow
 from .plan import HostPart, HostTensor, Plan
+from .variant import Variant
 
 Array = NDArray[Any]
 

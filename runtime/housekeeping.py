@@ -17,16 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .binaries import BINARIES, LARGEST_BINARY, split
-from .cache import (
-    PLAN,
-    WEIGHTS,
-    is_fingerprint,
-    lock,
-    read_plan,
-    read_variant,
-)
+from .cache import is_fingerprint, lock
 from .errors import PlanError
 from .privacy import check_private, read_file
+from .variant import PLAN, WEIGHTS, read_plan, read_variant
 
 
 @dataclass(frozen=True)

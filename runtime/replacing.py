@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from .cache import PLAN, is_fingerprint
+from .cache import is_fingerprint
 from .errors import PlanError
+from .variant import PLAN
 
 ATTEMPTS = 5
 PAUSE = 0.02

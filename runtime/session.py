@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .cache import Variant
 from .device import Device, DeviceInfo
 from .errors import DeviceError, InputError
 from .execution import Execution, PartTime
 from .inputs import arrays_for
 from .plan import PlacedTensor, Plan, Region, TensorInfo
+from .variant import Variant
 
 Array = NDArray[Any]
 

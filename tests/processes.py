@@ -17,7 +17,7 @@ from plans import chain, check
 
 from tflgpu.runtime import TflgpuError, load
 from tflgpu.runtime.binaries import BINARIES
-from tflgpu.runtime.cache import read_variant
+from tflgpu.runtime.variant import read_variant
 
 SECONDS_TO_START = 60
 

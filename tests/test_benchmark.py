@@ -39,8 +39,8 @@ from tflgpu.compiler.options import Options
 from tflgpu.compiler.target import match
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime import devices as devices_present
-from tflgpu.runtime.cache import Variant, read_variant
 from tflgpu.runtime.plan import Region
+from tflgpu.runtime.variant import Variant, read_variant
 
 MODEL = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 PROFILE = "cpu_avx2"

@@ -29,11 +29,12 @@ from tflgpu.runtime.binaries import (
     unpack,
     write_binary,
 )
-from tflgpu.runtime.cache import lock, read_plan
+from tflgpu.runtime.cache import lock
 from tflgpu.runtime.joined_binaries import join_binaries, split_binaries
 from tflgpu.runtime.opencl import open_device
 from tflgpu.runtime.opencl_programs import OpenCLPrograms
 from tflgpu.runtime.plan import TensorInfo
+from tflgpu.runtime.variant import read_plan
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")

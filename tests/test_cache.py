@@ -15,14 +15,10 @@ from processes import write_and_read
 
 from tflgpu.compiler import pack as packing
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.cache import (
-    find_variants,
-    fingerprint,
-    read_plan,
-    read_variant,
-)
+from tflgpu.runtime.cache import find_variants, fingerprint
 from tflgpu.runtime.privacy import make_private
 from tflgpu.runtime.replacing import read_settled
+from tflgpu.runtime.variant import read_plan, read_variant
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
 FILES = [

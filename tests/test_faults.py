@@ -41,7 +41,8 @@ from processes import (
 
 from tflgpu.runtime import CacheWarning, DeviceError, PlanError, execution, load, starting
 from tflgpu.runtime.binaries import BINARIES, write_binary
-from tflgpu.runtime.cache import KERNELS, find_variants, read_variant
+from tflgpu.runtime.cache import find_variants
+from tflgpu.runtime.variant import KERNELS, read_variant
 
 KILLS_WHILE_COMPILING = 40
 KILLS_WHILE_LOADING = 10

@@ -15,7 +15,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("compiler", "runtime", "templates")
 
-SHARED = ("errors", "plan", "schema", "extents", "serialize", "verify", "cache", "privacy")
+SHARED = (
+    "errors",
+    "plan",
+    "schema",
+    "extents",
+    "serialize",
+    "verify",
+    "cache",
+    "variant",
+    "privacy",
+)
 """Modules of runtime that say what a plan is and where it lies; the compiler writes by them."""
 
 ALLOWED = {

@@ -23,12 +23,12 @@ from tflgpu.compiler.errors import FallbackWarning
 from tflgpu.compiler.litert import Reference
 from tflgpu.compiler.persistent import COUNTERS_APART
 from tflgpu.runtime import opencl, opencl_programs, processors
-from tflgpu.runtime.cache import read_variant
 from tflgpu.runtime.errors import BuildError, PlanError
 from tflgpu.runtime.opencl import open_device
 from tflgpu.runtime.plan import Region
 from tflgpu.runtime.schedule import schedule, used_kernels
 from tflgpu.runtime.session import Session
+from tflgpu.runtime.variant import read_variant
 
 Array = NDArray[Any]
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"

@@ -14,9 +14,9 @@ from pygments.lexers.c_cpp import CLexer
 from pygments.lexers.graphics import GLShaderLexer
 from rich.filesize import decimal
 
-from ...runtime.cache import Variant
 from ...runtime.errors import PlanError
 from ...runtime.plan import PlacedTensor, Plan, Region
+from ...runtime.variant import Variant
 from .memory_map import memory_map
 
 TEMPLATE = "report.html.jinja"
