@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from .binaries import read_binary, write_binary
 from .device import Device, Launch
-from .errors import CacheWarning, PlanError
+from .errors import CacheWarning, DeviceError, PlanError
 from .extents import DEVICE_TYPES
 from .host_part import Part, open_parts
 from .inputs import device_arrays
@@ -101,8 +102,10 @@ class Execution:
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """The outputs, in the model's order, of inputs that fit it."""
-        self._upload(arrays)
-        return self._results(self._execute(arrays, self._launches.recorded, self.device.dispatch))
+        with self._settled():
+            self._upload(arrays)
+            dispatch = self.device.dispatch
+            return self._results(self._execute(arrays, self._launches.recorded, dispatch))
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
         """Seconds each dispatch takes on the device, launched alone."""
@@ -111,18 +114,20 @@ class Execution:
         def dispatch(launches: Sequence[Launch]) -> None:
             times.extend(self.device.profile(launches))
 
-        self._upload(arrays)
-        self.device.finish()
-        self._execute(arrays, self._one_by_one().stretches, dispatch)
-        self.device.finish()
+        with self._settled():
+            self._upload(arrays)
+            self.device.finish()
+            self._execute(arrays, self._one_by_one().stretches, dispatch)
+            self.device.finish()
         return times
 
     def profile_parts(self, arrays: Sequence[Array]) -> list[PartTime]:
         """What each part takes."""
         times: list[PartTime] = []
-        self._upload(arrays)
-        self._execute(arrays, self._launches.recorded, self.device.dispatch, times)
-        self.device.finish()
+        with self._settled():
+            self._upload(arrays)
+            self._execute(arrays, self._launches.recorded, self.device.dispatch, times)
+            self.device.finish()
         return times
 
     def forget(self) -> None:
@@ -130,6 +135,16 @@ class Execution:
         self.memory.forget()
         for part in self._parts:
             part.reset()
+
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """What fails amid a run leaves nothing running, which the next run would run into."""
+        try:
+            yield
+        except BaseException:
+            with suppress(DeviceError):
+                self.device.finish()
+            raise
 
     def _upload(self, arrays: Sequence[Array]) -> None:
         """Copy those inputs that the device reads, as it has them."""

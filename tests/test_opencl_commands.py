@@ -46,3 +46,18 @@ def test_they_are_launched_one_by_one_where_it_refuses(
         check(folder, opencl_device, 3)
     monkeypatch.setattr(OpenCLDevice, "_command_buffers", lambda device: None)
     check(folder, opencl_device, 3)
+
+
+def test_a_run_that_fails_leaves_nothing_running(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = np.random.default_rng(3).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        execution = session._opened()
+        with monkeypatch.context() as patch:
+            patch.setattr(execution, "_results", refuse)
+            with pytest.raises(OpenCLError):
+                session.run([a, b])
+        assert isinstance(execution.device, OpenCLDevice)
+        assert not execution.device._memory.busy
+        np.testing.assert_allclose(session.run([a, b])["y"], chain_result(a, b), 1e-5, 1e-5)
