@@ -121,11 +121,8 @@ def describe(device: int) -> DeviceInfo:
 
 def _image_texels(device: int) -> int:
     """0 of a driver that has no images, or none of buffers, which came with OpenCL 1.2."""
-    try:
-        supported = _number(device, _DEVICE_IMAGE_SUPPORT)
-        return _number(device, _DEVICE_IMAGE_MAX_BUFFER_SIZE) if supported else 0
-    except OpenCLError:
-        return 0
+    supported = _number_or_zero(device, _DEVICE_IMAGE_SUPPORT)
+    return _number_or_zero(device, _DEVICE_IMAGE_MAX_BUFFER_SIZE) if supported else 0
 
 
 def orders_atomics(device: int) -> bool:
@@ -145,10 +142,15 @@ def shares_memory(device: int) -> bool:
 
 def _can(device: int, name: int, wanted: int) -> bool:
     """Whether a device has capabilities that versions of OpenCL before 2.0 or 3.0 do not know."""
+    return _number_or_zero(device, name) & wanted == wanted
+
+
+def _number_or_zero(device: int, name: int) -> int:
+    """What a driver may refuse to say, because its version of OpenCL does not know the question."""
     try:
-        return _number(device, name) & wanted == wanted
+        return _number(device, name)
     except OpenCLError:
-        return False
+        return 0
 
 
 def _number(device: int, name: int) -> int:

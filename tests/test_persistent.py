@@ -35,8 +35,8 @@ DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 OWN = Path(devices.__file__).parent
 
 
-def own_profile(tmp_path: Path, name: str, **changes: int) -> str:
-    """The path of a profile that differs from another one in some numbers."""
+def own_profile(tmp_path: Path, name: str, **changes: int | str) -> str:
+    """The path of a profile that differs from another one in some values."""
     lines = (OWN / f"{name}.toml").read_text().splitlines()
     for key, value in changes.items():
         lines = [f"{key} = {value}" if line.startswith(f"{key} =") else line for line in lines]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from agreement import run
 from expressions import Model, call, ints, model, x
 from tolerances import difference
 
@@ -75,9 +76,7 @@ def made_of_memory(source: str) -> str:
 
 
 def check(program: Program, compiled: Model, device: str, folder: Path) -> None:
-    with load(driver.store(program, folder), device=device, store_binaries=False) as session:
-        session.poison()
-        found = session.run(compiled.inputs)
+    found = run(program, device, folder, compiled.inputs)
     expected = Reference(compiled.content).run(compiled.inputs)
     wrong = {
         name: difference(value, wanted)

@@ -11,22 +11,12 @@ from case import Case
 from cases import families, transposed
 from conftest import Way
 from expressions import call, known, w, x
+from test_persistent import own_profile
 
-DEVICES = Path(__file__).parents[1] / "compiler" / "devices"
 CASES = [
     case for name in ("TRANSPOSE_CONV", "Convolution2DTransposeBias") for case in families()[name]
 ]
 ATTRS = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
-
-
-def own(folder: Path, name: str, **changes: str) -> str:
-    """A copy of a profile with other values."""
-    text = (DEVICES / f"{name}.toml").read_text(encoding="utf-8").partition("[[match]]")[0]
-    lines = [line for line in text.splitlines() if line.split(" =")[0] not in changes]
-    lines += [f"{key} = {value}" for key, value in changes.items()]
-    path = folder / f"{name}.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return str(path)
 
 
 def check(cases: list[Case], way: Way, folder: Path) -> None:
@@ -35,23 +25,23 @@ def check(cases: list[Case], way: Way, folder: Path) -> None:
 
 
 def test_blocks_in_glsl(opengl_device: str, tmp_path: Path) -> None:
-    profile = own(tmp_path, "gpu", transposed_blocks="true")
+    profile = own_profile(tmp_path, "gpu", transposed_blocks="true")
     check(CASES, Way("glsl", profile, opengl_device, slice(0)), tmp_path)
 
 
 def test_blocks_of_images(opencl_device: str, tmp_path: Path) -> None:
-    profile = own(tmp_path, "adreno", transposed_blocks="true")
+    profile = own_profile(tmp_path, "adreno", transposed_blocks="true")
     check(CASES[::2], Way("opencl", profile, opencl_device, slice(0)), tmp_path)
 
 
 def test_few_accumulators(opencl_device: str, tmp_path: Path) -> None:
     """Tiles of one pixel, which keep more sums than the profile asks for."""
-    profile = own(tmp_path, "cpu_avx512", accumulators="3", tile_slices="4")
+    profile = own_profile(tmp_path, "cpu_avx512", accumulators=3, tile_slices=4)
     check(CASES[::4], Way("opencl", profile, opencl_device, slice(0)), tmp_path)
 
 
 def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: Path) -> None:
-    profile = own(tmp_path, "cpu", transposed_thin="8")
+    profile = own_profile(tmp_path, "cpu", transposed_thin=8)
     values = {
         n: transposed(x(1, 5, 7, 11), n, (2, 2), (10, 14), True, **ATTRS) for n in (3, 4, 5, 8)
     }

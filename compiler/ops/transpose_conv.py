@@ -89,25 +89,22 @@ def _constant(op: Op, profile: Profile) -> str | None:
 
 
 def _build(op: Op, profile: Profile) -> Sequence[Launch]:
-    batch, height, width, channels = op.output.shape
+    batch, height, _, channels = op.output.shape
     weights = op.constant(1)
-    shape = window(op)
-    # Columns of the input from the one below the first output to the one below the last.
-    first, last = shape.left // shape.stride_x, (width - 1 + shape.left) // shape.stride_x
-    columns = last - first + 1
+    shape, phases = window(op), _by_phases(op)
     rows = height * batch * shape.stride_x
-    tile = choose_tile(columns, rows, slices(channels, profile), profile)
+    tile = choose_tile(phases.columns, rows, slices(channels, profile), profile)
     blocks = -(-slices(channels, profile) // tile.blocks)
     return [
         _launch(
             op,
             "transpose_conv.jinja",
-            (-(-columns // tile.pixels) * shape.stride_x, height, batch * blocks),
+            (-(-phases.columns // tile.pixels) * shape.stride_x, height, batch * blocks),
             {
                 "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
                 "weights": pack_weights(weights, tile.blocks, profile),
             },
-            {"tile": tile, "blocks": blocks, "window": shape, "first": first},
+            {"tile": tile, "blocks": blocks, "window": shape, "first": phases.first_column},
         )
     ]
 
