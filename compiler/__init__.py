@@ -4,11 +4,12 @@
 """
 
 from ..runtime.errors import TflgpuError
-from .driver import build, compile
+from .api import compile
+from .emit.compiled_model import Program
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .options import Options
-from .program import Program
-from .tuning.search import tune
+from .pipeline import build
+from .tools.tune import tune
 
 __all__ = [
     "Finding",

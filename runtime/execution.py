@@ -12,17 +12,17 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
-from .binaries import read_binary, write_binary
-from .device import Device, Launch
 from .errors import CacheWarning, DeviceError, PlanError
-from .extents import DEVICE_TYPES
-from .host_part import Part, open_parts
 from .inputs import device_arrays
-from .launches import Launches, compile_launches, restore_launches
-from .plan import Plan, Region
-from .regions import Regions
-from .schedule import Step, schedule
-from .variant import Variant, read_sources
+from .launch.device import Device, Launch
+from .launch.launches import Launches, compile_launches, restore_launches
+from .launch.regions import Regions
+from .launch.schedule import Step, schedule
+from .litert.part import Part, open_parts
+from .plan.records import Plan, Region
+from .plan.sizes import DEVICE_TYPES
+from .store.binaries import read_binary, write_binary
+from .store.variant import Variant, read_sources
 
 Array = NDArray[Any]
 

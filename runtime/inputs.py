@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .extents import DEVICE_TYPES
-from .plan import HostTensor, TensorInfo
+from .plan.records import HostTensor, TensorInfo
+from .plan.sizes import DEVICE_TYPES
 
 Array = NDArray[Any]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from .device import Device, DeviceInfo
 from .errors import DeviceError, InputError
 from .execution import Execution, PartTime
 from .inputs import arrays_for
-from .plan import PlacedTensor, Plan, Region, TensorInfo
-from .variant import Variant
+from .launch.device import Device, DeviceInfo
+from .plan.records import PlacedTensor, Plan, Region, TensorInfo
+from .store.variant import Variant
 
 Array = NDArray[Any]
 

@@ -6,11 +6,5 @@ from importlib.resources import files
 
 
 def source(name: str) -> str:
-    """The text of a template, such as conv.jinja or dialects/opencl.h."""
+    """The text of a template, such as conv/conv_1x1.jinja or dialects/opencl.h."""
     return files(__name__).joinpath(*name.split("/")).read_text(encoding="utf-8")
-
-
-def names() -> list[str]:
-    """The names of all kernel templates, without the dialects."""
-    folder = files(__name__)
-    return sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".jinja"))

@@ -15,16 +15,16 @@ from expressions import Array, Model, model
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.program import Program
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.emit.compiled_model import Program
+from tflgpu.compiler.litert.reference import Reference
 
 
 def run(
     program: Program, device: str, folder: Path, inputs: Mapping[str, Array]
 ) -> dict[str, Array]:
     """The outputs of a program; what it does not write is NaN."""
-    stored = driver.store(program, folder)
+    stored = pipeline.store(program, folder)
     with tflgpu.load(stored, device=device, store_binaries=False) as session:
         session.poison()
         return session.run(inputs)
@@ -71,4 +71,4 @@ def shortened(error: Exception) -> str:
 
 def outputs(compiled: Model, way: Way, folder: Path) -> dict[str, Array]:
     options = Options(target=way.target, device=way.profile, fallback="none")
-    return run(driver.build(compiled.content, options), way.device, folder, compiled.inputs)
+    return run(pipeline.build(compiled.content, options), way.device, folder, compiled.inputs)

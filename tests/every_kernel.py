@@ -8,19 +8,19 @@ from functools import cache
 from case import Case
 from expressions import model
 
-from tflgpu.compiler import driver
-from tflgpu.compiler.choose import Candidates, candidates
+from tflgpu.compiler import pipeline
 from tflgpu.compiler.devices import Profile, profile
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Graph, Op
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.storage import Choice
+from tflgpu.compiler.select.legality import Candidates, candidates
+from tflgpu.compiler.select.storage import Choice
 
 
 @cache
 def rivals(case: Case, name: str) -> int:
     """The most kernels an operator of a case can choose from on a device of that profile."""
     graph = read(model({case.name: case.value}).content)
-    driver.rewrite(graph, profile(name))
+    pipeline.rewrite(graph, profile(name))
     suited = candidates(graph, profile(name))
     return max((len(options.kernels) for options in suited.values()), default=1)
 

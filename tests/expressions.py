@@ -16,9 +16,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from tflgpu.compiler.frontend.custom_options import custom_attrs
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Shape, Tensor
-from tflgpu.compiler.model.custom_options import custom_attrs
-from tflgpu.compiler.model.writer import write
 from tflgpu.compiler.ops import OPS
 
 Array = NDArray[Any]

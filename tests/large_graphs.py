@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
-from tflgpu.compiler.model.writer import write
 
 SHAPE = (1, 11, 13, 17)
 CHANNELS = SHAPE[3]

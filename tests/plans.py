@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tflgpu.compiler.pack import pack
+from tflgpu.compiler.emit.folder import pack
 from tflgpu.runtime import Session, load
-from tflgpu.runtime.cache import variant_folder
-from tflgpu.runtime.extents import ITEM_SIZE, byte_size
-from tflgpu.runtime.plan import (
+from tflgpu.runtime.plan.records import (
     Argument,
     Dispatch,
     Kernel,
@@ -24,6 +22,8 @@ from tflgpu.runtime.plan import (
     Region,
     TensorInfo,
 )
+from tflgpu.runtime.plan.sizes import ITEM_SIZE, byte_size
+from tflgpu.runtime.store.cache import variant_folder
 
 Array = NDArray[Any]
 

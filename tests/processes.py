@@ -16,8 +16,8 @@ from typing import Any
 from plans import chain, check
 
 from tflgpu.runtime import TflgpuError, load
-from tflgpu.runtime.binaries import BINARIES
-from tflgpu.runtime.variant import read_variant
+from tflgpu.runtime.store.binaries import BINARIES
+from tflgpu.runtime.store.variant import read_variant
 
 SECONDS_TO_START = 60
 

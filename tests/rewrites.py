@@ -11,13 +11,14 @@ from expressions import Value, model
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.emit.compiled_model import Program
+from tflgpu.compiler.events import Event
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Graph
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.passes import PIPELINE, Event
-from tflgpu.compiler.program import Program
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.rewrites import PIPELINE
 
 PROFILES = ("cpu_avx512", "gpu")
 """The widest slices and the narrowest."""
@@ -67,7 +68,7 @@ def reasons(value: Value | Sequence[Value], *rules: str) -> list[str]:
 def compiled(value: Value | Sequence[Value], name: str = "cpu_avx512", *off: str) -> Program:
     """A model compiled for a profile, without the rewrites in `off`."""
     options = Options(device=name, fallback="none", disable_passes=off)
-    return driver.build(model({"y": value}).content, options)
+    return pipeline.build(model({"y": value}).content, options)
 
 
 def kernels(value: Value | Sequence[Value], *off: str) -> int:
@@ -84,7 +85,7 @@ def assert_agrees(value: Value | Sequence[Value], folder: Path, *off: str) -> No
     ways = [*((name, ()) for name in PROFILES), *([(PROFILES[0], off)] if off else [])]
     for number, (name, disabled) in enumerate(ways):
         program = compiled(value, name, *disabled)
-        path = driver.store(program, folder / str(number))
+        path = pipeline.store(program, folder / str(number))
         with tflgpu.load(path, device=opencl_devices()[0]) as session:
             session.poison()
             results = session.run(whole.inputs).values()

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tflgpu.runtime.barriers import barriers
-from tflgpu.runtime.plan import Argument, Region
-from tflgpu.runtime.schedule import Step
+from tflgpu.runtime.launch.barriers import barriers
+from tflgpu.runtime.launch.schedule import Step
+from tflgpu.runtime.plan.records import Argument, Region
 
 
 def span(offset: int, size: int, writes: bool = False, region: Region = Region.ARENA) -> Argument:

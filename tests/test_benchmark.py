@@ -16,11 +16,20 @@ from commands import as_json, invoke
 from expressions import call, model, w, xi
 from plans import chain
 
-from tflgpu.compiler import devices, driver
-from tflgpu.compiler.benchmark import kept_roofline
-from tflgpu.compiler.benchmark import measure as benchmark
-from tflgpu.compiler.benchmark.litert_gpu import Accelerated
-from tflgpu.compiler.benchmark.roofline import (
+import tflgpu
+from tflgpu.compiler import devices, pipeline
+from tflgpu.compiler.cli import benchmarking
+from tflgpu.compiler.cli.report import report
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert.reference import ReferenceMissingError
+from tflgpu.compiler.options import Options
+from tflgpu.compiler.target import match
+from tflgpu.compiler.tools.benchmark import kept_roofline
+from tflgpu.compiler.tools.benchmark import measure as benchmark
+from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
+from tflgpu.compiler.tools.benchmark.roofline import (
     DISPATCHES,
     REPEATS,
     TURNS,
@@ -29,18 +38,10 @@ from tflgpu.compiler.benchmark.roofline import (
     compile_dispatches,
     compile_roofline,
 )
-from tflgpu.compiler.cli import benchmarking
-from tflgpu.compiler.cli.report import report
-from tflgpu.compiler.errors import ModelError
-from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert import ReferenceMissingError
-from tflgpu.compiler.model.writer import write
-from tflgpu.compiler.options import Options
-from tflgpu.compiler.target import match
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime import devices as devices_present
-from tflgpu.runtime.plan import Region
-from tflgpu.runtime.variant import Variant, read_variant
+from tflgpu.runtime.plan.records import Region
+from tflgpu.runtime.store.variant import Variant, read_variant
 
 MODEL = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 PROFILE = "cpu_avx2"
@@ -84,7 +85,7 @@ def test_the_figures_are_positive_and_consistent(opencl_device: str) -> None:
 
 def test_every_kernel_is_measured(opencl_device: str) -> None:
     value = measured(opencl_device)
-    plan = driver.build(MODEL, Options(device=opencl_device)).plan
+    plan = pipeline.build(MODEL, Options(device=opencl_device)).plan
     assert [kernel["label"] for kernel in value["kernels"]] == [d.label for d in plan.dispatches]
     for kernel, dispatch in zip(value["kernels"], plan.dispatches, strict=True):
         assert kernel["file"] == plan.kernels[dispatch.kernel].file
@@ -116,7 +117,7 @@ def run_roofline(device: str, profile: str, target: str, cache: Path) -> None:
     """The kernels of the roofline compute what their counts of operations claim."""
     program = compile_roofline(devices.profile(profile), target)
     random = np.random.default_rng(3)
-    with load(driver.store(program, cache), device=device) as session:
+    with load(pipeline.store(program, cache), device=device) as session:
         inputs = [random.uniform(0.2, 0.8, i.shape).astype(np.float32) for i in session.inputs]
         sums, *copies = session.run(inputs).values()
     factor, term = inputs[0][0, 0].astype(np.float64)
@@ -314,7 +315,7 @@ class Page(HTMLParser):
 
 
 def compiled(model: Path | bytes, cache: Path, **options: Any) -> Variant:
-    return read_variant(driver.compile(model, cache, device=PROFILE, **options))
+    return read_variant(tflgpu.compile(model, cache, device=PROFILE, **options))
 
 
 def test_the_page_shows_everything(tmp_path: Path) -> None:
@@ -379,7 +380,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
 
 
 def test_glsl_sources_are_shown(tmp_path: Path) -> None:
-    path = driver.compile(MODEL, tmp_path, target="glsl", device="gles31")
+    path = tflgpu.compile(MODEL, tmp_path, target="glsl", device="gles31")
     assert "#version 310 es" in Page(report(read_variant(path))).text
 
 
@@ -402,7 +403,7 @@ def test_notes_that_are_none_are_reported(notes: str, tmp_path: Path) -> None:
 
 
 def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    driver.compile(MODEL, tmp_path / "cache", device=PROFILE)
+    tflgpu.compile(MODEL, tmp_path / "cache", device=PROFILE)
     target = tmp_path / "missing" / "report.html"
     result = invoke("inspect", tmp_path / "cache", "--html", target, code=1)
     assert result.stderr.startswith(f"error: cannot write {target}")
@@ -410,7 +411,7 @@ def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_page_as_json(tmp_path: Path) -> None:
-    path = driver.compile(MODEL, tmp_path / "cache", device=PROFILE)
+    path = tflgpu.compile(MODEL, tmp_path / "cache", device=PROFILE)
     target = tmp_path / "report.html"
     value = as_json("inspect", tmp_path / "cache", "--html", target)
     assert value == {"path": str(path), "html": str(target)}

@@ -17,9 +17,13 @@ from hypothesis import strategies as st
 from plans import ADD, chain, check, copy, copy_source, kernel
 
 import tflgpu
-from tflgpu.compiler.litert import Reference
-from tflgpu.runtime import BuildError, CacheWarning, PlanError, binaries, load
-from tflgpu.runtime.binaries import (
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.runtime import BuildError, CacheWarning, PlanError, load
+from tflgpu.runtime.opencl.device import open_device
+from tflgpu.runtime.opencl.programs import OpenCLPrograms
+from tflgpu.runtime.plan.records import TensorInfo
+from tflgpu.runtime.store import binaries
+from tflgpu.runtime.store.binaries import (
     BINARIES,
     HEADER,
     binary_key,
@@ -29,12 +33,9 @@ from tflgpu.runtime.binaries import (
     unpack,
     write_binary,
 )
-from tflgpu.runtime.cache import lock
-from tflgpu.runtime.joined_binaries import join_binaries, split_binaries
-from tflgpu.runtime.opencl import open_device
-from tflgpu.runtime.opencl_programs import OpenCLPrograms
-from tflgpu.runtime.plan import TensorInfo
-from tflgpu.runtime.variant import read_plan
+from tflgpu.runtime.store.cache import lock
+from tflgpu.runtime.store.joined_binaries import join_binaries, split_binaries
+from tflgpu.runtime.store.variant import read_plan
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
@@ -48,9 +49,9 @@ def folder(tmp_path: Path, attached: Attached) -> Path:
 def open_attached(attached: Attached) -> Any:
     """The device alone, without a session."""
     if attached.target == "glsl":
-        from tflgpu.runtime import opengl
+        from tflgpu.runtime.opengl import device
 
-        return opengl.open_device(attached.device)
+        return device.open_device(attached.device)
     return open_device(attached.device)
 
 

@@ -11,12 +11,13 @@ from commands import as_json, invoke
 from conftest import opencl_devices, unavailable
 from expressions import call, model, w, x
 
-from tflgpu.compiler import Options, driver
-from tflgpu.compiler.bisect import bisect
+from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import Profile
+from tflgpu.compiler.events import Event
 from tflgpu.compiler.ir import Array, Graph, constant
-from tflgpu.compiler.passes import PIPELINE, Event
-from tflgpu.runtime.plan import TensorInfo
+from tflgpu.compiler.rewrites import PIPELINE
+from tflgpu.compiler.tools.bisect import bisect
+from tflgpu.runtime.plan.records import TensorInfo
 
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 CONV = call("CONV_2D", x(1, 5, 7, 3), w(11, 3, 3, 3), w(11), **WINDOW)
@@ -40,7 +41,7 @@ def worsen(graph: Graph, profile: Profile) -> list[Event]:
 def pipeline_with_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     place = len(PIPELINE) - 4
     broken = (*PIPELINE[:place], worsen, *PIPELINE[place:])
-    monkeypatch.setattr(driver, "PIPELINE", broken)
+    monkeypatch.setattr(pipeline, "PIPELINE", broken)
     monkeypatch.setattr("tflgpu.compiler.bisect.PIPELINE", broken)
 
 

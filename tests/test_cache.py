@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from plans import chain
 from processes import write_and_read
 
-from tflgpu.compiler import pack as packing
+from tflgpu.compiler.emit import folder as packing
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.cache import find_variants, fingerprint
-from tflgpu.runtime.privacy import make_private
-from tflgpu.runtime.replacing import read_settled
-from tflgpu.runtime.variant import read_plan, read_variant
+from tflgpu.runtime.store.cache import find_variants, fingerprint
+from tflgpu.runtime.store.private_files import make_private
+from tflgpu.runtime.store.replacing import read_settled
+from tflgpu.runtime.store.variant import read_plan, read_variant
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
 FILES = [

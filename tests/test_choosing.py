@@ -10,20 +10,13 @@ from typing import Any
 import pytest
 from plans import LENGTH, Parts, chain, misaligned
 
-from tflgpu.runtime import (
-    DeviceError,
-    PlanError,
-    devices,
-    load,
-    opencl_info,
-    opencl_library,
-    pocl,
-)
-from tflgpu.runtime import opencl as opencl_module
-from tflgpu.runtime.device import DeviceInfo
-from tflgpu.runtime.opencl import select_device
-from tflgpu.runtime.opencl_library import OpenCLError
-from tflgpu.runtime.pocl import pocl_version
+from tflgpu.runtime import DeviceError, PlanError, devices, load
+from tflgpu.runtime.launch.device import DeviceInfo
+from tflgpu.runtime.opencl import device as opencl_module
+from tflgpu.runtime.opencl import info, library, pocl
+from tflgpu.runtime.opencl.device import select_device
+from tflgpu.runtime.opencl.library import OpenCLError
+from tflgpu.runtime.opencl.pocl import pocl_version
 
 # -- choosing ---------------------------------------------------------------------------------
 
@@ -106,7 +99,7 @@ def test_ranking() -> None:
         fake("Other", "OpenCL 1.2", "cpu"),
     ]
     worst_first = best_first[::-1]
-    assert sorted(worst_first, key=opencl_info.preference, reverse=True) == best_first
+    assert sorted(worst_first, key=info.preference, reverse=True) == best_first
 
 
 def test_pocl_version() -> None:
@@ -118,7 +111,7 @@ def test_pocl_version() -> None:
 def older_than_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every device look as one of a PoCL does that is older than the processor."""
     version = b"OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic\0"
-    original = opencl_library.call
+    original = library.call
 
     def refuse(function: str, *arguments: Any) -> None:
         if function == "clBuildProgram":
@@ -142,7 +135,7 @@ def test_a_driver_older_than_the_processor(
 
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opencl_info, "_present", list)
+    monkeypatch.setattr(info, "_present", list)
     assert opencl_module.devices() == []
     with pytest.raises(DeviceError, match=re.escape("pip install 'tflgpu[pocl]'")):
         select_device()

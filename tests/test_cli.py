@@ -17,11 +17,11 @@ from tflgpu.compiler import Options, build
 from tflgpu.compiler.cli import compile_main
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.devices import profiles
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.passes import PIPELINE
+from tflgpu.compiler.rewrites import PIPELINE
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits"
 MODEL = DIGITS / "digits.tflite"

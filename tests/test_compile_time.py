@@ -6,7 +6,7 @@ from time import process_time
 
 from large_graphs import large_model
 
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
 
 SECONDS_PER_OPERATOR = 6e-3
 """10,000 operators in a minute."""
@@ -18,7 +18,7 @@ def seconds(operators: int) -> float:
     """CPU time of compiling a model of that many operators."""
     content = large_model(operators)
     begin = process_time()
-    program = driver.build(content, OPTIONS)
+    program = pipeline.build(content, OPTIONS)
     elapsed = process_time() - begin
     assert program.operators == operators
     assert operators / 3 < len(program.plan.dispatches) < operators

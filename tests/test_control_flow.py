@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tflgpu
-from tflgpu.compiler import Options, UnsupportedError, driver
+from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.litert.reference import Reference
 
 Operands = tuple[Tensor, ...]
 
@@ -93,7 +93,7 @@ MODELS = {
 def test_results_agree_with_litert(name: str, opencl_device: str, tmp_path: Path) -> None:
     content = write(MODELS[name]())
     x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
-    path = driver.store(driver.build(content, Options(device="cpu_avx512")), tmp_path)
+    path = pipeline.store(pipeline.build(content, Options(device="cpu_avx512")), tmp_path)
     with tflgpu.load(path, device=opencl_device) as session:
         (result,) = session.run({"x": x}).values()
     np.testing.assert_allclose(result, Reference(content).run([x])[0], rtol=1e-5)
@@ -102,7 +102,7 @@ def test_results_agree_with_litert(name: str, opencl_device: str, tmp_path: Path
 def test_a_loop_nobody_can_count_is_refused() -> None:
     content = write(loop(Tensor("rounds", (), "int32")))
     with pytest.raises(UnsupportedError) as caught:
-        driver.build(content, Options(device="cpu", fallback="none"))
+        pipeline.build(content, Options(device="cpu", fallback="none"))
     (finding,) = caught.value.findings
     assert (finding.operator, finding.index) == ("WHILE", 0)
     assert finding.reason == "how often it runs is only known while the model runs"

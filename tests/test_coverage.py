@@ -10,8 +10,8 @@ from cases import CASES, families
 from expressions import model
 
 from tflgpu.compiler.cli.listing import operators_markdown
-from tflgpu.compiler.kernels.words import defined_word
-from tflgpu.compiler.model.tflite_schema import OPERATORS
+from tflgpu.compiler.codegen.intrinsics import defined_word
+from tflgpu.compiler.frontend.tflite_schema import OPERATORS
 from tflgpu.compiler.ops import OPS
 
 ROOT = Path(__file__).parents[1]

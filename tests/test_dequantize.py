@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.dequantize import dequantized
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Blocks, Graph, Op, Quantization, Tensor, constant
-from tflgpu.compiler.passes.dequantize_constants import dequantize_constants
+from tflgpu.compiler.ir.dequantize import dequantized
+from tflgpu.compiler.rewrites.decompose.dequantize_constants import dequantize_constants
 
 LEVELS = np.arange(-4, 4, dtype=np.int8).reshape(2, 4)
 

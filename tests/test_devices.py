@@ -9,12 +9,12 @@ import pytest
 from commands import invoke
 from test_choosing import fake
 
-from tflgpu.compiler import OptionError, Options, driver
+from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.profile import LIMITS
 from tflgpu.compiler.target import match
-from tflgpu.runtime.device import DeviceInfo
-from tflgpu.runtime.opencl import SUB_GROUPS
+from tflgpu.runtime.launch.device import DeviceInfo
+from tflgpu.runtime.opencl.device import SUB_GROUPS
 
 MODEL = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 OWN = (Path(__file__).parents[1] / "compiler" / "devices" / "cpu.toml").read_text()
@@ -69,7 +69,7 @@ def test_every_profile_can_be_read_and_is_for_something() -> None:
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "My board.toml"
     path.write_text(OWN.replace("slice_width = 4", "slice_width = 8"))
-    plan = driver.build(MODEL, Options(device=str(path))).plan
+    plan = pipeline.build(MODEL, Options(device=str(path))).plan
     assert plan.profile.startswith("my_board_") and f'"{plan.profile}"' in plan.options
     assert {tensor.lanes for tensor in plan.tensors} <= {0, 8}
     path.write_text(OWN)

@@ -14,10 +14,10 @@ from expressions import Call, Model, call, ints, known, model, w, x
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import ModelError, OptionError, Options, UnsupportedError, driver
+from tflgpu.compiler import ModelError, OptionError, Options, UnsupportedError, pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import DeviceError
 
 POOL = {"filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2, "padding": "VALID"}
@@ -54,18 +54,18 @@ def small() -> Model:
 )
 def test_options_that_do_not_exist(options: dict[str, Any], message: str, small: Model) -> None:
     with pytest.raises(OptionError, match=message):
-        driver.build(small.content, driver.make_options(options))
+        pipeline.build(small.content, pipeline.make_options(options))
 
 
 def test_a_device_that_does_not_exist_names_those_that_do(small: Model) -> None:
     with pytest.raises(DeviceError, match=r"compile for a device profile: .*cpu, cpu_avx2"):
-        driver.build(small.content, Options(device="abacus"))
+        pipeline.build(small.content, Options(device="abacus"))
 
 
 def test_an_input_that_does_not_exist(small: Model) -> None:
     options = Options(device="cpu", input_shapes=(("pixels", (1, 2, 3)),))
     with pytest.raises(ModelError, match="pixels"):
-        driver.build(small.content, options)
+        pipeline.build(small.content, options)
 
 
 def test_every_unsupported_operator_is_found() -> None:
@@ -76,7 +76,7 @@ def test_every_unsupported_operator_is_found() -> None:
     graph.inputs, graph.outputs = [source], [last]
     graph.input_names, graph.output_names = ["x"], ["y"]
     with pytest.raises(UnsupportedError) as caught:
-        driver.build(write(graph), Options(device="cpu", fallback="none"))
+        pipeline.build(write(graph), Options(device="cpu", fallback="none"))
     found = [(finding.index, finding.operator) for finding in caught.value.findings]
     assert found == [(0, "OneOfMine"), (1, "AnotherOne")]
 
@@ -87,12 +87,12 @@ def test_every_unsupported_operator_is_found() -> None:
 @pytest.mark.parametrize(("target", "device"), [("opencl", "cpu_avx512"), ("glsl", "gpu")])
 def test_the_same_input_gives_the_same_program(target: str, device: str, small: Model) -> None:
     options = Options(target=target, device=device)
-    first, second = (driver.build(small.content, options) for _ in range(2))
+    first, second = (pipeline.build(small.content, options) for _ in range(2))
     assert first == second
 
 
 def test_a_program_says_how_it_came_about(small: Model) -> None:
-    program = driver.build(small.content, Options(device="cpu"))
+    program = pipeline.build(small.content, Options(device="cpu"))
     plan, report = program.plan, program.report
     assert (plan.model, plan.profile, plan.target) == ("model", "cpu", "opencl")
     assert [(info.name, info.shape) for info in plan.outputs] == [("scores", (1, 5))]
@@ -113,7 +113,7 @@ def test_stages_are_announced_in_order(small: Model) -> None:
         if stage not in seen:
             seen.append(stage)
 
-    driver.build(small.content, Options(device="cpu"), progress)
+    pipeline.build(small.content, Options(device="cpu"), progress)
     assert seen == ["read", "rewrite", "choose", "arrange", "render"]
 
 
@@ -136,7 +136,7 @@ def test_a_file_that_is_replaced_while_it_is_compiled(
             replace(path)
 
     with pytest.raises(ModelError, match=r"small\.tflite"):
-        driver.build(path, Options(device="cpu"), progress)
+        pipeline.build(path, Options(device="cpu"), progress)
 
 
 def test_other_options_give_another_folder(small: Model, tmp_path: Path) -> None:
@@ -168,15 +168,15 @@ def test_another_compiler_gives_another_folder(
     small: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tflgpu.compile(small.content, tmp_path, device="cpu")
-    monkeypatch.setattr(driver, "compiler_version", lambda: "9.9")
+    monkeypatch.setattr(pipeline, "compiler_version", lambda: "9.9")
     after = tflgpu.compile(small.content, tmp_path, device="cpu")
     assert before.parent == after.parent and before.name != after.name
 
 
 def test_a_pass_left_out_leaves_operators_apart(small: Model) -> None:
-    together = driver.build(small.content, Options(device="cpu"))
+    together = pipeline.build(small.content, Options(device="cpu"))
     options = Options(device="cpu", disable_passes=("fuse_elementwise",))
-    apart = driver.build(small.content, options)
+    apart = pipeline.build(small.content, options)
     assert len(apart.plan.dispatches) > len(together.plan.dispatches)
     assert not any(event.rule == "fuse_elementwise" for event in apart.events)
 
@@ -223,4 +223,4 @@ def test_a_shape_that_does_not_fit_names_the_operator(small: Model) -> None:
     (name,) = small.inputs
     options = Options(device="cpu", input_shapes=((name, (1, 13, 17, 5)),))
     with pytest.raises(ModelError, match="operator 0 CONV_2D: "):
-        driver.build(small.content, options)
+        pipeline.build(small.content, options)

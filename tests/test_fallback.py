@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.emit.compiled_model import Program, fallback_text
 from tflgpu.compiler.errors import FallbackWarning, Finding, OptionError, UnsupportedError
-from tflgpu.compiler.fallback import Cut
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
-from tflgpu.compiler.litert import Reference, ReferenceMissingError
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.model.writer import write
-from tflgpu.compiler.program import Program, fallback_text
+from tflgpu.compiler.litert.partition import Cut
+from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
 from tflgpu.runtime.errors import DeviceError, InputError, PlanError
 
 Array = NDArray[Any]
@@ -161,9 +161,9 @@ def drawn(content: bytes, seed: int = 3) -> list[Array]:
 def agrees(content: bytes, way: Way, cache: Path, runs: int = 1, **options: Any) -> Program:
     """Compile and run a model; its outputs must be LiteRT's, run after run."""
     chosen = Options(target=way.target, device=way.profile, **options)
-    program = driver.build(content, chosen)
+    program = pipeline.build(content, chosen)
     reference = Reference(content)
-    with tflgpu.load(driver.store(program, cache), device=way.device) as session:
+    with tflgpu.load(pipeline.store(program, cache), device=way.device) as session:
         for seed in range(runs):
             session.poison()
             arrays = drawn(content, seed)
@@ -200,7 +200,7 @@ def test_operators_without_kernels_run(way: Way, tmp_path: Path) -> None:
     program = agrees(content, way, tmp_path)
     assert program.plan.parts[0].label == "QUANTIZE + RELU"
     with pytest.raises(UnsupportedError, match="0 QUANTIZE"):
-        driver.build(content, Options(device=way.profile, target=way.target, fallback="none"))
+        pipeline.build(content, Options(device=way.profile, target=way.target, fallback="none"))
 
 
 def test_parts_of_a_whole_that_are_rescaled_go_to_litert(way: Way, tmp_path: Path) -> None:
@@ -235,12 +235,12 @@ def searching() -> bytes:
 
 
 def test_shapes_that_only_a_run_tells(way: Way, tmp_path: Path) -> None:
-    program = driver.build(searching(), Options(target=way.target, device=way.profile))
+    program = pipeline.build(searching(), Options(target=way.target, device=way.profile))
     (part,) = program.plan.parts
     assert part.label == "TOPK_V2 + ABS"
     assert [info.open for info in program.plan.outputs] == [True, True]
     (x, _) = drawn(searching())
-    with tflgpu.load(driver.store(program, tmp_path), device=way.device) as session:
+    with tflgpu.load(pipeline.store(program, tmp_path), device=way.device) as session:
         for k in (3, 1, 7):
             result = session.run({"x": x, "k": np.int32(k)})
             np.testing.assert_array_equal(result["y"], np.abs(np.sort(-x)[:, ::-1][:, :k]))
@@ -330,7 +330,7 @@ def test_commands_name_the_parts(tmp_path: Path) -> None:
 
 def test_options_that_make_no_sense() -> None:
     with pytest.raises(OptionError, match="no operator 'CONV_3D'; it has 3: ABS, NEG, TOPK_V2"):
-        driver.build(searching(), Options(device="cpu", fallback_ops=("CONV_3D",)))
+        pipeline.build(searching(), Options(device="cpu", fallback_ops=("CONV_3D",)))
     with pytest.raises(OptionError, match="nothing runs on LiteRT with fallback='none'"):
         Options(fallback="none", fallback_ops=(0,))
     with pytest.raises(OptionError, match="give operators by name or position"):
@@ -340,7 +340,7 @@ def test_options_that_make_no_sense() -> None:
 def test_what_litert_lacks_too_is_an_error() -> None:
     graph = graph_of([("a", "x", "ABS"), ("b", "a", "Mystery"), ("c", "b", "NEG")], ["c"])
     with pytest.raises(UnsupportedError, match=r"1 Mystery.*unresolved custom op: Mystery"):
-        driver.build(write(graph), Options(device="cpu"))
+        pipeline.build(write(graph), Options(device="cpu"))
 
 
 def test_without_litert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_without_litert(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     with pytest.raises(DeviceError, match=r"TOPK_V2 \+ ABS of model run on LiteRT.*tflgpu\[litert"):
         tflgpu.load(folder)
     with pytest.raises(ReferenceMissingError, match=r"1 TOPK_V2(.|\n)*tflgpu\[litert\]"):
-        driver.build(searching(), Options(device="cpu"))
+        pipeline.build(searching(), Options(device="cpu"))
 
 
 def test_a_damaged_part_is_found(tmp_path: Path) -> None:
@@ -381,7 +381,7 @@ def test_a_damaged_part_is_found(tmp_path: Path) -> None:
 )
 def test_a_part_that_reads_what_is_not_there(change: Any, message: str, tmp_path: Path) -> None:
     """LiteRT would end the process."""
-    program = driver.build(crossing(), Options(device="cpu", fallback_ops=(0, 2, 8)))
+    program = pipeline.build(crossing(), Options(device="cpu", fallback_ops=(0, 2, 8)))
     first, *others = program.plan.parts
     model = schema.ModelT.InitFromPackedBuf(program.companions[first.file], 0)
     change(model.subgraphs[0], model.subgraphs[0].operators[0])
@@ -391,18 +391,18 @@ def test_a_part_that_reads_what_is_not_there(change: Any, message: str, tmp_path
     hostile = replace(first, sha256=hashlib.sha256(content).digest())
     plan = replace(program.plan, parts=(hostile, *others))
     files = {**program.companions, first.file: content}
-    folder = driver.store(replace(program, plan=plan, companions=files), tmp_path)
+    folder = pipeline.store(replace(program, plan=plan, companions=files), tmp_path)
     with pytest.raises(PlanError, match=f"fallback/0.tflite.*{message}"):
         tflgpu.load(folder)
 
 
 def test_a_plan_that_says_another_type_than_its_part_has(tmp_path: Path) -> None:
-    program = driver.build(crossing(), Options(device="cpu", fallback_ops=(0, 2, 8)))
+    program = pipeline.build(crossing(), Options(device="cpu", fallback_ops=(0, 2, 8)))
     tensors = list(program.plan.host_tensors)
     written = [index for part in program.plan.parts for index in part.outputs]
     given = next(index for index in written if tensors[index].output < 0)
     tensors[given] = replace(tensors[given], dtype="int32")
     plan = replace(program.plan, host_tensors=tuple(tensors))
-    folder = driver.store(replace(program, plan=plan), tmp_path)
+    folder = pipeline.store(replace(program, plan=plan), tmp_path)
     with pytest.raises(PlanError, match="inputs and outputs that the plan says"):
         tflgpu.load(folder)

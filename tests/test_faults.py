@@ -39,10 +39,11 @@ from processes import (
     replace_and_load,
 )
 
-from tflgpu.runtime import CacheWarning, DeviceError, PlanError, execution, load, starting
-from tflgpu.runtime.binaries import BINARIES, write_binary
-from tflgpu.runtime.cache import find_variants
-from tflgpu.runtime.variant import KERNELS, read_variant
+from tflgpu.runtime import CacheWarning, DeviceError, PlanError, execution, load
+from tflgpu.runtime.background import Startup
+from tflgpu.runtime.store.binaries import BINARIES, write_binary
+from tflgpu.runtime.store.cache import find_variants
+from tflgpu.runtime.store.variant import KERNELS, read_variant
 
 KILLS_WHILE_COMPILING = 40
 KILLS_WHILE_LOADING = 10
@@ -416,7 +417,7 @@ def test_no_thread_to_be_had(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", fail)
-    starting._start.cache_clear()
+    monkeypatch.setattr(Startup, "start", lambda self: lambda: self._work())
     check(folder, attached.device)
     (folder / "weights.bin").write_bytes(bytes(len(chain().weights)))
     with pytest.raises(PlanError, match=r"weights\.bin is damaged"):

@@ -8,8 +8,8 @@ from cases import window
 from expressions import call, model, w, x
 
 import tflgpu
-from tflgpu.compiler.kernels.views import HalfView
-from tflgpu.compiler.litert import Reference
+from tflgpu.compiler.codegen.accessors import HalfView
+from tflgpu.compiler.litert.reference import Reference
 
 MODEL = Path(__file__).parent.parent / "samples/digits/digits.tflite"
 TOLERANCE = 1e-2

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.errors import ModelError, PassError, RenderError
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.model.writer import write
 from tflgpu.runtime.errors import TflgpuError
 
 GIBIBYTE = 1 << 30

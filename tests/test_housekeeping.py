@@ -9,10 +9,10 @@ from commands import as_json, invoke
 from plans import chain
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.binaries import BINARIES
-from tflgpu.runtime.cache import lock
-from tflgpu.runtime.housekeeping import entries, prune
-from tflgpu.runtime.privacy import make_private
+from tflgpu.runtime.store.binaries import BINARIES
+from tflgpu.runtime.store.cache import lock
+from tflgpu.runtime.store.housekeeping import entries, prune
+from tflgpu.runtime.store.private_files import make_private
 
 OTHER = "cd" * 32
 

@@ -13,11 +13,11 @@ from conftest import Way
 from expressions import Value, call, model, w, x
 
 import tflgpu
-from tflgpu.compiler import Options, driver
-from tflgpu.compiler.program import Program
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.emit.compiled_model import Program
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.opencl import OpenCLDevice
-from tflgpu.runtime.plan import Plan
+from tflgpu.runtime.opencl.device import OpenCLDevice
+from tflgpu.runtime.plan.records import Plan
 
 PROFILE = Path(__file__).parents[1] / "compiler" / "devices" / "adreno.toml"
 LOOKED_AT = 8
@@ -34,7 +34,7 @@ def test_operators_agree_with_litert(operator: str, opencl_device: str, tmp_path
 
 def built(value: Value, device: str, target: str = "opencl") -> Program:
     options = Options(target=target, device=device, fallback="none")
-    return driver.build(model({"value": value}).content, options)
+    return pipeline.build(model({"value": value}).content, options)
 
 
 def parameters(value: Value, device: str, target: str = "opencl") -> list[str]:
@@ -83,7 +83,7 @@ def test_the_plan_says_what_is_an_image() -> None:
 def test_devices_without_such_images_say_so(
     opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = driver.store(built(CONVOLUTION, "adreno"), tmp_path)
+    plan = pipeline.store(built(CONVOLUTION, "adreno"), tmp_path)
 
     def without(device: OpenCLDevice, plan: Plan) -> str | None:
         device.info = replace(device.info, image_texels=100)

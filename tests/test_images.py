@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tflgpu.compiler.images import Scaling, assign, load, load_inputs
+from tflgpu.compiler.cli.input_arrays import Scaling, assign, load, load_inputs
 from tflgpu.runtime import InputError, TensorInfo
 
 ONE = (TensorInfo("x", (1, 5, 7, 3), "float32"),)

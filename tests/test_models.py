@@ -16,10 +16,10 @@ from PIL import Image
 from tolerances import difference
 
 import tflgpu
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Tensor
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import Session, TensorInfo
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from rewrites import compiled, operators, reasons, text
 from test_transposes import FIRST, LAST, convolution, turn
 
 from tflgpu.compiler.ir import Shape
-from tflgpu.compiler.passes.reshape_first import reshape_first
+from tflgpu.compiler.rewrites.layout.reshape_first import reshape_first
 
 MOVE, MERGE = "move_reshapes", "merge_around_reshape"
 

@@ -9,9 +9,9 @@ import pytest
 from plans import LENGTH, chain, chain_result
 
 from tflgpu.runtime import load
-from tflgpu.runtime.opencl import OpenCLDevice, devices
-from tflgpu.runtime.opencl_commands import EXTENSION, CommandBuffers
-from tflgpu.runtime.opencl_library import OpenCLError
+from tflgpu.runtime.opencl.command_buffers import EXTENSION, CommandBuffers
+from tflgpu.runtime.opencl.device import OpenCLDevice, devices
+from tflgpu.runtime.opencl.library import OpenCLError
 
 
 def refuse(*arguments: object) -> None:

@@ -8,16 +8,9 @@ import numpy as np
 import pytest
 from plans import broken, chain, chain_result, misaligned, pair
 
-from tflgpu.runtime import (
-    BuildError,
-    PlanError,
-    load,
-    opencl,
-    opencl_info,
-    opencl_memory,
-    opencl_programs,
-)
-from tflgpu.runtime import opencl_library as library
+from tflgpu.runtime import BuildError, PlanError, load
+from tflgpu.runtime.opencl import device as opencl
+from tflgpu.runtime.opencl import info, library, memory, programs
 
 
 def test_weights_are_used_in_place(
@@ -34,7 +27,7 @@ def test_weights_are_used_in_place(
             made.append((flags, ctypes.string_at(place, size)))
         return original(function, *arguments)
 
-    monkeypatch.setattr(opencl_memory, "make", make)
+    monkeypatch.setattr(memory, "make", make)
     with load(chain().write(tmp_path), device=opencl_device) as session:
         info = session.device
     ((flags, content),) = made
@@ -45,7 +38,7 @@ def test_weights_are_used_in_place(
 
 
 def shares_memory(device: str) -> bool:
-    return opencl_info.shares_memory(opencl.open_device(device)._device)
+    return info.shares_memory(opencl.open_device(device)._device)
 
 
 def test_memory_that_only_the_driver_copies(
@@ -60,7 +53,7 @@ def test_memory_that_only_the_driver_copies(
         calls.append(function)
         original(function, *arguments)
 
-    monkeypatch.setattr(opencl_memory, "call", call)
+    monkeypatch.setattr(memory, "call", call)
     a, b = pair(1)
     with load(chain().write(tmp_path), device=opencl_device) as session:
         for _ in range(3):
@@ -110,7 +103,7 @@ def test_everything_is_released(
         elif function == "clSVMFree":
             shared.append(arguments[1])
 
-    for module in (opencl, opencl_memory, opencl_programs):
+    for module in (opencl, memory, programs):
         monkeypatch.setattr(module, "make", counting_make)
     monkeypatch.setattr(library, "call", counting_call)
     load(chain().write(tmp_path), device=opencl_device).close()

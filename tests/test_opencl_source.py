@@ -1,6 +1,6 @@
 """Kernel texts as the compiler of an OpenCL device gets them, and as messages show them."""
 
-from tflgpu.runtime.opencl_source import join_sources, numbered
+from tflgpu.runtime.opencl.sources import join_sources, numbered
 
 
 def test_join_sources() -> None:

@@ -15,11 +15,12 @@ import pytest
 from plans import Parts, chain, chain_result, check, kernel, opener, pair, shader, single
 
 import tflgpu
-from tflgpu.runtime import DeviceError, egl, load
-from tflgpu.runtime.binaries import BINARIES
-from tflgpu.runtime.extents import DEVICE_TYPES
-from tflgpu.runtime.opengl_limits import Limits, read_limits
-from tflgpu.runtime.plan import Kernel, TensorInfo
+from tflgpu.runtime import DeviceError, load
+from tflgpu.runtime.opengl import egl
+from tflgpu.runtime.opengl.limits import Limits, read_limits
+from tflgpu.runtime.plan.records import Kernel, TensorInfo
+from tflgpu.runtime.plan.sizes import DEVICE_TYPES
+from tflgpu.runtime.store.binaries import BINARIES
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
 
@@ -135,7 +136,7 @@ def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
 def test_identical_sources_are_compiled_once(
     tmp_path: Path, opengl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tflgpu.runtime.opengl import OpenGLDevice
+    from tflgpu.runtime.opengl.device import OpenGLDevice
 
     parts, file = chain(target="glsl"), "kernels/003_add.comp"
     source = parts.sources["kernels/000_add.comp"]

@@ -13,7 +13,7 @@ from plans import LENGTH, SIZE, Parts, chain, chain_result, kernel, shader
 from tflgpu.compiler import OptionError
 from tflgpu.compiler.target import choose_profile, profile_for
 from tflgpu.runtime import BuildError, DeviceError, PlanError, devices, load
-from tflgpu.runtime.opengl_limits import Limits, bindings, excess, shared_memory
+from tflgpu.runtime.opengl.limits import Limits, bindings, excess, shared_memory
 
 # -- plans the device cannot run --------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from conftest import Way
 from every_kernel import choosing, rivals
 from expressions import model
 
-from tflgpu.compiler import driver
+from tflgpu.compiler import pipeline
 
 
 @pytest.mark.parametrize("operator", families())
@@ -28,7 +28,7 @@ def test_operators_agree_with_litert(
     cases = families()[operator]
     found: dict[str, str] = {}
     for rank in range(max(rivals(case, way.profile) for case in cases)):
-        monkeypatch.setattr(driver, "choose_storage", choosing(rank))
+        monkeypatch.setattr(pipeline, "choose_storage", choosing(rank))
         tried = cases[way.others] if rank else cases
         chosen = [case for case in tried if rank < rivals(case, way.profile)]
         wrong = problems(chosen, way, tmp_path / str(rank)) if chosen else {}

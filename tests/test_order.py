@@ -12,12 +12,12 @@ from pytest import MonkeyPatch
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
-from tflgpu.compiler.litert import Reference
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
 from tflgpu.compiler.memory.lifetimes import Step
-from tflgpu.compiler.model.writer import write
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
@@ -99,9 +99,9 @@ def test_branches_run_one_after_the_other(monkeypatch: MonkeyPatch) -> None:
     def as_in_the_file(graph: Graph, plan: list[Step], sharing: object) -> list[Step]:
         return plan
 
-    planned = driver.build(towers(), OPTIONS).plan.memory.planned
+    planned = pipeline.build(towers(), OPTIONS).plan.memory.planned
     monkeypatch.setattr("tflgpu.compiler.memory.arrangement.execution_order", as_in_the_file)
-    assert 2 * planned < driver.build(towers(), OPTIONS).plan.memory.planned
+    assert 2 * planned < pipeline.build(towers(), OPTIONS).plan.memory.planned
 
 
 def test_order_and_parts_are_chosen_together() -> None:
@@ -117,20 +117,20 @@ def test_order_and_parts_are_chosen_together() -> None:
     larger = call("CONCATENATION", pooled, wide, axis=3)
     ends = (conv(pooled, 160, 64), smaller, conv(larger, 320, 48))
     means = [call("MEAN", end, ints(1, 2), keep_dims=True) for end in ends]
-    memory = driver.build(model({"y": means}).content, OPTIONS).plan.memory
+    memory = pipeline.build(model({"y": means}).content, OPTIONS).plan.memory
     assert memory.planned == 4 * 4 * 4 * ((160 + 160) + (16 + 160))
 
 
 def test_numbers_agree(tmp_path: Path) -> None:
     image = np.random.default_rng(11).standard_normal((1, 5, 7, 16)).astype(np.float32)
     expected = Reference(towers()).run([image])
-    with tflgpu.load(driver.store(driver.build(towers(), OPTIONS), tmp_path)) as session:
+    with tflgpu.load(pipeline.store(pipeline.build(towers(), OPTIONS), tmp_path)) as session:
         session.poison()
         results = session.run([image]).values()
     assert [difference(*pair) for pair in zip(results, expected, strict=True)] == [None] * 3
 
 
 def test_large_graphs_reach_the_lower_bound() -> None:
-    memory = driver.build(large_model(300), OPTIONS).plan.memory
+    memory = pipeline.build(large_model(300), OPTIONS).plan.memory
     assert memory.planned <= 1.02 * memory.lower_bound
     assert memory.naive > 10 * memory.planned

@@ -14,26 +14,27 @@ from expressions import model
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import ModelError, Options, driver
+from tflgpu.compiler import ModelError, Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import PassError
+from tflgpu.compiler.events import Event
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Graph, Op, Shape, Tensor, constant
-from tflgpu.compiler.model.reader import read
 from tflgpu.compiler.ops import OPS
-from tflgpu.compiler.passes import Event, Pass
-from tflgpu.compiler.passes.depthwise_to_grouped import depthwise_to_grouped
-from tflgpu.compiler.passes.drop_dead import drop_dead
-from tflgpu.compiler.passes.drop_identity import drop_identity
-from tflgpu.compiler.passes.fold_pad_into_add import fold_pad_into_add
-from tflgpu.compiler.passes.fold_pad_into_conv import fold_pad_into_conv
-from tflgpu.compiler.passes.fold_scale_into_conv import fold_scale_into_conv
-from tflgpu.compiler.passes.fuse_elementwise import fuse_elementwise
-from tflgpu.compiler.passes.pack_to_concat import pack_to_concat
-from tflgpu.compiler.passes.propagate import propagate
-from tflgpu.compiler.passes.reshape_fully_connected import reshape_fully_connected
-from tflgpu.compiler.passes.rewrite import check, rewrite
-from tflgpu.compiler.passes.separate_outputs import separate_outputs
-from tflgpu.compiler.passes.split_activation import split_activation
+from tflgpu.compiler.rewrites import Pass
+from tflgpu.compiler.rewrites.canonicalize.eliminate_dead_code import drop_dead
+from tflgpu.compiler.rewrites.canonicalize.infer_and_fold import propagate
+from tflgpu.compiler.rewrites.decompose.depthwise_to_grouped import depthwise_to_grouped
+from tflgpu.compiler.rewrites.decompose.pack_to_concat import pack_to_concat
+from tflgpu.compiler.rewrites.decompose.reshape_fully_connected import reshape_fully_connected
+from tflgpu.compiler.rewrites.decompose.split_activation import split_activation
+from tflgpu.compiler.rewrites.fold.fold_pad_into_add import fold_pad_into_add
+from tflgpu.compiler.rewrites.fold.fold_pad_into_conv import fold_pad_into_conv
+from tflgpu.compiler.rewrites.fold.fold_scale_into_conv import fold_scale_into_conv
+from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
+from tflgpu.compiler.rewrites.fuse.separate_outputs import separate_outputs
+from tflgpu.compiler.rewrites.layout.drop_identity import drop_identity
+from tflgpu.compiler.rewrites.rewrite import check, rewrite
 
 WINDOW = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
 PROFILE = profile("cpu")
@@ -477,10 +478,10 @@ def test_results_stay_without_a_pass(name: str, opencl_device: str, tmp_path: Pa
     results = []
     for disabled in ((), (name,)):
         options = Options(device="cpu", disable_passes=disabled)
-        program = driver.build(compiled.content, options)
+        program = pipeline.build(compiled.content, options)
         events = [event for event in program.events if event.rule == name and not event.reason]
         assert bool(events) == (not disabled)
-        folder = driver.store(program, tmp_path)
+        folder = pipeline.store(program, tmp_path)
         with tflgpu.load(folder, device=opencl_device) as session:
             session.poison()
             results.append(session.run(compiled.inputs))
@@ -491,4 +492,5 @@ def test_results_stay_without_a_pass(name: str, opencl_device: str, tmp_path: Pa
 def takes(name: str, case: Case) -> bool:
     """Whether a rewrite changes the case."""
     graph = read(model({case.name: case.value}).content)
-    return any(event.rule == name and not event.reason for event in driver.rewrite(graph, PROFILE))
+    events = pipeline.rewrite(graph, PROFILE)
+    return any(event.rule == name and not event.reason for event in events)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import OptionError, Options, driver
+from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Graph
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.passes import PIPELINE, REQUIRED
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.rewrites import PIPELINE, REQUIRED
 
 OPTIONAL = [step.__name__ for step in PIPELINE if step.__name__ not in REQUIRED]
 NETWORKS = ["tiny_mlperf/trainedRes", "misc/fizzbuzz_model"]
@@ -26,7 +26,7 @@ NETWORKS = ["tiny_mlperf/trainedRes", "misc/fizzbuzz_model"]
 def expected(path: Path) -> tuple[list[NDArray[np.float32]], tuple[NDArray[np.float32], ...]]:
     """Drawn inputs of a network, and what LiteRT makes of them."""
     random = np.random.default_rng(17)
-    infos = driver.build(path, Options(device="cpu_avx512")).plan.inputs
+    infos = pipeline.build(path, Options(device="cpu_avx512")).plan.inputs
     inputs = [random.standard_normal(info.shape).astype(info.dtype) for info in infos]
     return inputs, Reference(path).run(inputs)
 
@@ -39,7 +39,7 @@ def test_networks_agree_without_it(off: str, name: str, models: Path, tmp_path: 
     path = models / "networks" / f"{name}.tflite"
     inputs, wanted = expected(path)
     options = Options(device="cpu_avx512", fallback="none", disable_passes=(off,))
-    folder = driver.store(driver.build(path, options), tmp_path)
+    folder = pipeline.store(pipeline.build(path, options), tmp_path)
     with tflgpu.load(folder, device=opencl_devices()[0]) as session:
         session.poison()
         results = session.run(inputs).values()
@@ -49,4 +49,4 @@ def test_networks_agree_without_it(off: str, name: str, models: Path, tmp_path: 
 @pytest.mark.parametrize("needed", sorted(REQUIRED))
 def test_what_kernels_rely_on_cannot_be_left_out(needed: str) -> None:
     with pytest.raises(OptionError, match="cannot be left out"):
-        driver.rewrite(Graph(), profile("cpu"), (needed,))
+        pipeline.rewrite(Graph(), profile("cpu"), (needed,))

@@ -18,17 +18,18 @@ from numpy.typing import NDArray
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, devices, driver
+from tflgpu.compiler import Options, devices, pipeline
+from tflgpu.compiler.codegen.persistent import COUNTERS_APART
 from tflgpu.compiler.errors import FallbackWarning
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.persistent import COUNTERS_APART
-from tflgpu.runtime import opencl, opencl_programs, processors
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.errors import BuildError, PlanError
-from tflgpu.runtime.opencl import open_device
-from tflgpu.runtime.plan import Region
-from tflgpu.runtime.schedule import schedule, used_kernels
+from tflgpu.runtime.launch.schedule import schedule, used_kernels
+from tflgpu.runtime.opencl import device as opencl
+from tflgpu.runtime.opencl import processors, programs
+from tflgpu.runtime.opencl.device import open_device
+from tflgpu.runtime.plan.records import Region
 from tflgpu.runtime.session import Session
-from tflgpu.runtime.variant import read_variant
+from tflgpu.runtime.store.variant import read_variant
 
 Array = NDArray[Any]
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
@@ -173,13 +174,13 @@ def test_a_device_without_ordered_atomics(
 
 
 def test_a_kernel_that_does_not_compile(tmp_path: Path, opencl_device: str) -> None:
-    program = driver.build(DIGITS, Options(device="cpu"))
+    program = pipeline.build(DIGITS, Options(device="cpu"))
     *others, last = program.plan.kernels
     text = program.sources[last.file].replace("int groups", "intt groups")
     broken = replace(last, sha256=hashlib.sha256(text.encode()).digest())
     plan = replace(program.plan, kernels=(*others, broken))
     changed = replace(program, plan=plan, sources={**program.sources, last.file: text})
-    path = driver.store(changed, tmp_path)
+    path = pipeline.store(changed, tmp_path)
     with pytest.raises(BuildError, match=r"008_persistent\.cl"):
         tflgpu.load(path, device=opencl_device)
 
@@ -194,7 +195,7 @@ def test_several_stretches_are_one_program(
     """The same kernel in two of them gives functions of two names."""
     profile = own_profile(tmp_path, "cpu", persistent_dispatches=2)
     folder = tflgpu.compile(content, tmp_path / "cache", device=profile)
-    monkeypatch.delattr(opencl_programs.OpenCLPrograms, "_build_alone")
+    monkeypatch.delattr(programs.OpenCLPrograms, "_build_alone")
     with tflgpu.load(folder, device=opencl_device) as session:
         assert len(session.plan.persistent) > 2
         np.testing.assert_array_equal(session.run(picture(1))["y"], expected[1])
@@ -212,7 +213,7 @@ def chain(*operators: str) -> bytes:
 
 
 def stretches(content: bytes, **options: Any) -> list[tuple[int, int]]:
-    plan = driver.build(content, Options(**options)).plan
+    plan = pipeline.build(content, Options(**options)).plan
     return [(record.first, record.count) for record in plan.persistent]
 
 
@@ -264,7 +265,7 @@ def test_kernels_whose_work_items_exchange_data(tmp_path: Path) -> None:
         else:
             value = call("SOFTMAX", value, beta=1.0)
     content = model({"y": value}).content
-    plan = driver.build(content, Options(device=profile)).plan
+    plan = pipeline.build(content, Options(device=profile)).plan
     assert "group" in plan.kernels[plan.dispatches[2].kernel].name
     assert stretches(content, device=profile) == [(0, 2), (3, 3)]
 
@@ -286,7 +287,7 @@ def test_more_regions_than_a_kernel_takes(tmp_path: Path) -> None:
 
 def test_the_same_text_each_time() -> None:
     texts = {
-        driver.build(DIGITS, Options(device="cpu_avx512")).sources["kernels/006_persistent.cl"]
+        pipeline.build(DIGITS, Options(device="cpu_avx512")).sources["kernels/006_persistent.cl"]
         for _ in range(3)
     }
     (text,) = texts

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import SIZE, chain
 
-from tflgpu.runtime.deserialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes
 from tflgpu.runtime.errors import PlanError
-from tflgpu.runtime.extents import DEVICE_TYPES, slices
-from tflgpu.runtime.plan import (
+from tflgpu.runtime.plan.check import LARGEST_GROUP, verify
+from tflgpu.runtime.plan.deserialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes
+from tflgpu.runtime.plan.records import (
     Argument,
     Dispatch,
     HostPart,
@@ -26,8 +26,8 @@ from tflgpu.runtime.plan import (
     Region,
     TensorInfo,
 )
-from tflgpu.runtime.serialize import to_bytes
-from tflgpu.runtime.verify import LARGEST_GROUP, verify
+from tflgpu.runtime.plan.serialize import to_bytes
+from tflgpu.runtime.plan.sizes import DEVICE_TYPES, slices
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)
 sizes = st.integers(0, 1 << 38)

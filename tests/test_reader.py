@@ -19,9 +19,9 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from flatbuffers import flexbuffers
 
 from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Signature, Tensor, constant
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.model.writer import write
 
 Change = Callable[[Any], Any]
 

@@ -24,9 +24,9 @@ from conftest import opencl_devices, unavailable, ways
 from expressions import Call, Value, call, ints, known, model, parts, typed, w, x, xi
 
 import tflgpu
-from tflgpu.compiler import OptionError, Options, UnsupportedError, driver
+from tflgpu.compiler import OptionError, Options, UnsupportedError, api, pipeline
 from tflgpu.compiler.cli import compile_main
-from tflgpu.compiler.explain import explain
+from tflgpu.compiler.tools.explain import explain
 from tflgpu.runtime import CacheWarning, PlanError
 
 IMAGE = (2, 5, 7, 19)
@@ -182,7 +182,7 @@ def test_blocks_of_one_do_nothing(wrong: Mapping[str, str]) -> None:
     """SPACE_TO_DEPTH and DEPTH_TO_SPACE by 1 were refused."""
     assert_right(wrong, blocks_of_one)
     for value in blocks_of_one():
-        plan = driver.build(model({"y": value}).content, Options(device="cpu")).plan
+        plan = pipeline.build(model({"y": value}).content, Options(device="cpu")).plan
         assert len(plan.dispatches) == 1
 
 
@@ -211,11 +211,11 @@ CHANGED = {"target": "glsl", "precision": "f16", "device": "cpu", "fallback": "n
 def test_each_option_sets_what_it_names() -> None:
     """Options of the external delegate were compared the wrong way round, so each set another."""
     for name, value in CHANGED.items():
-        made = driver.make_options({name: value})
+        made = api.make_options({name: value})
         changed = {f.name for f in fields(made) if getattr(made, f.name) != f.default}
         assert changed == {name} and getattr(made, name) == value
     with pytest.raises(OptionError, match="no option fallbck"):
-        driver.make_options({"fallbck": "none"})
+        api.make_options({"fallbck": "none"})
 
 
 def test_python_and_the_shell_have_the_same_defaults(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_work_groups_follow_the_profile() -> None:
     content = model({"y": value}).content
     groups = {}
     for name in ("cpu", "gpu"):
-        plan = driver.build(content, Options(target="opencl", device=name)).plan
+        plan = pipeline.build(content, Options(target="opencl", device=name)).plan
         (groups[name],) = {kernel.group for kernel in plan.kernels if "conv" in kernel.name}
     assert prod(groups["cpu"]) < prod(groups["gpu"])
 
@@ -261,14 +261,14 @@ def test_one_check_decides_what_runs() -> None:
     """The checker of a model and the delegate itself disagreed on what could run."""
     options = Options(device="cpu", fallback="none")
     with pytest.raises(UnsupportedError) as caught:
-        driver.build(mixed(), options)
+        pipeline.build(mixed(), options)
     assert caught.value.findings == explain(mixed(), options, silent).findings
 
 
 def test_every_operator_that_does_not_run_is_named() -> None:
     """One operator in the middle took half of the model off the GPU, without a word why."""
     with pytest.raises(UnsupportedError) as caught:
-        driver.build(mixed(), Options(device="cpu", fallback="none"))
+        pipeline.build(mixed(), Options(device="cpu", fallback="none"))
     findings = caught.value.findings
     assert [(f.index, f.operator) for f in findings] == [(1, "Mystery"), (3, "Riddle")]
     assert all(finding.reason and finding.advice for finding in findings)

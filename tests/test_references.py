@@ -10,7 +10,7 @@ from cases import families
 from expressions import model
 from tolerances import difference
 
-from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ops import OPS
 
 

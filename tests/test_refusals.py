@@ -6,8 +6,8 @@ import pytest
 
 from tflgpu.compiler import Options, UnsupportedError, build
 from tflgpu.compiler.errors import Finding
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.model.writer import write
 
 
 def findings(*ops: Op) -> list[Finding]:

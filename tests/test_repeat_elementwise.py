@@ -9,7 +9,7 @@ from cases_recognised import number
 from expressions import Value, call, ints, w, x
 from rewrites import PROFILES, assert_agrees, compiled, operators, reasons, text
 
-from tflgpu.runtime.plan import Plan
+from tflgpu.runtime.plan.records import Plan
 
 RULES = ("fuse_elementwise", "repeat_elementwise")
 RULE = "repeat_elementwise"

@@ -24,16 +24,10 @@ from plans import (
     single,
 )
 
-from tflgpu.runtime import (
-    BuildError,
-    DeviceError,
-    InputError,
-    PlanError,
-    load,
-    opencl,
-)
-from tflgpu.runtime.extents import DEVICE_TYPES
-from tflgpu.runtime.plan import Dispatch, PlacedTensor, Region, TensorInfo
+from tflgpu.runtime import BuildError, DeviceError, InputError, PlanError, load
+from tflgpu.runtime.opencl import device
+from tflgpu.runtime.plan.records import Dispatch, PlacedTensor, Region, TensorInfo
+from tflgpu.runtime.plan.sizes import DEVICE_TYPES
 
 
 @pytest.fixture
@@ -325,7 +319,7 @@ def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
 
 
 def test_misaligned(tmp_path: Path, opencl_device: str) -> None:
-    alignment = opencl.select_device(opencl_device).alignment
+    alignment = device.select_device(opencl_device).alignment
     with pytest.raises(PlanError) as caught:
         load(misaligned().write(tmp_path), device=opencl_device)
     assert (
@@ -348,7 +342,7 @@ def test_group_too_large(tmp_path: Path, opencl_device: str) -> None:
 
 
 def test_arena_too_large(tmp_path: Path, opencl_device: str) -> None:
-    size = opencl.select_device(opencl_device).max_allocation + 1
+    size = device.select_device(opencl_device).max_allocation + 1
     with pytest.raises(PlanError, match=f"the arena has {size} bytes, a buffer of this device at"):
         load(chain().replacing(arena_size=size).write(tmp_path), device=opencl_device)
 

@@ -10,9 +10,9 @@ import pytest
 from expressions import Value, call, ints, known, model, parts, w, x
 from rewrites import assert_agrees, compiled
 
-from tflgpu.compiler import Options, driver
-from tflgpu.compiler.explain import explain
-from tflgpu.runtime.plan import Region
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.tools.explain import explain
+from tflgpu.runtime.plan.records import Region
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
@@ -172,7 +172,7 @@ def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one
 
 def test_parts_are_kept_together_to_be_readable() -> None:
     options = replace(OPTIONS, keep_intermediates=True)
-    program = driver.build(model({"y": beside(1)}).content, options)
+    program = pipeline.build(model({"y": beside(1)}).content, options)
     told = [event.reason for event in program.events if event.rule == "share_memory"]
     assert told[0] and "readable after the run" in told[0]
     shapes = [tensor.shape for tensor in program.plan.tensors]

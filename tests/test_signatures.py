@@ -13,10 +13,10 @@ from commands import as_json, invoke
 from conftest import Way
 
 import tflgpu
-from tflgpu.compiler import ModelError, Options, driver
+from tflgpu.compiler import ModelError, Options, pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.litert.reference import Reference
 
 SHAPE = (1, 5, 7, 3)
 
@@ -71,7 +71,7 @@ def test_each_signature_runs(signature: str, forced: Any, way: Way, tmp_path: Pa
     reference = Reference(content, signature=signature)
     names = [info.name for info in reference.outputs]
     expected = dict(zip(names, reference.run(arrays), strict=True))
-    folder = driver.store(driver.build(content, chosen), tmp_path)
+    folder = pipeline.store(pipeline.build(content, chosen), tmp_path)
     with tflgpu.load(folder, device=way.device) as session:
         assert [info.name for info in session.inputs] == ["left", "right"]
         results = session.run(arrays)
@@ -89,24 +89,25 @@ def test_each_signature_is_a_variant_of_its_own(tmp_path: Path) -> None:
 
 
 def test_without_one_tensors_keep_their_names() -> None:
-    plan = driver.build(two_signatures(), Options(device="cpu")).plan
+    plan = pipeline.build(two_signatures(), Options(device="cpu")).plan
     assert [info.name for info in (*plan.inputs, *plan.outputs)] == ["l", "r", "m", "y"]
 
 
 def test_shapes_go_by_the_names_of_the_signature() -> None:
     shapes = tuple((name, (2, 5, 7, 3)) for name in ("left", "right"))
-    plan = driver.build(
+    plan = pipeline.build(
         two_signatures(), Options(device="cpu", signature="near", input_shapes=shapes)
     ).plan
     assert plan.outputs[0].shape == (2, 5, 7, 3)
     with pytest.raises(ModelError, match="no input l; its inputs are left, right"):
         wrong = (("l", (2, 5, 7, 3)),)
-        driver.build(two_signatures(), Options(device="cpu", signature="near", input_shapes=wrong))
+        options = Options(device="cpu", signature="near", input_shapes=wrong)
+        pipeline.build(two_signatures(), options)
 
 
 def test_one_that_does_not_exist() -> None:
     with pytest.raises(ModelError, match="no signature middle; it has far, near"):
-        driver.build(two_signatures(), Options(device="cpu", signature="middle"))
+        pipeline.build(two_signatures(), Options(device="cpu", signature="middle"))
 
 
 def test_commands_take_one(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.writer import write
+from tflgpu.compiler.litert.reference import Reference
 
 Array = NDArray[Any]
 
@@ -127,7 +127,7 @@ def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
     reference = Reference(content)
     random = np.random.default_rng(5)
     options = Options(target=way.target, device=way.profile)
-    path = driver.store(driver.build(content, options), tmp_path)
+    path = pipeline.store(pipeline.build(content, options), tmp_path)
     shape = reference.inputs[0].shape
     arrays = [random.standard_normal(shape).astype(np.float32) for _ in range(3)]
     with tflgpu.load(path, device=way.device) as session:

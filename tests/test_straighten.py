@@ -9,7 +9,7 @@ import pytest
 from expressions import call, w, x
 from rewrites import PROFILES, compiled
 
-from tflgpu.compiler.kernels.straighten import simplify, straighten
+from tflgpu.compiler.codegen.straighten import simplify, straighten
 
 ONE_TURN = re.compile(r"for \(int (\w+) = (\d+); \1 < (\d+);")
 

@@ -17,11 +17,11 @@ from agreement import run
 from expressions import Model, call, ints, model, x
 from tolerances import difference
 
-from tflgpu.compiler import Options, driver
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.program import Program
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.emit.compiled_model import Program
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.opencl import SUB_GROUPS, devices
+from tflgpu.runtime.opencl.device import SUB_GROUPS, devices
 
 PLACE = "(int)get_local_id(0)"
 MADE = {
@@ -52,7 +52,7 @@ def shared_by_groups() -> Model:
 
 
 def built(compiled: Model) -> Program:
-    return driver.build(compiled.content, Options(device="intel_gpu", fallback="none"))
+    return pipeline.build(compiled.content, Options(device="intel_gpu", fallback="none"))
 
 
 def rewritten(program: Program, change: Callable[[str], str]) -> Program:
@@ -100,7 +100,7 @@ def test_sub_groups_join_what_their_work_items_have(opencl_device: str, tmp_path
 
 
 def test_a_device_without_them_says_so(tmp_path: Path) -> None:
-    plan = driver.store(built(shared_by_groups()), tmp_path)
+    plan = pipeline.store(built(shared_by_groups()), tmp_path)
     for device in devices():
         if SUB_GROUPS not in device.extensions:
             with pytest.raises(PlanError, match=f"sub-groups of 16 .* has no {SUB_GROUPS}"):
@@ -110,6 +110,6 @@ def test_a_device_without_them_says_so(tmp_path: Path) -> None:
 def test_only_profiles_that_ask_for_sub_groups_have_them() -> None:
     for device, target in (("nvidia", "opencl"), ("intel_gpu", "glsl"), ("gpu", "opencl")):
         options = Options(device=device, target=target, fallback="none")
-        sources = driver.build(shared_by_groups().content, options).sources.values()
+        sources = pipeline.build(shared_by_groups().content, options).sources.values()
         assert not any("neighbour" in text for text in sources)
         assert any("half_team" in text for text in sources)

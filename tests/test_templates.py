@@ -16,8 +16,8 @@ from every_kernel import choosing, rivals
 from expressions import call, model, w, x
 
 import tflgpu
-from tflgpu.compiler import Options, driver
-from tflgpu.runtime.opencl import PERSISTENT_OPTIONS
+from tflgpu.compiler import Options, pipeline
+from tflgpu.runtime.opencl.device import PERSISTENT_OPTIONS
 
 PROFILES = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
 """Both languages, and the widest slices and fewest buffers they have."""
@@ -38,8 +38,8 @@ def rendered(operator: str, target: str, profile: str) -> dict[str, str]:
     found = {}
     with pytest.MonkeyPatch.context() as patch:
         for rank in range(max(rivals(case, profile) for case in cases)):
-            patch.setattr(driver, "choose_storage", choosing(rank))
-            for file, source in driver.build(compiled.content, options).sources.items():
+            patch.setattr(pipeline, "choose_storage", choosing(rank))
+            for file, source in pipeline.build(compiled.content, options).sources.items():
                 found[file.replace("kernels/", f"{rank}_")] = source
     return found
 
@@ -65,7 +65,7 @@ def test_both_languages_have_the_same_operators() -> None:
     """Whatever one language runs, the other runs too, with the same kernels in the same order."""
     compiled = model({cases[0].name: cases[0].value for cases in families().values()})
     plans = [
-        driver.build(compiled.content, Options(target=target, device="gpu", fallback="none")).plan
+        pipeline.build(compiled.content, Options(target=target, device="gpu", fallback="none")).plan
         for target in ("opencl", "glsl")
     ]
     kernels = [[(d.label, plan.kernels[d.kernel].name) for d in plan.dispatches] for plan in plans]
@@ -145,6 +145,6 @@ def test_compiling_twice_gives_the_same_folder(target: str, profile: str, tmp_pa
 
 def test_equal_kernels_are_written_once() -> None:
     alike = {name: call("CONV_2D", x(1, 5, 7, 3), *WEIGHTS, **window()) for name in ("a", "b")}
-    plan = driver.build(model(alike).content, Options(device="cpu")).plan
+    plan = pipeline.build(model(alike).content, Options(device="cpu")).plan
     kernels = [d.kernel for d in plan.dispatches if d.label.startswith("CONV_2D")]
     assert len(kernels) == 2 and len(set(kernels)) == 1

@@ -9,10 +9,10 @@ import pytest
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.compiler.kernels.spirv import ToolError, assemble
-from tflgpu.runtime.deserialize import from_bytes
+from tflgpu.compiler.codegen.spirv import ToolError, assemble
 from tflgpu.runtime.errors import DeviceError
-from tflgpu.runtime.serialize import to_bytes
+from tflgpu.runtime.plan.deserialize import from_bytes
+from tflgpu.runtime.plan.serialize import to_bytes
 
 MODEL = Path(__file__).parent.parent / "samples/digits/digits.tflite"
 SPIRV_MAGIC = b"\x03\x02\x23\x07"

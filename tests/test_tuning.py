@@ -17,13 +17,14 @@ from cases import conv, window
 from commands import as_json, invoke, started
 from expressions import Model, call, largest, model, w, x
 
-from tflgpu.compiler import OptionError, Options, driver, tune
+import tflgpu
+from tflgpu.compiler import OptionError, Options, pipeline, tune
 from tflgpu.compiler.cli import compiling
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.kernels.group import WASTE, choose_group, groups_worth_trying
 from tflgpu.compiler.ops.base import Launch
-from tflgpu.compiler.tuning import search as search
-from tflgpu.compiler.tuning.table import Sizes, Timing, read_table, write_table
+from tflgpu.compiler.schedule.tuning_table import Sizes, Timing, read_table, write_table
+from tflgpu.compiler.schedule.work_groups import WASTE, choose_group, groups_worth_trying
+from tflgpu.compiler.tools import tune as search
 from tflgpu.runtime import load
 
 PROFILE = "cpu_avx512"
@@ -67,7 +68,7 @@ def test_the_search_finds_the_fastest(
     assert [int(np.prod(group)) for group in pointwise["groups"]] == [4]
     assert pointwise["microseconds"] < pointwise["before"]
     # The profile's choice comes first, so that a search that gains nothing keeps it.
-    chosen = driver.build(network().content, Options(device=PROFILE)).plan.dispatches[0]
+    chosen = pipeline.build(network().content, Options(device=PROFILE)).plan.dispatches[0]
     assert measured[0].tile is not None
     assert chosen.why.startswith("tile {} x {}: least".format(*measured[0].tile))
 
@@ -90,7 +91,7 @@ def test_the_first_tile_is_the_kernels_own(
     assert next(sizes.tile for sizes in measured if sizes.tile) == tile
     (dispatch,) = (
         item
-        for item in driver.build(content, Options(device=PROFILE)).plan.dispatches
+        for item in pipeline.build(content, Options(device=PROFILE)).plan.dispatches
         if "tile" in item.why
     )
     assert dispatch.why.startswith("tile {} x {}: least estimate".format(*tile))
@@ -102,7 +103,7 @@ def test_a_group_that_does_not_divide_the_rows(
     found, _ = largest(x(7, 40), 3)
     content, table = model({"y": found}).content, tmp_path / "table.json"
     tune(content, Options(device=PROFILE), table)
-    folder = driver.compile(content, tmp_path, device=PROFILE, tuning=str(table))
+    folder = tflgpu.compile(content, tmp_path, device=PROFILE, tuning=str(table))
     values = np.random.default_rng(5).standard_normal((7, 40)).astype(np.float32)
     with load(folder, device=opencl_device) as session:
         (kernel,) = (kernel for kernel in session.plan.kernels if "top" in kernel.name)
@@ -143,7 +144,7 @@ def test_a_plan_follows_from_the_table(
     table["kernels"]["something else"] = next(iter(table["kernels"].values()))
     copy.write_text(json.dumps(table))
     plain, tuned, copied = (
-        driver.build(small, Options(device=PROFILE, tuning=str(name) if name else ""))
+        pipeline.build(small, Options(device=PROFILE, tuning=str(name) if name else ""))
         for name in ("", path, copy)
     )
     assert tuned == copied != plain
@@ -167,7 +168,7 @@ def test_sizes_that_are_beyond_the_profile_are_left_out(
         entry["groups"] = [[65536, 65536, 65536]] * len(entry["groups"])
     path.write_text(json.dumps(table))
     plain, tuned = (
-        driver.build(network().content, Options(device=PROFILE, tuning=name)).plan
+        pipeline.build(network().content, Options(device=PROFILE, tuning=name)).plan
         for name in ("", str(path))
     )
     assert tuned.kernels == plain.kernels and tuned.dispatches == plain.dispatches
@@ -241,12 +242,12 @@ def test_tuned_kernels_compute_the_same(
     path = tmp_path / "table.json"
     tune(small.content, options, path)
     (timing,) = read_table(path).kernels.values()
-    why = driver.build(small.content, options).plan.dispatches[0].why
+    why = pipeline.build(small.content, options).plan.dispatches[0].why
     assert timing.sizes.tile and "tile {} x {}:".format(*timing.sizes.tile) not in why
     image = np.random.default_rng(3).uniform(-1, 1, (1, 3, 2, 5)).astype(np.float32)
     results = []
     for tuning in ("", str(path)):
-        folder = driver.compile(
+        folder = tflgpu.compile(
             small.content, tmp_path, target=options.target, device=options.device, tuning=tuning
         )
         with load(folder, device=attached.device) as session:
@@ -334,7 +335,7 @@ def test_what_is_no_table_is_said(content: str, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text(content)
     with pytest.raises(OptionError, match=r"table\.json is no tuning table"):
-        driver.build(network().content, Options(device=PROFILE, tuning=str(path)))
+        pipeline.build(network().content, Options(device=PROFILE, tuning=str(path)))
 
 
 def test_a_table_of_another_device_is_not_added_to(opencl_device: str, tmp_path: Path) -> None:
@@ -343,12 +344,12 @@ def test_a_table_of_another_device_is_not_added_to(opencl_device: str, tmp_path:
     with pytest.raises(OptionError, match=r"is for abacus, not .*; tune into another file"):
         tune(network().content, Options(device=opencl_device), path)
     # Compiling with it is the user's choice.
-    driver.build(network().content, Options(device=PROFILE, tuning=str(path)))
+    pipeline.build(network().content, Options(device=PROFILE, tuning=str(path)))
 
 
 def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot read the tuning table"):
-        driver.build(network().content, Options(device=PROFILE, tuning=str(tmp_path / "none")))
+        pipeline.build(network().content, Options(device=PROFILE, tuning=str(tmp_path / "none")))
 
 
 @pytest.mark.parametrize("name", ["cpu", "gpu", "adreno", "mali", "nvidia"])

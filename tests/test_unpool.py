@@ -12,9 +12,9 @@ from conftest import Attached
 from numpy.typing import NDArray
 
 import tflgpu
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.model.writer import write
 
 Array = NDArray[Any]
 SHAPE = (2, 7, 9, 5)
@@ -63,7 +63,7 @@ def unpool(values: Array, places: Array, size: tuple[int, int]) -> Array:
 def run(graph: Graph, folder: Path, device: str, x: Array) -> list[Array]:
     graph.input_names = [tensor.name for tensor in graph.inputs]
     graph.output_names = [tensor.name for tensor in graph.outputs]
-    path = driver.store(driver.build(write(graph), Options(device="cpu_avx512")), folder)
+    path = pipeline.store(pipeline.build(write(graph), Options(device="cpu_avx512")), folder)
     with tflgpu.load(path, device=device) as session:
         session.poison()
         return list(session.run({"x": x}).values())
@@ -130,8 +130,8 @@ def test_places_counted_in_the_whole_picture(
     attrs = {"custom_options": options(padding, size, stride)}
     graph.add(Op("LiteRtMaxUnpooling2D", tuple(graph.inputs), tuple(graph.outputs), attrs))
     chosen = Options(target=attached.target, device=attached.device)
-    program = driver.build(write(graph), chosen)
-    with tflgpu.load(driver.store(program, tmp_path), device=attached.device) as session:
+    program = pipeline.build(write(graph), chosen)
+    with tflgpu.load(pipeline.store(program, tmp_path), device=attached.device) as session:
         session.poison()
         result = session.run({"values": values, "places": places})["back"]
     np.testing.assert_array_equal(result, wanted)

@@ -6,7 +6,7 @@ import pytest
 from cases import window
 from expressions import Value, call, ints, largest, model, w, x
 
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
 
 
 def pooled(*shape: int) -> Value:
@@ -18,7 +18,7 @@ def pooled(*shape: int) -> Value:
 def templates(value: Value, profile: str) -> list[str]:
     """The templates of a model's kernels, in the order of dispatch."""
     options = Options(device=profile, fallback="none")
-    plan = driver.build(model({"value": value}).content, options).plan
+    plan = pipeline.build(model({"value": value}).content, options).plan
     files = [plan.kernels[dispatch.kernel].file for dispatch in plan.dispatches]
     return [file.split("_", 1)[1].rsplit(".", 1)[0] for file in files]
 

@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 from tflgpu.compiler import Options
-from tflgpu.compiler import verify as verification
 from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
-from tflgpu.compiler.litert import Reference, ReferenceMissingError
-from tflgpu.compiler.model.writer import write
-from tflgpu.compiler.verify import compare, verify
+from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
+from tflgpu.compiler.tools import compare as verification
+from tflgpu.compiler.tools.compare import compare, verify
 from tflgpu.runtime import InputError, TensorInfo
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"

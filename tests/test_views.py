@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tflgpu.compiler.codegen.accessors import LinearView, Position, SlicedView
+from tflgpu.compiler.codegen.indexing import affine, horner
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.kernels.indexing import affine, horner
-from tflgpu.compiler.kernels.packing import pack_slices, storage_bytes
-from tflgpu.compiler.kernels.views import LinearView, Position, SlicedView
+from tflgpu.compiler.ops.packing import pack_slices, storage_bytes
 
 SHAPE = (2, 3, 5, 19)
 LANES = 4

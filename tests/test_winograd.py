@@ -13,13 +13,13 @@ from test_variants import pooled
 from tolerances import difference
 
 import tflgpu
-from tflgpu.compiler import Options, driver
+from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.driver import rewrite
-from tflgpu.compiler.litert import Reference
-from tflgpu.compiler.model.reader import read
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.pipeline import rewrite
 
-GPU = (Path(driver.__file__).parent / "devices" / "gpu.toml").read_text()
+GPU = (Path(pipeline.__file__).parent / "devices" / "gpu.toml").read_text()
 FEW_CHANNELS = ("winograd_channels = 64", "winograd_channels = 8")
 FEW_SQUARES = ("winograd_squares = 32", "winograd_squares = 1")
 OWN_MEMORY = (
@@ -61,10 +61,10 @@ def test_numbers_agree(attached: Attached, tmp_path: Path) -> None:
     (expected,) = Reference(compiled.content).run(compiled.inputs)
     for name, steps in profiles(attached.target, tmp_path).items():
         options = Options(target=attached.target, device=name, fallback="none")
-        program = driver.build(compiled.content, options)
+        program = pipeline.build(compiled.content, options)
         files = [program.plan.kernels[d.kernel].file for d in program.plan.dispatches]
         assert sum("winograd" in file for file in files) == 2 * steps, name
-        folder = driver.store(program, tmp_path)
+        folder = pipeline.store(program, tmp_path)
         with tflgpu.load(folder, device=attached.device, store_binaries=False) as session:
             session.poison()
             (found,) = session.run(compiled.inputs).values()
@@ -110,7 +110,7 @@ def test_it_declines(value: Value, name: str, reason: str) -> None:
 def test_half_precision_stays_out_of_it() -> None:
     value = conv(x(1, 21, 24, 64), (64, 64))
     options = Options(device="gpu", precision="f16")
-    files = driver.build(model({"y": value}).content, options).sources
+    files = pipeline.build(model({"y": value}).content, options).sources
     assert not any("winograd" in file for file in files)
 
 

@@ -10,10 +10,10 @@ from ai_edge_litert.interpreter import Interpreter
 from numpy.typing import NDArray
 
 from tflgpu.compiler.errors import ModelError, PassError
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.tflite_schema import OPERATORS, option_table_of
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Post, Quantization, Tensor, constant
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.model.tflite_schema import OPERATORS, option_table_of
-from tflgpu.compiler.model.writer import write
 
 Array = NDArray[Any]
 

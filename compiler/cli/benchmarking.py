@@ -10,13 +10,13 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
-from ...runtime.plan import TensorInfo
-from ..benchmark import plot as drawing
-from ..benchmark.measure import Benchmark, KernelTime, PartCost, Rival, Spread, benchmark
-from ..images import RANDOM, Scaling
+from ...runtime.plan.records import TensorInfo
 from ..ir import Array
-from ..litert import ReferenceMissingError
+from ..litert.reference import ReferenceMissingError
 from ..options import Options
+from ..tools.benchmark import plot as drawing
+from ..tools.benchmark.measure import Benchmark, KernelTime, PartCost, Rival, Spread, benchmark
+from .input_arrays import RANDOM, Scaling
 from .options import compile_options, input_options, model_argument
 from .running import read_inputs
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
-from ...runtime.housekeeping import Entry, entries, problems, prune
+from ...runtime.store.housekeeping import Entry, entries, problems, prune
 from .options import cache_argument
 from .shell import Failure, Program, json_option, print_json, print_table, warn
 

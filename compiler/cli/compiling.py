@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 from rich.filesize import decimal
 
-from ...runtime.plan import HostPart
-from .. import driver
-from ..explain import Explanation
-from ..explain import explain as explain_model
+from ...runtime.plan.records import HostPart
+from .. import pipeline
+from ..api import build_kernels
+from ..emit.compiled_model import fallback_text
+from ..events import Event
 from ..options import Options
-from ..passes import Event
-from ..prebuild import prebuild as prebuild_kernels
-from ..program import fallback_text
-from ..tuning.search import table_path, tune
-from ..tuning.table import read_table
+from ..schedule.tuning_table import read_table
+from ..tools.explain import Explanation
+from ..tools.explain import explain as explain_model
+from ..tools.tune import table_path, tune
 from .options import compile_options, model_argument
 from .shell import (
     Command,
@@ -82,11 +82,11 @@ def compile_command(
                 warn(f"note: {table} keeps what was found; the same command goes on from there")
                 raise
             options = replace(options, tuning=str(table))
-        program = driver.build(model, options, show)
-        path = driver.store(program, cache)
+        program = pipeline.build(model, options, show)
+        path = pipeline.store(program, cache)
         if prebuild:
             show("prebuild", 0, 1)
-            prebuild_kernels(path, prebuild)
+            build_kernels(path, prebuild)
     report = program.report
     if options.tuning and not (search or program.tuned):
         device = read_table(Path(options.tuning)).device

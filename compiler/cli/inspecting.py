@@ -12,9 +12,9 @@ import click
 from rich.filesize import decimal
 from rich.syntax import Syntax
 
-from ...runtime.cache import find_variants
-from ...runtime.plan import Kernel, PlacedTensor, Plan, Region
-from ...runtime.variant import PLAN, Variant, read_variant
+from ...runtime.plan.records import Kernel, PlacedTensor, Plan, Region
+from ...runtime.store.cache import find_variants
+from ...runtime.store.variant import PLAN, Variant, read_variant
 from .options import cache_argument, model_option
 from .shell import (
     Command,

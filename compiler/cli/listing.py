@@ -8,8 +8,8 @@ import click
 
 from ... import runtime
 from ..devices import profiles
-from ..model.op_versions import newest
-from ..model.tflite_schema import OWN_PREFIX
+from ..frontend.op_versions import newest
+from ..frontend.tflite_schema import OWN_PREFIX
 from ..ops import OPS, OpDef
 from ..ops.base import ANY
 from ..target import match

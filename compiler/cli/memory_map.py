@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rich.filesize import decimal
 
-from ...runtime.plan import PlacedTensor, Plan, Region
+from ...runtime.plan.records import PlacedTensor, Plan, Region
 
 WIDTH, HEIGHT = 960.0, 380.0
 """Of the area tensors are drawn in, in units of the picture."""

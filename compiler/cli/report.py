@@ -15,8 +15,8 @@ from pygments.lexers.graphics import GLShaderLexer
 from rich.filesize import decimal
 
 from ...runtime.errors import PlanError
-from ...runtime.plan import PlacedTensor, Plan, Region
-from ...runtime.variant import Variant
+from ...runtime.plan.records import PlacedTensor, Plan, Region
+from ...runtime.store.variant import Variant
 from .memory_map import memory_map
 
 TEMPLATE = "report.html.jinja"

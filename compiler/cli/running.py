@@ -12,9 +12,9 @@ import numpy as np
 
 from ... import runtime
 from ...runtime.errors import InputError
-from ...runtime.plan import TensorInfo
-from ..images import Scaling, assign, is_image, load_inputs
+from ...runtime.plan.records import TensorInfo
 from ..ir import Array
+from .input_arrays import Scaling, assign, is_image, load_inputs
 from .options import cache_argument, input_options, model_option
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, warn
 

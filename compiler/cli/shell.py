@@ -23,8 +23,8 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from ...runtime.errors import TflgpuError
-from ...runtime.plan import Plan
-from ..driver import Progress
+from ...runtime.plan.records import Plan
+from ..pipeline import Progress
 
 WIDTH_IN_A_PIPE = 320
 """Columns of a table nobody sees on a terminal, so that no name is broken for a program."""

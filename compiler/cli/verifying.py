@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from ...runtime.plan import TensorInfo
-from .. import verify as verification
-from ..bisect import bisect as find_culprit
-from ..images import RANDOM, Scaling
+from ...runtime.plan.records import TensorInfo
 from ..ir import Array
 from ..options import Options
+from ..tools import compare as verification
+from ..tools.bisect import bisect as find_culprit
+from .input_arrays import RANDOM, Scaling
 from .options import compile_options, input_options, model_argument
 from .running import read_inputs
 from .shell import Command, Failure, json_option, print_json, print_table, progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...runtime.device import DeviceInfo
+from ...runtime.launch.device import DeviceInfo
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..codegen.epilogue import steps
 from ..ir import Graph, Op, Tensor
-from ..kernels.post import steps
 from ..ops import Kernel
 from ..ops.base import Launch
 from ..ops.litert_part import LITERT, host_only
-from .groups import Sharing
+from .aliases import Sharing
 
 Spans = dict[Tensor, tuple[int, int]]
 """First and last dispatch that touch a group, by the tensor that stands for it."""

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from ...runtime.plan import Region
+from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
-from .groups import Sharing
+from .aliases import Sharing
 from .lifetimes import Step
 
 STATES = 20_000

@@ -58,7 +58,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     batches = op.output.shape[:-2]
     return [
         Launch(
-            "batch_matmul.jinja",
+            "matmul/batch_matmul.jinja",
             (-(-columns // COLUMNS), rows, prod(batches)),
             {"a": op.operand(0), "b": op.operand(1)},
             {"y": op.output},
@@ -102,7 +102,7 @@ def _build_sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     tile = min(ROWS, rows)
     return [
         Launch(
-            "batch_matmul_sliced.jinja",
+            "matmul/batch_matmul_sliced.jinja",
             (-(-rows // tile), height, batch * count),
             {"a": op.operand(0), "b": op.operand(1)},
             {"y": op.output},

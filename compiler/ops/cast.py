@@ -45,7 +45,7 @@ def _launch(op: Op, expression: str) -> list[Launch]:
     grid = linear_grid(op.output.elements)
     reads, writes = {"x": op.operand(0)}, {"y": op.output}
     variables = {"expression": expression}
-    return [Launch("convert.jinja", grid, reads, writes, variables=variables)]
+    return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
 
 
 def _cast(op: Op, profile: Profile) -> Sequence[Launch]:

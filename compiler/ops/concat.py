@@ -23,7 +23,7 @@ from .base import (
     sliced_grid,
 )
 from .elementwise import rank_fits
-from .part import row_major_part, sliced_part
+from .strided_view import row_major_part, sliced_part
 
 
 def concat_axis(op: Op) -> int:
@@ -82,7 +82,7 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
         shift[axis] = start // profile.slice_width if axis == 3 else start
         launches.append(
             Launch(
-                "concat.jinja",
+                "move/concat.jinja",
                 sliced_grid(tensor.shape, profile),
                 {"x": tensor},
                 {"y": op.output},
@@ -105,7 +105,7 @@ def _lanes(op: Op, profile: Profile) -> Sequence[Launch]:
     channels = bhwc(op.output.shape)[3]
     return [
         Launch(
-            "concat_lanes.jinja",
+            "move/concat_lanes.jinja",
             sliced_grid(tensor.shape, profile),
             {"x": tensor},
             {"y": op.output},
@@ -124,7 +124,7 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     inner = prod(op.output.shape[axis + 1 :])
     return [
         Launch(
-            "concat_linear.jinja",
+            "move/concat_linear.jinja",
             linear_grid(tensor.elements),
             {"x": tensor},
             {"y": op.output},

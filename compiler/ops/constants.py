@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dequantize import dequantized
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
+from ..ir.dequantize import dequantized
 from .base import ANY, OpDef, broadcast, define, same_as_first
 
 

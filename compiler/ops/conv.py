@@ -18,7 +18,7 @@ from ..ir import Array, Op, Shape
 from . import winograd
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
 from .elementwise import flattens
-from .split import split_sums, splits
+from .split_sums import split_sums, splits
 from .tile import Tile, choose_tile
 from .window import Window
 
@@ -161,18 +161,18 @@ def _build_pointwise(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     columns, rows = (height * width, 1) if flat else (width, height)
     tile = choose_tile(columns, rows * batch, slices(channels, profile), profile)
-    return [_launch(op, profile, "conv_1x1.jinja", flat, tile)]
+    return [_launch(op, profile, "conv/conv_1x1.jinja", flat, tile)]
 
 
 def _build_window(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     per_group = slices(channels // groups(op), profile)
     tile = choose_tile(width, height * batch, per_group, profile, whole_blocks=groups(op) > 1)
-    return [_launch(op, profile, "conv.jinja", False, tile)]
+    return [_launch(op, profile, "conv/conv.jinja", False, tile)]
 
 
 def _build_linear(op: Op, profile: Profile) -> Sequence[Launch]:
-    return [replace(*_build_window(op, profile), template="conv_linear.jinja")]
+    return [replace(*_build_window(op, profile), template="conv/conv_linear.jinja")]
 
 
 def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
@@ -181,7 +181,7 @@ def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
     weights = op.constant(1)
     return [
         Launch(
-            "conv_grouped.jinja",
+            "conv/conv_grouped.jinja",
             (width, height, batch * count),
             {"x": op.operand(0)},
             {"y": op.output},
@@ -210,7 +210,7 @@ def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
     bias[:, 0] = bias_slices(op, outputs, profile).reshape(-1)[:outputs]
     return [
         Launch(
-            "conv_thin.jinja",
+            "conv/conv_thin.jinja",
             (-(-width // tile.pixels), height, batch),
             {"x": op.operand(0)},
             {"y": op.output},
@@ -255,7 +255,7 @@ def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
     count = winograd.squares(op)
     return [
         Launch(
-            "winograd.jinja",
+            "conv/winograd.jinja",
             (-(-count // tile.pixels), 1, batch),
             {"x": op.operand(0)},
             {"y": op.output},

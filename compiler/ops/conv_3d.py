@@ -74,7 +74,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     items = (*op.output.shape[:-1], blocks)
     return [
         Launch(
-            "conv_3d.jinja",
+            "conv/conv_3d.jinja",
             linear_grid(prod(items)),
             {"x": op.operand(0), "weights": op.operand(1), "bias": bias},
             {"y": op.output},

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from ..devices import Profile
 from ..ir import Op
-from .base import (
-    LINEAR,
-    SLICED,
-    Kernel,
-    Launch,
-    OpDef,
-    bhwc,
-    define,
-    same_as_first,
-    sliced_grid,
-)
+from .base import LINEAR, SLICED, Kernel, Launch, OpDef, bhwc, define, same_as_first, sliced_grid
 
 TO_SLICED = "tflgpu.to_sliced"
 TO_LINEAR = "tflgpu.to_linear"
@@ -47,7 +38,7 @@ def _kernel(template: str, reads: str, writes: str) -> Kernel:
         grid = sliced_grid(op.output.shape, profile, flatten=True)
         return [Launch(template, grid, {"x": op.operand(0)}, {"y": op.output}, flatten=True)]
 
-    name = template.removesuffix(".jinja")
+    name = PurePosixPath(template).stem
     return Kernel(name, build, reads=reads, writes=writes, fuses=False)
 
 
@@ -55,6 +46,6 @@ VIEW_SLICED = Kernel("view", _view, _same_bytes, reads=LINEAR, writes=SLICED, fu
 VIEW_LINEAR = Kernel("view", _view, _same_bytes, reads=SLICED, writes=LINEAR, fuses=False)
 
 define(
-    OpDef(TO_SLICED, same_as_first, (VIEW_SLICED, _kernel("to_sliced.jinja", LINEAR, SLICED))),
-    OpDef(TO_LINEAR, same_as_first, (VIEW_LINEAR, _kernel("to_linear.jinja", SLICED, LINEAR))),
+    OpDef(TO_SLICED, same_as_first, (VIEW_SLICED, _kernel("move/to_sliced.jinja", LINEAR, SLICED))),
+    OpDef(TO_LINEAR, same_as_first, (VIEW_LINEAR, _kernel("move/to_linear.jinja", SLICED, LINEAR))),
 )

@@ -31,7 +31,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     shape, axis = op.output.shape, _axis(op)
     return [
         Launch(
-            "cumsum.jinja",
+            "reduce/cumsum.jinja",
             linear_grid(op.output.elements // max(shape[axis], 1)),
             {"x": op.operand(0)},
             {"y": op.output},

@@ -73,7 +73,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     tile = choose_tile(width, height * batch * count, 1, profile, most=MOST_PIXELS)
     return [
         Launch(
-            "depthwise_conv.jinja",
+            "conv/depthwise_conv.jinja",
             (-(-width // tile.pixels), height, batch * count),
             {"x": op.operand(0)},
             {"y": op.output},
@@ -100,7 +100,7 @@ def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
     shape = window(op)
     return [
         Launch(
-            "depthwise_conv_rows.jinja",
+            "conv/depthwise_conv_rows.jinja",
             (1, height, batch * slices(channels, profile)),
             {"x": op.operand(0)},
             {"y": op.output},

@@ -73,7 +73,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     most = depthwise_conv.MOST_PIXELS
     tile = Tile(choose_tile(width, height * batch, 1, narrow, most=most).pixels, blocks)
     columns = -(-width // tile.pixels)
-    return [_launch(op, profile, "depthwise_pointwise.jinja", columns, tile, {})]
+    return [_launch(op, profile, "conv/depthwise_pointwise.jinja", columns, tile, {})]
 
 
 def fits(width: int, inputs: int, profile: Profile) -> bool:
@@ -105,7 +105,7 @@ def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
         "held": _row(width, inputs, profile) + beyond,
         "tap_pixels": depthwise_conv.row_tile(width),
     }
-    launch = _launch(op, profile, "depthwise_pointwise_rows.jinja", 1, tile, more)
+    launch = _launch(op, profile, "conv/depthwise_pointwise_rows.jinja", 1, tile, more)
     # The row is kept in memory that work-items of a group would share.
     return [replace(launch, group=(1, 1, 1))]
 

@@ -87,7 +87,7 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     flat = flattens(op)
     return [
         Launch(
-            "elementwise.jinja",
+            "elementwise/elementwise.jinja",
             sliced_grid(op.output.shape, profile, flat),
             {},
             {"y": op.output},
@@ -100,7 +100,7 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
 def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         Launch(
-            "elementwise_linear.jinja",
+            "elementwise/elementwise_linear.jinja",
             linear_grid(prod(op.output.shape)),
             {},
             {"y": op.output},

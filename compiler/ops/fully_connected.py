@@ -11,7 +11,7 @@ from ..ir import Op, Shape
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
 from .conv import bias_slices, check_bias, constant_weights, pack_weights
 from .elementwise import flattens
-from .split import split_sums, splits
+from .split_sums import split_sums, splits
 from .tile import choose_tile
 
 
@@ -54,7 +54,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     weights = op.constant(1)
     return [
         Launch(
-            "conv_1x1.jinja",
+            "conv/conv_1x1.jinja",
             (-(-columns // tile.pixels), rows, batch * blocks),
             {"x": op.operand(0)},
             {"y": op.output},

@@ -39,7 +39,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     weights = [layer.constant(1) for layer in layers]
     return [
         Launch(
-            "fully_connected_sum.jinja",
+            "matmul/fully_connected_sum.jinja",
             (width, height, batch * slices(channels, profile)),
             {"x": op.operand(0), "second": op.operand(3)},
             {"y": op.output},

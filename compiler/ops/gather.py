@@ -14,17 +14,7 @@ import numpy as np
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
-from .base import (
-    ANY,
-    LINEAR,
-    Build,
-    Kernel,
-    Launch,
-    OpDef,
-    define,
-    linear_grid,
-    normalize_axis,
-)
+from .base import ANY, LINEAR, Build, Kernel, Launch, OpDef, define, linear_grid, normalize_axis
 
 
 def _axes(op: Op) -> tuple[int, int]:
@@ -56,7 +46,7 @@ def _gather(op: Op, profile: Profile) -> Sequence[Launch]:
         "inner": prod(shape[axis + 1 :]),
         "count": prod(indices[batches:]),
     }
-    return _launch(op, "gather.jinja", {"x": 0, "indices": 1}, variables)
+    return _launch(op, "move/gather.jinja", {"x": 0, "indices": 1}, variables)
 
 
 def _reference_gather(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -88,7 +78,7 @@ def _gather_nd(op: Op, profile: Profile) -> Sequence[Launch]:
     shape = op.operand(0).shape
     depth = _depth(op, shape, op.operand(1))
     variables = {"sizes": shape[:depth], "inner": prod(shape[depth:])}
-    return _launch(op, "gather_nd.jinja", {"x": 0, "indices": 1}, variables)
+    return _launch(op, "move/gather_nd.jinja", {"x": 0, "indices": 1}, variables)
 
 
 def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -116,7 +106,7 @@ def _scatter_nd(op: Op, profile: Profile) -> Sequence[Launch]:
         "inner": prod(op.output.shape[depth:]),
         "count": prod(op.operand(0).shape[:-1]),
     }
-    return _launch(op, "scatter_nd.jinja", {"indices": 0, "x": 1}, variables)
+    return _launch(op, "move/scatter_nd.jinja", {"indices": 0, "x": 1}, variables)
 
 
 def _reference_scatter_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -141,7 +131,7 @@ def _infer_one_hot(op: Op) -> list[Shape]:
 def _one_hot(op: Op, profile: Profile) -> Sequence[Launch]:
     axis = _one_hot_axis(op)
     variables = {"depth": op.output.shape[axis], "inner": prod(op.output.shape[axis + 1 :])}
-    return _launch(op, "one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
+    return _launch(op, "move/one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
 
 
 def _reference_one_hot(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

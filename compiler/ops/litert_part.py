@@ -16,10 +16,10 @@ import numpy as np
 
 from ..devices import Profile
 from ..errors import Finding, ModelError, PassError, UnsupportedError
+from ..frontend.tflite_schema import DTYPES
+from ..frontend.writer import write
 from ..ir import Graph, Op, Shape, Tensor
-from ..litert import result_shapes
-from ..model.tflite_schema import DTYPES
-from ..model.writer import write
+from ..litert.reference import result_shapes
 from .base import LINEAR, Kernel, Launch, OpDef, define
 
 LITERT = "tflgpu.litert"

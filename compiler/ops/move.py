@@ -28,7 +28,7 @@ from .base import (
     linear_grid,
     sliced_grid,
 )
-from .part import row_major_part, sliced_part
+from .strided_view import row_major_part, sliced_part
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
     def sliced(op: Op, profile: Profile) -> Sequence[Launch]:
         return [
             Launch(
-                "move.jinja",
+                "move/move.jinja",
                 sliced_grid(tensor.shape, profile),
                 {"x": source(op)},
                 {"y": tensor},
@@ -178,7 +178,7 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
     def linear(op: Op, profile: Profile) -> Sequence[Launch]:
         return [
             Launch(
-                "move_linear.jinja",
+                "move/move_linear.jinja",
                 linear_grid(prod(tensor.shape)),
                 {"x": source(op)},
                 {"y": tensor},

@@ -18,7 +18,7 @@ import numpy as np
 from ..devices import Profile
 from ..ir import Array, Op
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, same_as_first, slices
-from .team import team
+from .work_group_reduction import team
 
 NAME = "tflgpu.normalization"
 
@@ -78,7 +78,7 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     outer = batch * (1 if over_channels else slices(channels, profile))
     return [
         Launch(
-            "normalization.jinja",
+            "reduce/normalization.jinja",
             (items if over_pixels else rows * columns, 1, outer),
             {"x": op.operand(0)},
             {"y": op.output},
@@ -101,7 +101,7 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     kept = prod(size for axis, size in enumerate(shape) if axis not in _axes(op))
     return [
         Launch(
-            "normalization_linear.jinja",
+            "reduce/normalization_linear.jinja",
             linear_grid(kept),
             {"x": op.operand(0)},
             {"y": op.output},

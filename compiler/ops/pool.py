@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from ..devices import Profile
 from ..errors import ModelError
@@ -29,10 +30,10 @@ def _kernel(template: str) -> Kernel:
         flops = op.output.elements * shape.height * shape.width
         return [image_launch(op, profile, template, {"window": shape}, flops)]
 
-    return Kernel(template.removesuffix(".jinja"), build)
+    return Kernel(PurePosixPath(template).stem, build)
 
 
 define(
-    OpDef("AVERAGE_POOL_2D", infer, (_kernel("average_pool.jinja"),)),
-    OpDef("MAX_POOL_2D", infer, (_kernel("max_pool.jinja"),)),
+    OpDef("AVERAGE_POOL_2D", infer, (_kernel("pool/average_pool.jinja"),)),
+    OpDef("MAX_POOL_2D", infer, (_kernel("pool/max_pool.jinja"),)),
 )

@@ -24,7 +24,7 @@ from .base import (
     normalize_axis,
     slices,
 )
-from .team import team, too_small
+from .work_group_reduction import team, too_small
 
 
 @dataclass(frozen=True)
@@ -113,21 +113,21 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> 
 def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
     grid = (width, height, batch * slices(channels, profile))
-    return [_launch(op, "reduce.jinja", grid, bhwc(op.operand(0).shape))]
+    return [_launch(op, "reduce/reduce.jinja", grid, bhwc(op.operand(0).shape))]
 
 
 def _grouped(op: Op, profile: Profile) -> Sequence[Launch]:
     source = bhwc(op.operand(0).shape)
     items = team(source[1] * source[2], profile)
     grid = (items, 1, source[0] * slices(source[3], profile))
-    launch = _launch(op, "reduce_group.jinja", grid, source)
+    launch = _launch(op, "reduce/reduce_group.jinja", grid, source)
     variables = {**launch.variables, "team": items}
     return [replace(launch, variables=variables, group=(items, 1, 1), flatten=True)]
 
 
 def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     grid = linear_grid(op.output.elements)
-    return [_launch(op, "reduce_linear.jinja", grid, op.operand(0).shape)]
+    return [_launch(op, "reduce/reduce_linear.jinja", grid, op.operand(0).shape)]
 
 
 KERNELS = (

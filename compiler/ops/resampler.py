@@ -27,7 +27,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     reads = {"x": op.operand(0), "warp": op.operand(1)}
     grid = linear_grid(op.output.elements)
     flops = 12 * op.output.elements
-    return [Launch("resampler.jinja", grid, reads, {"y": op.output}, flops=flops)]
+    return [Launch("resize/resampler.jinja", grid, reads, {"y": op.output}, flops=flops)]
 
 
 define(OpDef("Resampler", _infer, (Kernel("resampler", _build, reads=LINEAR, writes=LINEAR),)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -51,10 +52,10 @@ def _kernel(template: str, offset: float) -> Kernel:
         }
         return [image_launch(op, profile, template, variables, 8 * op.output.elements)]
 
-    return Kernel(template.removesuffix(".jinja"), build)
+    return Kernel(PurePosixPath(template).stem, build)
 
 
 define(
-    OpDef("RESIZE_BILINEAR", infer, (_kernel("resize_bilinear.jinja", 0.5),)),
-    OpDef("RESIZE_NEAREST_NEIGHBOR", infer, (_kernel("resize_nearest.jinja", 0.0),)),
+    OpDef("RESIZE_BILINEAR", infer, (_kernel("resize/resize_bilinear.jinja", 0.5),)),
+    OpDef("RESIZE_NEAREST_NEIGHBOR", infer, (_kernel("resize/resize_nearest.jinja", 0.0),)),
 )

@@ -13,7 +13,7 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, normalize_axis, slices
 from .elementwise import flattens, rank_fits
-from .team import team, too_small
+from .work_group_reduction import team, too_small
 
 MOST_ROWS = 256
 """Rows that may get a work-group each."""
@@ -86,21 +86,22 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], items: int = 1) -
 
 def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, _ = bhwc(op.output.shape)
-    return [_launch(op, "softmax.jinja", (width, height, batch))]
+    return [_launch(op, "reduce/softmax.jinja", (width, height, batch))]
 
 
 def _pixels(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
     axis = softmax_axis(op) + 4 - len(op.output.shape)
     columns, rows = (width, 1) if axis == 1 else (1, height)
-    launch = _launch(op, "softmax_pixels.jinja", (columns, rows, batch * slices(channels, profile)))
+    grid = (columns, rows, batch * slices(channels, profile))
+    launch = _launch(op, "reduce/softmax_pixels.jinja", grid)
     return [replace(launch, variables={**launch.variables, "over_rows": axis == 1})]
 
 
 def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     axis, shape = softmax_axis(op), op.output.shape
     others = (*shape[:axis], *shape[axis + 1 :])
-    launch = _launch(op, "softmax_linear.jinja", linear_grid(prod(others)))
+    launch = _launch(op, "reduce/softmax_linear.jinja", linear_grid(prod(others)))
     places = {"others": others, "count": shape[axis], "step": prod(shape[axis + 1 :])}
     return [replace(launch, variables={**launch.variables, **places})]
 
@@ -108,13 +109,13 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
 def _sliced_group(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
     items = team(channels // profile.slice_width, profile)
-    return [_launch(op, "softmax_group.jinja", (items, height * width, batch), items)]
+    return [_launch(op, "reduce/softmax_group.jinja", (items, height * width, batch), items)]
 
 
 def _linear_group(op: Op, profile: Profile) -> Sequence[Launch]:
     *outer, count = op.output.shape
     items = team(count // profile.slice_width, profile)
-    return [_launch(op, "softmax_group_linear.jinja", (items, prod(outer), 1), items)]
+    return [_launch(op, "reduce/softmax_group_linear.jinja", (items, prod(outer), 1), items)]
 
 
 KERNELS = (

@@ -16,8 +16,8 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
 from .base import Kernel, Launch, OpDef, define, slices
 from .conv import bias_slices, pack_weights
-from .phases import Phases, pack_phases, pack_thin
 from .tile import choose_tile
+from .transpose_conv_phases import Phases, pack_phases, pack_thin
 from .window import Window
 
 
@@ -98,7 +98,7 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         _launch(
             op,
-            "transpose_conv.jinja",
+            "transpose_conv/transpose_conv.jinja",
             (-(-phases.columns // tile.pixels) * shape.stride_x, height, batch * blocks),
             {
                 "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
@@ -142,7 +142,7 @@ def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         _launch(
             op,
-            "transpose_conv_thin.jinja",
+            "transpose_conv/transpose_conv_thin.jinja",
             (-(-phases.columns // tile.pixels), phases.rows, batch),
             {
                 "bias": bias.reshape(vectors, -1),
@@ -180,7 +180,7 @@ def _build_block(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         _launch(
             op,
-            "transpose_conv_block.jinja",
+            "transpose_conv/transpose_conv_block.jinja",
             (-(-phases.columns // tile.pixels), phases.rows, batch * blocks),
             {
                 "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),

@@ -38,7 +38,7 @@ def _pool(op: Op, profile: Profile) -> Sequence[Launch]:
     values, places = op.outputs
     return [
         Launch(
-            "max_pool_places.jinja",
+            "pool/max_pool_places.jinja",
             linear_grid(values.elements),
             {"x": op.operand(0)},
             {"y": values, "places": places},
@@ -88,13 +88,13 @@ def _unpool(op: Op, profile: Profile) -> Sequence[Launch]:
     }
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.elements)
-    return [Launch("max_unpool.jinja", grid, reads, {"y": op.output}, variables=variables)]
+    return [Launch("pool/max_unpool.jinja", grid, reads, {"y": op.output}, variables=variables)]
 
 
 def _flat_unpool(op: Op, profile: Profile) -> Sequence[Launch]:
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.shape[0] * op.output.shape[3])
-    return [Launch("max_unpool_flat.jinja", grid, reads, {"y": op.output}, heavy=True)]
+    return [Launch("pool/max_unpool_flat.jinja", grid, reads, {"y": op.output}, heavy=True)]
 
 
 define(

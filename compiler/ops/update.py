@@ -26,7 +26,7 @@ def _infer(op: Op) -> list[Shape]:
 def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         Launch(
-            "update.jinja",
+            "move/update.jinja",
             linear_grid(op.output.elements),
             {"x": op.operand(0), "part": op.operand(1), "starts": op.operand(2)},
             {"y": op.output},

@@ -50,7 +50,7 @@ def _build_input(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, _, _, channels = op.operand(0).shape
     return [
         Launch(
-            "winograd_input.jinja",
+            "conv/winograd_input.jinja",
             (across, down, batch * slices(channels, profile)),
             {"x": op.operand(0)},
             {"y": op.output},
@@ -73,7 +73,7 @@ def _build_product(op: Op, profile: Profile) -> Sequence[Launch]:
     blocks = -(-slices(channels, profile) // tile.blocks)
     return [
         Launch(
-            "winograd_product.jinja",
+            "conv/winograd_product.jinja",
             (-(-squares // tile.pixels), terms, batch * blocks),
             {"x": op.operand(0)},
             {"y": op.output},
@@ -90,7 +90,7 @@ def _build_output(op: Op, profile: Profile) -> Sequence[Launch]:
     batch, _, _, channels = op.output.shape
     return [
         Launch(
-            "winograd_output.jinja",
+            "conv/winograd_output.jinja",
             (across, down, batch * slices(channels, profile)),
             {"x": op.operand(0)},
             {"y": op.output},

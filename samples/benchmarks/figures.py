@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tflgpu.compiler import Options, driver
-from tflgpu.compiler.model.reader import read
-from tflgpu.compiler.passes import PIPELINE, REQUIRED
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.rewrites import PIPELINE, REQUIRED
 from tflgpu.runtime.errors import TflgpuError
 
 MIB = 1 << 20
@@ -22,9 +22,9 @@ OPTIONAL = tuple(step.__name__ for step in PIPELINE if step.__name__ not in REQU
 
 def kernels(model: Path, device: str) -> list[str]:
     """Operators in the file, dispatches without the optional rewrites, and with all of them."""
-    whole = driver.build(model, Options(device=device, fallback="none"))
+    whole = pipeline.build(model, Options(device=device, fallback="none"))
     options = Options(device=device, fallback="none", disable_passes=OPTIONAL)
-    plain = driver.build(model, options)
+    plain = pipeline.build(model, options)
     counts = (whole.operators, len(plain.plan.dispatches), len(whole.plan.dispatches))
     return [str(count) for count in counts]
 
@@ -34,7 +34,7 @@ def memory(model: Path, device: str) -> list[str]:
     graph = read(model)
     between = [t for op in graph for t in op.outputs if not graph.is_output(t)]
     written = sum(4 * tensor.elements for tensor in between)
-    found = driver.build(model, Options(device=device, fallback="none")).plan.memory
+    found = pipeline.build(model, Options(device=device, fallback="none")).plan.memory
     sizes = (written, found.naive, found.planned, found.lower_bound)
     ratio = found.planned / found.lower_bound if found.lower_bound else 1.0
     saved = f"{written / found.planned:.2f}" if found.planned else "-"

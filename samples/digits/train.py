@@ -20,8 +20,8 @@ from PIL import Image
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Array, Graph, Tensor
-from tflgpu.compiler.model.writer import write
 
 HERE = Path(__file__).parent
 SEED = 1

@@ -1,0 +1,56 @@
+"""Kernels for runtimes that take no GLSL: SPIR-V beside the sources, or Metal instead of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...runtime.plan.records import Companion, Kernel
+from .spirv import assemble, to_metal
+
+DIALECTS = {"metal": "vulkan"}
+"""The dialect kernels are rendered in, where it is not the target itself."""
+
+METAL_ENTRY = "main0"
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Kernels with their sources, and the files that go beside them."""
+
+    kernels: tuple[Kernel, ...]
+    sources: dict[str, str]
+    companions: dict[str, bytes]
+
+    @property
+    def records(self) -> tuple[Companion, ...]:
+        """The companions as the plan lists them."""
+        files = self.companions.items()
+        return tuple(Companion(file, hashlib.sha256(data).digest()) for file, data in files)
+
+
+def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: str) -> Translated:
+    """What a target ships of its kernels (ToolError if a tool for it is missing)."""
+    if target not in ("vulkan", "metal"):
+        return Translated(kernels, dict(sources), {})
+    modules = {
+        file.removesuffix(".comp") + ".spv": assemble(text, file) for file, text in sources.items()
+    }
+    if target == "vulkan":
+        return Translated(kernels, dict(sources), modules)
+    metal = {
+        file.removesuffix(".spv") + ".metal": to_metal(module, file)
+        for file, module in modules.items()
+    }
+    renamed = [
+        replace(
+            kernel,
+            name=METAL_ENTRY,
+            file=file,
+            sha256=hashlib.sha256(metal[file].encode()).digest(),
+        )
+        for kernel in kernels
+        for file in [kernel.file.removesuffix(".comp") + ".metal"]
+    ]
+    return Translated(tuple(renamed), metal, {})

@@ -1,0 +1,76 @@
+"""What a compilation makes, before it is written into a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...runtime.plan.records import Plan
+from ..errors import Finding
+from ..events import Event
+
+MOST_NAMED = 10
+"""Operators that a warning names one by one."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled model in memory: all that goes into a folder of the cache."""
+
+    plan: Plan
+    sources: Mapping[str, str]
+    weights: bytes
+    operators: int
+    """Operators in the model file."""
+    events: tuple[Event, ...]
+    companions: Mapping[str, bytes] = field(default_factory=dict)
+    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
+    fallback: tuple[Finding, ...] = ()
+    """Operators that run on LiteRT instead of the device."""
+    tuned: int = 0
+    """Different kernels whose sizes the tuning table gave."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The figures of the summary, as `tflgpu compile --json` prints them."""
+        memory = self.plan.memory
+        return {
+            "operators": self.operators,
+            "kernels": len(self.plan.dispatches),
+            "launches": self.plan.launches,
+            "flops": sum(dispatch.flops for dispatch in self.plan.dispatches),
+            "bytes_moved": sum(
+                argument.size
+                for dispatch in self.plan.dispatches
+                for argument in dispatch.arguments
+            ),
+            "tuned": self.tuned,
+            "memory": {
+                "naive": memory.naive,
+                "planned": memory.planned,
+                "lower_bound": memory.lower_bound,
+            },
+            "fallback": [
+                {**item.as_dict(), "part": part.file}
+                for part in self.plan.parts
+                for item in self.fallback
+                if item.index in part.operators
+            ],
+            "passes": [event.as_dict() for event in self.events],
+        }
+
+
+def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Which operators run on LiteRT, and why, from what a program's report says of them."""
+    lines = [
+        f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
+        for item in entries
+    ]
+    # A line that says there is one more would take the place of that one.
+    if len(lines) > MOST_NAMED + 1:
+        lines[MOST_NAMED:] = [
+            f"\n  and {len(lines) - MOST_NAMED} more, which `tflgpu explain` lists"
+        ]
+    count = f"{len(entries)} operator{'s run' if len(entries) > 1 else ' runs'}"
+    return f"{count} on LiteRT, not on the device:{''.join(lines)}"

@@ -1,0 +1,119 @@
+"""Writing a compiled model into its folder of the cache: the whole folder, or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...runtime.errors import PlanError
+from ...runtime.plan.check import verify
+from ...runtime.plan.records import Plan
+from ...runtime.plan.serialize import to_bytes
+from ...runtime.store.cache import lock
+from ...runtime.store.private_files import check_private, make_private, sync_folder
+from ...runtime.store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant
+
+
+def pack(
+    plan: Plan,
+    sources: Mapping[str, str],
+    weights: Any,
+    folder: Path,
+    companions: Mapping[str, bytes] | None = None,
+) -> Path:
+    """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return it.
+
+    `sources` holds the text of each kernel file by its path below the folder, `companions` the
+    plan's companion files and parts likewise, `weights` is an object with the buffer protocol. A
+    valid folder with the same plan is left alone, any other is replaced. The folder appears whole
+    or not at all, also when several processes write it at once.
+
+    PlanError if the parts do not fit together, or the folder cannot be written or is not private.
+    """
+    verify(plan)
+    view = memoryview(weights).cast("B") if memoryview(weights).nbytes else memoryview(b"")
+    texts = {file: text.encode("utf-8") for file, text in sources.items()} | dict(companions or {})
+    _check_parts(plan, texts, view)
+    contents: dict[str, bytes | memoryview] = {PLAN: to_bytes(plan), **texts, WEIGHTS: view}
+    make_private(folder.parent.parent)
+    make_private(folder.parent)
+    try:
+        with lock(folder):
+            if not _is_same(folder, contents[PLAN]):
+                _replace(folder, contents)
+    except OSError as error:
+        raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
+    return folder
+
+
+def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) -> None:
+    digests = {kernel.file: kernel.sha256 for kernel in plan.kernels}
+    digests |= {companion.file: companion.sha256 for companion in plan.companions}
+    digests |= {part.file: part.sha256 for part in plan.parts}
+    wrong = sorted(
+        file
+        for file in digests.keys() | texts.keys()
+        if file not in texts or digests.get(file) != hashlib.sha256(texts[file]).digest()
+    )
+    if wrong:
+        raise PlanError(f"the plan does not describe these files: {', '.join(wrong)}")
+    if weights.nbytes != plan.weights_size:
+        raise PlanError(f"the weights have {weights.nbytes} bytes, the plan {plan.weights_size}")
+    if hashlib.sha256(weights).digest() != plan.weights_sha256:
+        raise PlanError("the plan does not describe these weights")
+
+
+def _is_same(folder: Path, plan: bytes | memoryview) -> bool:
+    """Whether a folder already holds this plan, undamaged; the plan has every file's digest."""
+    try:
+        read_variant(folder)
+        return (folder / PLAN).read_bytes() == plan
+    except (PlanError, OSError):
+        return False
+
+
+def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
+    """Put a new folder in the place of whatever is there; the lock is held."""
+    prefix = f".{folder.name}."
+    # What a process that was killed here has left; nobody else works on it, as we hold the lock.
+    for leftover in folder.parent.glob(f"{prefix}*.tmp"):
+        _remove(leftover)
+    temporary = Path(tempfile.mkdtemp(".tmp", prefix, folder.parent))
+    try:
+        new = temporary / "new"
+        _write(new, contents)
+        if os.path.lexists(folder):
+            os.rename(folder, temporary / "old")
+        os.rename(new, folder)
+        sync_folder(folder.parent)
+    finally:
+        _remove(temporary)
+    check_private(folder)
+
+
+def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
+    """Write files, each readable by this user alone, and wait until they are on the disk."""
+    parts = any(name.startswith(f"{FALLBACK}/") for name in contents)
+    below = [folder / KERNELS, *([folder / FALLBACK] if parts else [])]
+    for directory in (folder, *below):
+        directory.mkdir(mode=0o700)
+    for name, content in contents.items():
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(folder / name, flags, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    for directory in (*below, folder):
+        sync_folder(directory)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

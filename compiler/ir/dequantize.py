@@ -1,0 +1,49 @@
+"""The real values of quantized constants."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ModelError
+from .graph import Array, Tensor
+
+
+def dequantized(tensor: Tensor) -> Array | None:
+    """What a quantized constant stands for, as float32: scale * (quantized - zero point).
+
+    None for a tensor that is no constant, holds no integers or is not quantized. ModelError for
+    blocks that do not fit the tensor's shape.
+    """
+    values = tensor.data
+    if values is None or values.dtype.kind not in "iu":
+        return None
+    if tensor.blocks is not None:
+        return _from_blocks(tensor, values)
+    if tensor.quantization is None:
+        return None
+    scale = np.asarray(tensor.quantization.scale, np.float32)
+    zero = np.asarray(tensor.quantization.zero_point, np.float32)
+    if scale.size > 1:
+        sizes = [1] * values.ndim
+        sizes[tensor.quantization.axis] = -1
+        scale, zero = scale.reshape(sizes), zero.reshape(sizes)
+    return np.asarray((values.astype(np.float32) - zero) * scale, np.float32)
+
+
+def _from_blocks(tensor: Tensor, values: Array) -> Array:
+    """Each block of neighbours along the last axis has a scale, and perhaps a zero point."""
+    blocks = tensor.blocks
+    assert blocks is not None
+    cut = values.astype(np.float32).reshape(-1, blocks.size)
+    factors = [blocks.scales, *([blocks.zero_points] if blocks.zero_points else [])]
+    for factor in factors:
+        if factor.data is None or factor.elements != len(cut) or tensor.shape[-1] % blocks.size:
+            raise ModelError(
+                f"tensor {tensor.name} {list(tensor.shape)} in blocks of {blocks.size} does not "
+                f"go with {factor.name} {list(factor.shape)}"
+            )
+    scale, zero = (None if f is None else f.data for f in (blocks.scales, blocks.zero_points))
+    assert scale is not None
+    if zero is not None:
+        cut = cut - zero.astype(np.float32).reshape(-1, 1)
+    return np.asarray(cut * scale.astype(np.float32).reshape(-1, 1)).reshape(values.shape)

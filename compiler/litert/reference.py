@@ -1,0 +1,211 @@
+"""LiteRT as the independent oracle: the same model on Google's interpreter.
+
+Only this file and `litert_gpu.py` import ai_edge_litert, and only when a model is run on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ...runtime.errors import InputError, TflgpuError
+from ...runtime.plan.records import TensorInfo
+from ..errors import ModelError
+from ..ir import Array, Shape
+
+Model = str | os.PathLike[str] | bytes
+"""A model file, or its content."""
+
+
+class ReferenceMissingError(TflgpuError):
+    """LiteRT is asked for and is not installed: pip install 'tflgpu[litert]'."""
+
+
+def _interpreter_module() -> ModuleType:
+    try:
+        from ai_edge_litert import interpreter
+    except ImportError as error:
+        raise ReferenceMissingError(
+            f"LiteRT is needed for this and cannot be imported ({error}): "
+            "pip install 'tflgpu[litert]'"
+        ) from error
+    module: ModuleType = interpreter
+    return module
+
+
+class Reference:
+    """A model loaded in LiteRT, with other input shapes (by tensor name or by position) if given.
+
+    Without `delegates` its own kernels run, not XNNPACK's: the plain reading of the model. With
+    `keep_intermediates` every tensor can be read after a run. With `signature` that one is run: the
+    names of inputs and outputs are its own, and inputs are given by name. ModelError if LiteRT
+    refuses the model or an input shape, ReferenceMissingError if it is not installed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        input_shapes: Mapping[str, Shape] | Sequence[Shape] = (),
+        threads: int = 1,
+        delegates: bool = False,
+        keep_intermediates: bool = False,
+        signature: str = "",
+    ) -> None:
+        litert = _interpreter_module()
+        kinds = litert.OpResolverType
+        source: dict[str, Any] = (
+            {"model_content": bytes(model)}
+            if isinstance(model, (bytes, bytearray, memoryview))
+            else {"model_path": os.fspath(model)}
+        )
+        try:
+            self._interpreter = litert.Interpreter(
+                **source,
+                num_threads=threads,
+                experimental_preserve_all_tensors=keep_intermediates,
+                experimental_op_resolver_type=(
+                    kinds.AUTO if delegates else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+                ),
+            )
+            self._runner = self._interpreter.get_signature_runner(signature) if signature else None
+            if self._runner is None:  # a signature's runner resizes its inputs itself
+                self._resize(input_shapes)
+                self._interpreter.allocate_tensors()
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"LiteRT does not run this model: {_first_line(error)}") from error
+        self._keeps = keep_intermediates
+        self._places: dict[str, list[int]] | None = None
+
+    def _resize(self, input_shapes: Mapping[str, Shape] | Sequence[Shape]) -> None:
+        details = self._interpreter.get_input_details()
+        names = [item["name"] for item in details]
+        if not isinstance(input_shapes, Mapping):
+            input_shapes = dict(zip(names, input_shapes, strict=False))
+        for name, shape in input_shapes.items():
+            if name not in names:
+                raise ModelError(f"no input {name!r}; the model has {', '.join(names)}")
+            self._interpreter.resize_tensor_input(details[names.index(name)]["index"], shape)
+
+    @property
+    def inputs(self) -> tuple[TensorInfo, ...]:
+        """The model's inputs, in its order."""
+        if self._runner is not None:
+            details = self._runner.get_input_details()
+            return tuple(_info({**item, "name": name}) for name, item in details.items())
+        return tuple(_info(item) for item in self._interpreter.get_input_details())
+
+    @property
+    def outputs(self) -> tuple[TensorInfo, ...]:
+        """The model's outputs, in its order."""
+        if self._runner is not None:
+            details = self._runner.get_output_details()
+            return tuple(_info({**item, "name": name}) for name, item in details.items())
+        return tuple(_info(item) for item in self._interpreter.get_output_details())
+
+    def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
+        """The outputs, in the model's order; inputs by tensor name, or by position.
+
+        InputError if an array is missing or does not have its input's shape and type, ModelError
+        if an operator fails.
+        """
+        if self._runner is not None:
+            return self._run_signature(inputs)
+        details = self._interpreter.get_input_details()
+        for position, item in enumerate(details):
+            self._interpreter.set_tensor(item["index"], _checked(inputs, position, item))
+        try:
+            self._interpreter.invoke()
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"LiteRT failed on this model: {_first_line(error)}") from error
+        return tuple(
+            self._interpreter.get_tensor(item["index"])
+            for item in self._interpreter.get_output_details()
+        )
+
+    def _run_signature(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
+        names = [info.name for info in self.inputs]
+        if not isinstance(inputs, Mapping) or set(names) - set(inputs):
+            raise InputError(f"the signature takes arrays by name: {', '.join(names)}")
+        assert self._runner is not None
+        try:
+            results = self._runner(**{name: inputs[name] for name in names})
+        except (ValueError, RuntimeError) as error:
+            raise ModelError(f"LiteRT failed on this model: {_first_line(error)}") from error
+        return tuple(results.values())
+
+    def result_shapes(self) -> list[Shape | None]:
+        """The shape of each output; None for one that only a run tells."""
+        shapes: list[Shape | None] = []
+        for item in self._interpreter.get_output_details():
+            if np.dtype(item["dtype"]).kind in "SO":
+                shapes.append(None)  # reading strings before a run ends the process
+                continue
+            try:
+                self._interpreter.get_tensor(item["index"])
+            except ValueError:  # it gets its memory during the run
+                shapes.append(None)
+            else:
+                shapes.append(tuple(int(size) for size in item["shape"]))
+        return shapes
+
+    def tensor(self, name: str) -> Array | None:
+        """A tensor's value after a run; None if no tensor, or more than one, has this name."""
+        if not self._keeps:
+            raise ValueError("tensor() needs keep_intermediates=True")
+        if self._places is None:
+            self._places = {}
+            for item in self._interpreter.get_tensor_details():
+                self._places.setdefault(item["name"], []).append(item["index"])
+        places = self._places.get(name, [])
+        if len(places) != 1:
+            return None
+        try:
+            value: Array = self._interpreter.get_tensor(places[0])
+        except ValueError:  # it never had memory: fused away or left out
+            return None
+        return value
+
+
+def result_shapes(model: bytes) -> list[Shape | None]:
+    """The shape of each output of a model; None for one that only a run tells.
+
+    ModelError if LiteRT refuses the model, ReferenceMissingError if it is not installed.
+    """
+    return Reference(model, delegates=True).result_shapes()
+
+
+def _info(item: Mapping[str, Any]) -> TensorInfo:
+    scale, zero_point = item["quantization"]
+    return TensorInfo(
+        item["name"],
+        tuple(int(size) for size in item["shape"]),
+        np.dtype(item["dtype"]).name,
+        float(scale),
+        int(zero_point),
+    )
+
+
+def _checked(
+    inputs: Mapping[str, Array] | Sequence[Array], position: int, item: Mapping[str, Any]
+) -> Array:
+    """The array for one input; InputError if LiteRT would refuse it."""
+    info = _info(item)
+    try:
+        array = inputs[info.name] if isinstance(inputs, Mapping) else inputs[position]
+    except (KeyError, IndexError):
+        raise InputError(f"input {info.name} has no array") from None
+    if array.shape != info.shape or array.dtype.name != info.dtype:
+        raise InputError(
+            f"input {info.name} is {array.dtype.name}{list(array.shape)}; "
+            f"the model takes {info.dtype}{list(info.shape)}"
+        )
+    return array
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,0 +1,114 @@
+"""ARG_MAX, ARG_MIN and TOPK_V2: where the largest values are. Of equal values the first wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, linear_grid, normalize_axis
+
+FEW_OF = 8
+"""Of how many values one is kept where few are."""
+MOST_MOVES = 1 << 19
+"""What putting each value in its place may move; a rising row takes as many."""
+
+
+def _axis(op: Op) -> int:
+    return normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(op.operand(0).shape))
+
+
+def _infer_arg(op: Op) -> list[Shape]:
+    shape, axis = op.operand(0).shape, _axis(op)
+    if not shape[axis]:
+        raise ModelError(f"operator {op.index} {op.name}: axis {axis} of {list(shape)} is empty")
+    return [(*shape[:axis], *shape[axis + 1 :])]
+
+
+def _arg(op: Op, profile: Profile) -> Sequence[Launch]:
+    shape, axis = op.operand(0).shape, _axis(op)
+    return [
+        Launch(
+            "reduce/arg_reduce.jinja",
+            linear_grid(op.output.elements),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={
+                "size": shape[axis],
+                "inner": prod(shape[axis + 1 :]),
+                "better": ">" if op.name == "ARG_MAX" else "<",
+            },
+            flops=op.operand(0).elements,
+        )
+    ]
+
+
+def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    find = np.argmax if op.name == "ARG_MAX" else np.argmin
+    return [find(arrays[0], _axis(op)).astype(op.output.dtype)]
+
+
+def _infer_top(op: Op) -> list[Shape]:
+    shape, count = op.operand(0).shape, int(op.constant(1).reshape(-1)[0])
+    if not shape or not 0 <= count <= shape[-1]:
+        raise ModelError(f"operator {op.index} {op.name}: {count} of {list(shape)}")
+    return [(*shape[:-1], count)] * 2
+
+
+def _top(op: Op, profile: Profile) -> Sequence[Launch]:
+    shape = op.operand(0).shape
+    values, places = op.outputs
+    return [
+        Launch(
+            "sort/top.jinja",
+            linear_grid(op.operand(0).elements),
+            {"x": op.operand(0)},
+            {"y": values, "places": places},
+            variables={"size": shape[-1], "count": values.shape[-1]},
+            flops=op.operand(0).elements * shape[-1],
+        )
+    ]
+
+
+def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    values, count = arrays[0], int(arrays[1].reshape(-1)[0])
+    falling = -values if values.dtype.kind == "f" else -values.astype(np.int64)
+    places = np.argsort(falling, -1, kind="stable")[..., :count]
+    return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
+
+
+def inserts(size: int, count: int, profile: Profile) -> bool:
+    """Whether one work-item finds the largest `count` of `size` values soon, in whatever order."""
+    alone = profile.heavy_group == 1
+    return alone and 0 < count <= size // FEW_OF and size * count <= MOST_MOVES
+
+
+def _few_are_kept(op: Op, profile: Profile) -> str | None:
+    size, count = op.operand(0).shape[-1], op.output.shape[-1]
+    return None if inserts(size, count, profile) else f"{count} of {size} values are compared"
+
+
+def _insert(op: Op, profile: Profile) -> Sequence[Launch]:
+    (launch,) = _top(op, profile)
+    rows = op.output.elements // op.output.shape[-1]
+    grid, flops = (rows, 1, 1), op.operand(0).elements
+    template = "sort/top_insertion.jinja"
+    return [replace(launch, template=template, grid=grid, flops=flops, heavy=True)]
+
+
+_ARG = (Kernel("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
+_TOP = (
+    Kernel("top_insertion", _insert, _few_are_kept, reads=LINEAR, writes=LINEAR, fuses=False),
+    Kernel("top", _top, reads=LINEAR, writes=LINEAR, fuses=False),
+)
+
+define(
+    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY),
+    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY),
+    OpDef("TOPK_V2", _infer_top, _TOP, _reference_top, ANY, note="their number must be a constant"),
+)

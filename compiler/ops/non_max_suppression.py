@@ -1,0 +1,77 @@
+"""Non-maximum suppression: of boxes that overlap only the one with the best score is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import LINEAR, Kernel, Launch, OpDef, define
+
+SUPPRESS = "tflgpu.suppress"
+"""Of boxes, scores, their number, least overlap, least score and sigma: kept, scores, count, left.
+
+Scores of rank 2 are those of several classes, each of which is suppressed on its own.
+"""
+
+
+def _count(op: Op) -> int:
+    """How many boxes are kept at most (UnsupportedError if that is computed)."""
+    boxes, scores = op.operand(0).shape, op.operand(1).shape
+    if len(boxes) != 2 or boxes[1] != 4 or scores[-1:] != boxes[:1]:
+        raise ModelError(
+            f"operator {op.index} {op.name}: boxes {list(boxes)} with scores {list(scores)}"
+        )
+    return max(int(op.constant(2).reshape(-1)[0]), 0)
+
+
+def _infer_v4(op: Op) -> list[Shape]:
+    return [(_count(op),), ()]
+
+
+def _infer_v5(op: Op) -> list[Shape]:
+    return [(_count(op),), (_count(op),), ()]
+
+
+def _infer_suppress(op: Op) -> list[Shape]:
+    scores = op.operand(1).shape
+    kept = (*scores[:-1], _count(op))
+    return [kept, kept, scores[:-1], scores]
+
+
+def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+    kept, scores, count, left = op.outputs
+    roles = {"boxes": 0, "x": 1, "overlap": 3, "least": 4, "sigma": 5}
+    reads = {role: op.operand(position) for role, position in roles.items()}
+    return [
+        Launch(
+            "sort/suppress.jinja",
+            (count.elements, 1, 1),
+            reads,
+            {"y": kept, "scores": scores, "total": count, "left": left},
+            variables={
+                "boxes_in": op.operand(0).shape[0],
+                "most": _count(op),
+                "classes": count.elements,
+            },
+            heavy=True,
+            flops=20 * op.operand(1).elements * _count(op),
+        )
+    ]
+
+
+_TYPES = ("float32", "int32")
+_NOTE = "their largest number must be a constant"
+
+define(
+    OpDef("NON_MAX_SUPPRESSION_V4", _infer_v4, (), None, _TYPES, note=_NOTE),
+    OpDef("NON_MAX_SUPPRESSION_V5", _infer_v5, (), None, _TYPES, note=_NOTE),
+    OpDef(
+        SUPPRESS,
+        _infer_suppress,
+        (Kernel("suppress", _build, reads=LINEAR, writes=LINEAR, fuses=False),),
+        None,
+        _TYPES,
+    ),
+)

@@ -1,0 +1,214 @@
+"""Blocks of pixels to channels or batches and back: SPACE_TO_DEPTH, SPACE_TO_BATCH_ND, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..devices import Profile
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, image_launch, linear_grid
+
+
+@dataclass(frozen=True)
+class Source:
+    """Texts of the coordinates an element comes from; `inside` is empty where all exist."""
+
+    batch: str
+    row: str
+    column: str
+    channel: str
+    inside: str = ""
+
+
+Find = Callable[[Op, tuple[str, str, str, str], int], Source]
+"""From the coordinates of an output's element. Channels are counted in that unit."""
+
+
+def _image(op: Op) -> Shape:
+    shape = op.operand(0).shape
+    if len(shape) != 4:
+        raise ModelError(f"operator {op.index} {op.name}: input {list(shape)} must have rank 4")
+    return shape
+
+
+def _with_columns(op: Op) -> Shape:
+    """The input's shape; one of rank 3 gets an axis of columns, until it is spelled out."""
+    shape = op.operand(0).shape
+    return (*shape[:2], 1, shape[2]) if len(shape) == 3 else _image(op)
+
+
+def _without_columns(op: Op, shape: Shape) -> list[Shape]:
+    return [shape if len(op.operand(0).shape) == 4 else (*shape[:2], shape[3])]
+
+
+def _block(op: Op) -> int:
+    size = int(op.attrs.get("block_size", 0))
+    if size < 1:
+        raise ModelError(f"operator {op.index} {op.name}: blocks of {size}")
+    return size
+
+
+def _infer_to_depth(op: Op) -> list[Shape]:
+    (batch, height, width, channels), n = _image(op), _block(op)
+    if height % n or width % n:
+        raise ModelError(f"operator {op.index} {op.name}: {height}x{width} in blocks of {n}")
+    return [(batch, height // n, width // n, channels * n * n)]
+
+
+def _to_depth(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+    n, channels = _block(op), op.operand(0).shape[3] // unit
+    batch, row, column, channel = at
+    return Source(
+        batch,
+        f"{row} * {n} + {channel} / {n * channels}",
+        f"{column} * {n} + {channel} / {channels} % {n}",
+        f"{channel} % {channels}",
+    )
+
+
+def _infer_to_space(op: Op) -> list[Shape]:
+    (batch, height, width, channels), n = _image(op), _block(op)
+    if channels % (n * n):
+        raise ModelError(f"operator {op.index} {op.name}: {channels} channels in blocks of {n}")
+    return [(batch, height * n, width * n, channels // (n * n))]
+
+
+def _to_space(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+    n, channels = _block(op), op.output.shape[3] // unit
+    batch, row, column, channel = at
+    place = f"({row} % {n} * {n} + {column} % {n}) * {channels} + {channel}"
+    return Source(batch, f"{row} / {n}", f"{column} / {n}", place)
+
+
+def _table(op: Op, position: int) -> list[list[int]]:
+    """Two rows of a constant: what it says of rows and of columns."""
+    values = op.constant(position)
+    if len(values) == 1:
+        values = np.concatenate([values, np.full_like(values, position == 1)])
+    if values.size not in (2, 4) or len(values) != 2 or (values < 0).any():
+        raise ModelError(f"operator {op.index} {op.name}: {values.tolist()} for two axes")
+    return [[int(value) for value in np.atleast_1d(row)] for row in values]
+
+
+def _infer_to_batch(op: Op) -> list[Shape]:
+    batch, height, width, channels = _with_columns(op)
+    blocks, pads = _table(op, 1), _table(op, 2)
+    sizes = [size + sum(pad) for size, pad in zip((height, width), pads, strict=True)]
+    if any(n < 1 or size % n for size, (n,) in zip(sizes, blocks, strict=True)):
+        raise ModelError(f"operator {op.index} {op.name}: {sizes} in blocks of {blocks}")
+    (rows,), (columns,) = blocks
+    pixels = sizes[0] // rows, sizes[1] // columns
+    return _without_columns(op, (batch * rows * columns, *pixels, channels))
+
+
+def _to_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+    (rows,), (columns,) = _table(op, 1)
+    (top, _), (left, _) = _table(op, 2)
+    images, height, width, _ = op.operand(0).shape
+    batch, row, column, channel = at
+    down = f"{row} * {rows} + {batch} / {images * columns} - {top}"
+    across = f"{column} * {columns} + {batch} / {images} % {columns} - {left}"
+    inside = f"{down} >= 0 && {down} < {height} && {across} >= 0 && {across} < {width}"
+    padded = any(sum(pad) for pad in _table(op, 2))
+    return Source(f"{batch} % {images}", down, across, channel, inside if padded else "")
+
+
+def _infer_from_batch(op: Op) -> list[Shape]:
+    batch, height, width, channels = _with_columns(op)
+    blocks, crops = _table(op, 1), _table(op, 2)
+    (rows,), (columns,) = blocks
+    sizes = [
+        size * n - sum(crop)
+        for size, (n,), crop in zip((height, width), blocks, crops, strict=True)
+    ]
+    if rows * columns < 1 or batch % (rows * columns) or min(sizes) < 0:
+        raise ModelError(
+            f"operator {op.index} {op.name}: {list(op.operand(0).shape)} from blocks of {blocks} "
+            f"without {crops}"
+        )
+    return _without_columns(op, (batch // (rows * columns), *sizes, channels))
+
+
+def _from_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+    (rows,), (columns,) = _table(op, 1)
+    (top, _), (left, _) = _table(op, 2)
+    batch, row, column, channel = at
+    down, across = f"({row} + {top})", f"({column} + {left})"
+    image = f"({down} % {rows} * {columns} + {across} % {columns}) * {op.output.shape[0]} + {batch}"
+    return Source(image, f"{down} / {rows}", f"{across} / {columns}", channel)
+
+
+# -- kernels ----------------------------------------------------------------------------------
+
+
+def _kernels(find: Find) -> tuple[Kernel, ...]:
+    def sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+        lanes = profile.slice_width
+        whole = not any(tensor.shape[3] % lanes for tensor in (op.operand(0), op.output))
+        unit = lanes if whole else 1
+        variables = {
+            "whole": whole or op.operand(0).shape[3] == op.output.shape[3],
+            "find": lambda *at: find(op, at, unit),
+        }
+        return [image_launch(op, profile, "move/rearrange.jinja", variables)]
+
+    def linear(op: Op, profile: Profile) -> Sequence[Launch]:
+        variables = {"find": lambda *at: find(op, at, 1), "prod": prod}
+        grid = linear_grid(op.output.elements)
+        reads, writes = {"x": op.operand(0)}, {"y": op.output}
+        return [Launch("move/rearrange_linear.jinja", grid, reads, writes, variables=variables)]
+
+    return (
+        Kernel("rearrange", sliced),
+        Kernel("rearrange_linear", linear, reads=LINEAR, writes=LINEAR),
+    )
+
+
+# -- in numpy ---------------------------------------------------------------------------------
+
+
+def _reference_to_depth(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    (batch, height, width, channels), n = arrays[0].shape, _block(op)
+    cut = arrays[0].reshape(batch, height // n, n, width // n, n, channels)
+    return [cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)]
+
+
+def _reference_to_space(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    (batch, height, width, _), n = arrays[0].shape, _block(op)
+    cut = arrays[0].reshape(batch, height, width, n, n, -1)
+    return [cut.transpose(0, 1, 3, 2, 4, 5).reshape(op.output.shape)]
+
+
+def _reference_to_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    (rows,), (columns,) = _table(op, 1)
+    image = arrays[0].reshape(_with_columns(op))
+    padded = np.pad(image, [(0, 0), *map(tuple, _table(op, 2)), (0, 0)])
+    batch, height, width, channels = padded.shape
+    cut = padded.reshape(batch, height // rows, rows, width // columns, columns, channels)
+    return [cut.transpose(2, 4, 0, 1, 3, 5).reshape(op.output.shape)]
+
+
+def _reference_from_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    (rows,), (columns,) = _table(op, 1)
+    (top, _), (left, _) = _table(op, 2)
+    _, height, width, channels = _with_columns(op)
+    cut = arrays[0].reshape(rows, columns, -1, height, width, channels)
+    whole = cut.transpose(2, 3, 0, 4, 1, 5).reshape(-1, height * rows, width * columns, channels)
+    (_, bottom), (_, right) = _table(op, 2)
+    down, across = height * rows - bottom, width * columns - right
+    return [whole[:, top:down, left:across].reshape(op.output.shape)]
+
+
+define(
+    OpDef(
+        "BATCH_TO_SPACE_ND", _infer_from_batch, _kernels(_from_batch), _reference_from_batch, ANY
+    ),
+    OpDef("DEPTH_TO_SPACE", _infer_to_space, _kernels(_to_space), _reference_to_space, ANY),
+    OpDef("SPACE_TO_BATCH_ND", _infer_to_batch, _kernels(_to_batch), _reference_to_batch, ANY),
+    OpDef("SPACE_TO_DEPTH", _infer_to_depth, _kernels(_to_depth), _reference_to_depth, ANY),
+)

@@ -1,0 +1,73 @@
+"""The steps of TOPK_V2 of a long row: tflgpu.top_of_blocks, then tflgpu.merge_tops.
+
+Each keeps at most `count` values of every stretch of a row, the largest first, with their places in
+the whole row. The stretches of the first step are blocks of `length` values. Those of a merge are
+as many `lists` of the step before, of `length` values but for the last list of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..devices import Profile
+from ..ir import Op, Shape
+from .base import ANY, LINEAR, Build, Kernel, Launch, OpDef, define
+
+BLOCKS = "tflgpu.top_of_blocks"
+MERGE = "tflgpu.merge_tops"
+
+
+def _span(op: Op) -> int:
+    """Values of a stretch."""
+    return int(op.attrs["length"] * op.attrs.get("lists", 1))
+
+
+def infer(op: Op) -> list[Shape]:
+    """What is left of each row: `count` values of every stretch that has as many."""
+    *rows, size = op.operand(0).shape
+    whole, rest = divmod(size, _span(op))
+    count = op.attrs["count"]
+    return [(*rows, whole * min(count, _span(op)) + min(count, rest))] * 2
+
+
+def _launch(op: Op, template: str, steps: int) -> Sequence[Launch]:
+    """A work-item for each value, `steps` of comparing it with others."""
+    values = op.operand(0)
+    size, span = values.shape[-1], _span(op)
+    blocks = -(-size // span)
+    reads = dict(zip(("x", "origins"), op.reads, strict=False))
+    return [
+        Launch(
+            template,
+            (min(span, size), blocks * (values.elements // size), 1),
+            reads,
+            {"y": op.outputs[0], "places": op.outputs[1]},
+            variables={
+                **op.attrs,
+                "count": min(op.attrs["count"], span),
+                "size": size,
+                "blocks": blocks,
+                "kept": op.output.shape[-1],
+                "step": 1 << (op.attrs["length"].bit_length() - 1),
+            },
+            flops=values.elements * steps,
+        )
+    ]
+
+
+def _build_blocks(op: Op, profile: Profile) -> Sequence[Launch]:
+    return _launch(op, "sort/top_blocks.jinja", op.attrs["length"])
+
+
+def _build_merge(op: Op, profile: Profile) -> Sequence[Launch]:
+    return _launch(op, "sort/top_merge.jinja", op.attrs["lists"] * op.attrs["length"].bit_length())
+
+
+def _kernel(name: str, build: Build) -> tuple[Kernel]:
+    return (Kernel(name, build, reads=LINEAR, writes=LINEAR, fuses=False),)
+
+
+define(
+    OpDef(BLOCKS, infer, _kernel("top_blocks", _build_blocks), dtypes=ANY),
+    OpDef(MERGE, infer, _kernel("top_merge", _build_merge), dtypes=ANY),
+)

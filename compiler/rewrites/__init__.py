@@ -1,0 +1,118 @@
+"""The rewrites, and the order they run in. Order is meaning: each line relies on those above."""
+
+from .canonicalize.eliminate_dead_code import drop_dead
+from .canonicalize.infer_and_fold import propagate
+from .canonicalize.inline_subgraphs import inline_subgraphs
+from .canonicalize.resolve_control_flow import resolve_control_flow
+from .canonicalize.resolve_variables import resolve_variables
+from .decompose.decompose_operators import expand_operators
+from .decompose.depthwise_to_grouped import depthwise_to_grouped
+from .decompose.dequantize_constants import dequantize_constants
+from .decompose.pack_to_concat import pack_to_concat
+from .decompose.reshape_fully_connected import reshape_fully_connected
+from .decompose.split_activation import split_activation
+from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
+from .fold.add_fully_connected import add_fully_connected
+from .fold.compose_pointwise import compose_pointwise
+from .fold.concat_to_pad import concat_to_pad
+from .fold.fold_pad_into_add import fold_pad_into_add
+from .fold.fold_pad_into_conv import fold_pad_into_conv
+from .fold.fold_pad_into_pool import fold_pad_into_pool
+from .fold.fold_scale_before_conv import fold_scale_before_conv
+from .fold.fold_scale_into_conv import fold_scale_into_conv
+from .fold.move_negation import move_negation
+from .fold.pool_to_mean import pool_to_mean
+from .fuse.fold_gate_into_conv import fold_gate_into_conv
+from .fuse.fuse_depthwise import fuse_depthwise
+from .fuse.fuse_elementwise import fuse_elementwise
+from .fuse.fuse_fully_connected_chain import chain_dense
+from .fuse.fuse_second_output import fuse_second_output
+from .fuse.lower_to_winograd import divide_by_winograd
+from .fuse.rematerialize_elementwise import repeat_elementwise
+from .fuse.separate_outputs import separate_outputs
+from .layout.drop_identity import drop_identity
+from .layout.eliminate_common_subexpressions import merge_duplicates
+from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
+from .layout.fold_transpose_into_weights import fold_transpose_into_weights
+from .layout.merge_around_reshape import merge_around_reshape
+from .layout.merge_reshapes import merge_reshapes
+from .layout.merge_transposes import merge_transposes
+from .layout.move_reshapes import move_reshapes
+from .layout.move_transposes import move_transposes
+from .layout.transpose_to_reshape import transpose_to_reshape
+from .recognize.dilate_conv import dilate_conv
+from .recognize.multiply_from_left import multiply_from_left
+from .recognize.recognize_activation import recognise_activation
+from .recognize.recognize_normalization import recognise_normalization
+from .recognize.recognize_softmax import recognise_softmax
+from .rewrite import Pass
+
+PIPELINE: tuple[Pass, ...] = (
+    # From here on every shape is known and what follows from constants is a constant.
+    inline_subgraphs,
+    resolve_variables,
+    propagate,
+    resolve_control_flow,
+    drop_dead,
+    # From here on an operator does one thing, and kernels exist for what is left.
+    dequantize_constants,
+    split_activation,
+    expand_operators,
+    pack_to_concat,
+    reshape_fully_connected,
+    depthwise_to_grouped,
+    transpose_conv_to_conv,
+    move_reshapes,
+    move_transposes,
+    merge_around_reshape,
+    fold_transpose_into_reduction,
+    fold_transpose_into_weights,
+    merge_transposes,
+    transpose_to_reshape,
+    merge_reshapes,
+    drop_identity,
+    merge_duplicates,
+    # From here on only the arithmetic that differs from run to run is left.
+    recognise_normalization,
+    recognise_activation,
+    recognise_softmax,
+    multiply_from_left,
+    dilate_conv,
+    concat_to_pad,
+    fold_pad_into_conv,
+    fold_pad_into_pool,
+    fold_pad_into_add,
+    fold_scale_into_conv,
+    fold_scale_before_conv,
+    compose_pointwise,
+    add_fully_connected,
+    pool_to_mean,
+    move_negation,
+    # From here on each operator is a kernel.
+    separate_outputs,
+    fuse_elementwise,
+    repeat_elementwise,
+    fuse_second_output,
+    fold_gate_into_conv,
+    chain_dense,
+    fuse_depthwise,
+    divide_by_winograd,
+)
+
+REQUIRED = frozenset(
+    [
+        "inline_subgraphs",
+        "resolve_variables",
+        "propagate",
+        "dequantize_constants",
+        "split_activation",
+        "expand_operators",
+        "pack_to_concat",
+        "reshape_fully_connected",
+        "depthwise_to_grouped",
+        "separate_outputs",
+    ]
+)
+"""Rewrites that kernels rely on; the others can be left out."""
+
+__all__ = ["PIPELINE", "REQUIRED", "Pass"]

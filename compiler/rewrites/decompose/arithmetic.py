@@ -1,0 +1,91 @@
+"""Sums, norms and selections spelled out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import ModelError
+from .decomposition import Expansion, expands
+
+
+@expands("ADD_N")
+def add_n(here: Expansion) -> str | None:
+    """The inputs added up one after the other."""
+    total = here.op.operand(0)
+    for position in range(1, len(here.op.inputs)):
+        total = here.add("ADD", total, here.op.operand(position))
+    here.finish(total)
+    return None
+
+
+@expands("SELECT")
+def select_rows(here: Expansion) -> str | None:
+    """A condition with one entry for each row of its operands gets their rank."""
+    condition, chosen = here.op.operand(0), here.op.operand(1)
+    if len(condition.shape) != 1 or len(chosen.shape) < 2:
+        return "the condition broadcasts as it is"
+    column = (*condition.shape, *(1,) * (len(chosen.shape) - 1))
+    rows = here.reshape(condition, column)
+    dtype = here.op.output.dtype
+    here.finish(here.add("SELECT_V2", rows, chosen, here.op.operand(2), dtype=dtype))
+    return None
+
+
+@expands("FILL")
+def fill(here: Expansion) -> str | None:
+    """A computed value is broadcast."""
+    value = here.reshape(here.op.operand(1), ())
+    here.finish(here.add("BROADCAST_TO", value, here.op.operand(0)))
+    return None
+
+
+@expands("EMBEDDING_LOOKUP")
+def embedding_lookup(here: Expansion) -> str | None:
+    """Rows of a table are entries of its first axis."""
+    ids, table = here.op.operand(0), here.op.operand(1)
+    here.finish(here.add("GATHER", table, ids, axis=0, batch_dims=0))
+    return None
+
+
+@expands("L2_NORMALIZATION")
+def l2_normalization(here: Expansion) -> str | None:
+    """Each vector along the last axis divided by its length."""
+    x = here.op.operand(0)
+    last = here.constant([len(x.shape) - 1], "int32")
+    squares = here.add("SUM", here.add("SQUARE", x), last, keep_dims=True)
+    length = here.add("MAXIMUM", here.add("SQRT", squares), here.constant(1e-6))
+    here.finish(here.add("DIV", x, length))
+    return None
+
+
+@expands("LOG_SOFTMAX")
+def log_softmax(here: Expansion) -> str | None:
+    """The logarithm of a softmax, in the way that loses no digits."""
+    x = here.op.operand(0)
+    last = here.constant([len(x.shape) - 1], "int32")
+    shifted = here.add("SUB", x, here.add("REDUCE_MAX", x, last, keep_dims=True))
+    total = here.add("SUM", here.add("EXP", shifted), last, keep_dims=True)
+    here.finish(here.add("SUB", shifted, here.add("LOG", total)))
+    return None
+
+
+@expands("LOCAL_RESPONSE_NORMALIZATION")
+def local_response_normalization(here: Expansion) -> str | None:
+    """x * (bias + alpha * sum of the squares of neighbouring channels) ^ -beta.
+
+    The sum is a 1x1 convolution whose weights are a band along the diagonal.
+    """
+    x, attrs = here.op.operand(0), here.op.attrs
+    if len(x.shape) != 4:
+        raise ModelError(f"operator {here.op.index} {here.op.name}: input {list(x.shape)}")
+    channels = np.arange(x.shape[3])
+    near = np.abs(channels[:, None] - channels) <= int(attrs.get("radius", 0))
+    weights = here.constant(near[:, None, None, :] * np.float32(attrs.get("alpha", 0.0)))
+    bias = here.constant(np.full(len(channels), attrs.get("bias", 0.0)))
+    window: dict[str, Any] = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
+    sums = here.add("CONV_2D", here.add("SQUARE", x), weights, bias, **window)
+    power = here.add("POW", sums, here.constant(-float(attrs.get("beta", 0.0))))
+    here.finish(here.add("MUL", x, power))
+    return None

@@ -1,0 +1,42 @@
+"""Products of matrices by what is known of them beforehand."""
+
+from __future__ import annotations
+
+from .convolution import bias_apart
+from .decomposition import Expansion, expands
+
+
+@expands("BATCH_MATMUL")
+def constant_matrix(here: Expansion) -> str | None:
+    """A constant matrix on the right is a FULLY_CONNECTED, whose kernels are the faster ones."""
+    op = here.op
+    first, second = op.operand(0), op.operand(1)
+    if second.data is None or first.data is not None:
+        return "the right side is computed"
+    if any(size != 1 for size in second.shape[:-2]) or not second.elements:
+        return "there are several matrices on the right side"
+    if not 2 <= len(first.shape) <= 4 or len(second.shape) > len(first.shape):
+        return "rows have a batch, a height and a width at most"
+    if op.attrs.get("adj_x", False):
+        rank = len(first.shape)
+        first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
+    matrix = second.data.reshape(second.shape[-2:])
+    weights = here.constant(matrix if op.attrs.get("adj_y", False) else matrix.T)
+    here.finish(here.add("FULLY_CONNECTED", first, weights, keep_num_dims=True))
+    return None
+
+
+@expands("FULLY_CONNECTED")
+def computed_weights(here: Expansion) -> str | None:
+    """Weights that are computed are a matrix like any other."""
+    op = here.op
+    source, weights, bias = op.operand(0), op.operand(1), op.input(2)
+    if weights.constant:
+        return bias_apart(here, 2)
+    shape = op.output.shape
+    rows = here.reshape(source, (-1, weights.shape[1]))
+    result = here.add("BATCH_MATMUL", rows, weights, adj_x=False, adj_y=True)
+    if bias is not None:
+        result = here.add("ADD", result, here.reshape(bias, (bias.elements,)))
+    here.finish(here.reshape(result, shape))
+    return None

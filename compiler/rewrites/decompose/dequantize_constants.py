@@ -1,0 +1,36 @@
+"""Quantized constants of operators that compute in floats become what they stand for.
+
+    y = FULLY_CONNECTED(x, w: int8, scale 0.1)   becomes   y = FULLY_CONNECTED(x, 0.1 * w)
+
+LiteRT rounds x to 8 bits as it runs such an operator; here x keeps all its digits. Integers of 32
+bits and more stay: they are axes and sizes, whatever quantization a file gives them.
+"""
+
+from __future__ import annotations
+
+from ...devices import Profile
+from ...events import Event, describe
+from ...ir import Graph, Tensor
+from ...ir.dequantize import dequantized
+from ...ops.base import INTEGERS
+
+RULE = "dequantize_constants"
+
+
+def dequantize_constants(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it to every operator all of whose results are floats."""
+    events = []
+    real: dict[Tensor, Tensor] = {}
+    for op in graph.ops:
+        if op.name == "DEQUANTIZE" or any(t.dtype != "float32" for t in op.outputs):
+            continue
+        for tensor in op.reads:
+            stays = tensor in real or tensor.dtype in INTEGERS
+            values = None if stays else dequantized(tensor)
+            if values is not None:
+                real[tensor] = Tensor(f"{tensor.name}/real", tensor.shape, "float32", values)
+        if any(tensor in real for tensor in op.reads):
+            inputs = [None if t is None else real.get(t, t) for t in op.inputs]
+            graph.set_inputs(op, inputs)
+            events.append(Event(RULE, (describe(op),), None))
+    return events

@@ -1,0 +1,140 @@
+"""What follows a detector: boxes from anchors, suppression, the class of each box that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ...ir import Shape, Tensor
+from ...ops import detection_postprocess as detection_op
+from ...ops.non_max_suppression import SUPPRESS
+from .decomposition import Expansion, expands
+
+
+@expands("TFLite_Detection_PostProcess")
+def detection(here: Expansion) -> str | None:
+    """Places past the last box left hold zeros."""
+    op = here.op
+    scores = op.operand(1)
+    count, classes = scores.shape[1], int(op.attrs["num_classes"])
+    begin = here.constant([0, 0, scores.shape[2] - classes], "int32")
+    named = here.add("SLICE", scores, begin, here.constant([1, count, classes], "int32"))
+    named = here.reshape(named, (count, classes))
+    apart = op.attrs.get("use_regular_nms", False)
+    results = (_class_by_class if apart else _best_classes)(here, _boxes(here), named)
+    shapes = [tensor.shape for tensor in op.outputs]
+    here.finish(*(_filled(here, t, shape) for t, shape in zip(results, shapes, strict=True)))
+    return None
+
+
+def _best_classes(here: Expansion, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
+    """Each box once, by the score of its best class; then its best classes one after the other."""
+    places = detection_op.classes_for_a_box(here.op)
+    count = min(places, named.shape[1])
+    operands = named, here.constant(count, "int32")
+    values, classes = here.several("TOPK_V2", operands, ("float32", "int32"))
+    last = here.constant([1], "int32")
+    best = here.add("REDUCE_MAX", named, last, keep_dims=False)
+    kept, _, number = _suppressed(here, boxes, best, int(here.op.attrs["max_detections"]))
+    rows = kept.shape[0]
+    there = here.reshape(_there(here, rows, number), (rows, 1, 1))
+
+    def chosen(table: Tensor, width: int) -> Tensor:
+        """Rows of the table for the boxes kept, as often as a box has places."""
+        taken = here.reshape(here.add("GATHER", table, kept, axis=0), (rows, -1, width))
+        taken = here.add("MUL", taken, there)
+        pads = here.constant([(0, 0), (0, places - taken.shape[1]), (0, 0)], "int32")
+        return here.add("PAD", taken, pads)
+
+    again = here.constant([1, count], "int32")
+    labels = here.add("CAST", classes, dtype="float32")
+    corners = chosen(here.add("TILE", boxes, again), 4)
+    return corners, chosen(labels, 1), chosen(values, 1), here.add("CAST", number, dtype="float32")
+
+
+def _class_by_class(here: Expansion, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
+    """Each class is suppressed on its own; of what is left in all classes the best scores."""
+    most, classes = int(here.op.attrs["max_detections"]), named.shape[1]
+    each = min(int(here.op.attrs.get("detections_per_class", 100)), most)
+    kept, values, numbers = _suppressed(here, boxes, here.transpose(named, (1, 0)), each)
+    there = here.constant(np.arange(each), "int32")
+    there = here.add("LESS", there, here.reshape(numbers, (classes, 1)), dtype="bool")
+    lowest = here.constant(-np.inf)
+    values = here.add("SELECT_V2", there, values, lowest, dtype="float32")
+    total = here.add("SUM", numbers, here.constant([0], "int32"), keep_dims=False)
+    total = here.add("MINIMUM", total, here.constant(most, "int32"))
+    size = min(most, classes * each)
+    operands = here.reshape(values, (-1,)), here.constant(size, "int32")
+    values, places = here.several("TOPK_V2", operands, ("float32", "int32"))
+    there = _there(here, size, total)
+    inside = here.constant(np.arange(size), "int32")
+    inside = here.add("LESS", inside, total, dtype="bool")
+    values = here.add("SELECT_V2", inside, values, here.constant(0.0), dtype="float32")
+    labels = here.constant(np.repeat(np.arange(classes, dtype=np.float32), each))
+    labels = here.add("MUL", here.add("GATHER", labels, places, axis=0), there)
+    kept = here.add("GATHER", here.reshape(kept, (-1,)), places, axis=0)
+    corners = here.add("GATHER", boxes, kept, axis=0)
+    corners = here.add("MUL", corners, here.reshape(there, (size, 1)))
+    return corners, labels, values, here.add("CAST", total, dtype="float32")
+
+
+def _there(here: Expansion, size: int, number: Tensor) -> Tensor:
+    """1 for the first `number` of so many places, 0 for the others."""
+    places = here.constant(np.arange(size), "int32")
+    return here.add("CAST", here.add("LESS", places, number, dtype="bool"), dtype="float32")
+
+
+def _filled(here: Expansion, tensor: Tensor, shape: Shape) -> Tensor:
+    """The shape of an output, with zeros behind what there is."""
+    missing = prod(shape) - tensor.elements
+    if missing:
+        flat = here.reshape(tensor, (tensor.elements,))
+        tensor = here.add("PAD", flat, here.constant([(0, missing)], "int32"))
+    return here.reshape(tensor, shape)
+
+
+def _boxes(here: Expansion) -> Tensor:
+    """Corners (top, left, bottom, right) from centres and sizes relative to the anchors."""
+    op = here.op
+    count = op.operand(0).shape[1]
+    scales = [float(op.attrs.get(f"{name}_scale", 1.0)) for name in "yxhw"]
+    begin, size = here.constant([0, 0, 0], "int32"), here.constant([1, count, 4], "int32")
+    coded = here.reshape(here.add("SLICE", op.operand(0), begin, size), (count, 4))
+    coded = here.add("DIV", coded, here.constant([scales]))
+    centres, sizes = _halves(here, coded)
+    anchors, extents = _halves(here, op.operand(2))
+    centres = here.add("ADD", here.add("MUL", centres, extents), anchors)
+    half = here.add("MUL", here.add("MUL", here.add("EXP", sizes), extents), here.constant(0.5))
+    low, high = here.add("SUB", centres, half), here.add("ADD", centres, half)
+    return here.add("CONCATENATION", low, high, axis=1)
+
+
+def _halves(here: Expansion, rows: Tensor) -> tuple[Tensor, ...]:
+    axis = here.constant(1, "int32")
+    return here.several("SPLIT", (axis, rows), [rows.dtype] * 2, num_splits=2)
+
+
+def _suppressed(
+    here: Expansion, boxes: Tensor, scores: Tensor, most: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes left, their scores and their number.
+
+    Here a score equal to the least one is enough, and an overlap equal to the largest one is not
+    too much; elsewhere it is the other way round. The neighbouring floats make up for that.
+    """
+    attrs = here.op.attrs
+    overlap = np.float32(attrs.get("nms_iou_threshold", 0.0))
+    least = np.float32(attrs.get("nms_score_threshold", 0.0))
+    operands = (
+        boxes,
+        scores,
+        here.constant(most, "int32"),
+        here.constant(np.nextafter(overlap, np.float32(np.inf))),
+        here.constant(np.nextafter(least, np.float32(-np.inf))),
+        here.constant(0.0),
+    )
+    types = ("int32", "float32", "int32", "float32")
+    kept, values, number, _ = here.several(SUPPRESS, operands, types)
+    return kept, values, number

@@ -1,0 +1,59 @@
+"""Fourier transforms as products with matrices of sines and cosines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Array, Op, Tensor
+from ...ops.fourier import lengths
+from .decomposition import Expansion, expands
+
+
+@expands("COMPLEX_ABS", "IMAG", "REAL")
+def part_of_transform(here: Expansion) -> str | None:
+    """The part wanted of a transform, whose real and imaginary parts are computed apart."""
+    op = here.op
+    source = here.graph.producer(op.operand(0))
+    if source is None or source.name != "RFFT2D":
+        return "its operand is no result of RFFT2D"
+    real, imaginary = _transform(here, source)
+    if op.name == "COMPLEX_ABS":
+        squares = here.add("ADD", here.add("SQUARE", real), here.add("SQUARE", imaginary))
+        here.finish(here.add("SQRT", squares))
+    else:
+        here.finish(real if op.name == "REAL" else imaginary)
+    if not here.graph.consumers(source.output) and not here.graph.is_output(source.output):
+        here.graph.remove(source)
+    return None
+
+
+def _transform(here: Expansion, op: Op) -> tuple[Tensor, Tensor]:
+    """Real and imaginary part: along each row, and then along the columns if there are several."""
+    signal = op.operand(0)
+    rows, columns = lengths(op)
+    cosines, sines = _waves(columns // 2 + 1, columns, signal.shape[-1])
+    real, imaginary = _product(here, signal, cosines), _product(here, signal, -sines)
+    height = signal.shape[-2]
+    if rows == height == 1:
+        return real, imaginary
+    rank = len(signal.shape)
+    turned = (*range(rank - 2), rank - 1, rank - 2)
+    cosines, sines = _waves(rows, rows, height)
+    real, imaginary = here.transpose(real, turned), here.transpose(imaginary, turned)
+    both = here.add("ADD", _product(here, real, cosines), _product(here, imaginary, sines))
+    rest = here.add("SUB", _product(here, imaginary, cosines), _product(here, real, sines))
+    return here.transpose(both, turned), here.transpose(rest, turned)
+
+
+def _waves(frequencies: int, period: int, samples: int) -> tuple[Array, Array]:
+    """Cosines and sines [frequency, sample], zero for samples past the period."""
+    products = np.outer(np.arange(frequencies), np.arange(samples)) % period
+    angles = products * (2 * np.pi / period)
+    inside = np.arange(samples) < period
+    return np.cos(angles) * inside, np.sin(angles) * inside
+
+
+def _product(here: Expansion, tensor: Tensor, matrix: Array) -> Tensor:
+    flat = here.reshape(tensor, (-1, tensor.shape[-1]))
+    result = here.add("FULLY_CONNECTED", flat, here.constant(matrix))
+    return here.reshape(result, (*tensor.shape[:-1], matrix.shape[0]))

@@ -1,0 +1,240 @@
+"""Recurrent operators spelled out step by step; what they keep between runs are variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ...errors import Finding, UnsupportedError
+from ...ir import Op, Tensor
+from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
+from .decomposition import Expansion, expands
+
+MOST_STEPS = 1000
+"""Steps of a sequence that are spelled out."""
+
+INPUT, FORGET, CELL, OUTPUT = range(4)
+"""The gates of an LSTM in the order of its operands."""
+
+_PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
+_BIASES, _NORMS = 12, 20
+_PROJECTION, _PROJECTION_BIAS = 16, 17
+
+
+@expands("LSTM")
+def lstm(here: Expansion) -> str | None:
+    """One step of an LSTM of either kind."""
+    if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
+        _basic(here)
+        return None
+    source = here.op.operand(0)
+    cell = _Cell(here)
+    result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
+    cell.keep()
+    here.finish(here.reshape(result, here.op.output.shape))
+    return None
+
+
+@expands("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def sequence_lstm(here: Expansion) -> str | None:
+    """The inputs' share of the gates comes from one product for all steps."""
+    cell = _Cell(here)
+    steps = _steps(here, cell.projected)
+    results = [cell.step(share) for share in steps]
+    cell.keep()
+    here.finish(_stacked(here, results))
+    return None
+
+
+@expands("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
+def rnn(here: Expansion) -> str | None:
+    """activation(weights * input + recurrent weights * state + bias), step by step."""
+    op = here.op
+    weights, recurrent, bias, hidden = (op.operand(i) for i in range(1, 5))
+
+    def projected(rows: Tensor) -> Tensor:
+        return here.add("FULLY_CONNECTED", rows, weights, bias)
+
+    steps = [projected(op.operand(0))] if op.name == "RNN" else _steps(here, projected)
+    state, results = hidden, []
+    for share in steps:
+        joint = here.add("ADD", share, here.add("FULLY_CONNECTED", state, recurrent))
+        state = _activated(here, joint)
+        results.append(state)
+    _keep(here, hidden, state)
+    here.finish(results[0] if op.name == "RNN" else _stacked(here, results))
+    return None
+
+
+@expands("SVDF")
+def svdf(here: Expansion) -> str | None:
+    """Features of the last steps, weighted by their age and added up for each unit."""
+    op = here.op
+    source, features, ages, bias, state = (op.input(i) for i in range(5))
+    assert source is not None and features is not None and ages is not None and state is not None
+    batch, (filters, memory) = source.shape[0], ages.shape
+    rank = int(op.attrs.get("rank", 1))
+    newest = here.reshape(here.add("FULLY_CONNECTED", source, features), (batch, filters, 1))
+    kept = here.reshape(state, (batch, filters, memory))
+    if memory > 1:
+        begin = here.constant([0, 0, 1], "int32")
+        older = here.add("SLICE", kept, begin, here.constant([-1, -1, -1], "int32"))
+        newest = here.add("CONCATENATION", older, newest, axis=2)
+    last = here.constant([2], "int32")
+    weighted = here.add("MUL", newest, here.reshape(ages, (1, filters, memory)))
+    sums = here.add("SUM", weighted, last, keep_dims=False)
+    if rank > 1:
+        sums = here.reshape(sums, (batch, filters // rank, rank))
+        sums = here.add("SUM", sums, last, keep_dims=False)
+    if bias is not None:
+        sums = here.add("ADD", sums, bias)
+    _keep(here, state, here.reshape(newest, state.shape))
+    here.finish(sums)
+    return None
+
+
+class _Cell:
+    """A full LSTM cell while its steps are spelled out."""
+
+    def __init__(self, here: Expansion) -> None:
+        self.here, self.op = here, here.op
+        self.gates = [
+            gate for gate in range(4) if gate != INPUT or self.op.input(1 + INPUT) is not None
+        ]
+        self.output, self.cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
+        self.normalized = self.op.input(_NORMS + FORGET) is not None
+        self.recurrent = self._joined([5 + gate for gate in self.gates])
+
+    def _joined(self, positions: Sequence[int]) -> Tensor:
+        """Constant weights of several gates as one matrix."""
+        arrays = [self.op.constant(position) for position in positions]
+        return self.here.constant(np.concatenate(arrays))
+
+    def projected(self, rows: Tensor) -> Tensor:
+        """What inputs give to all gates, with the biases unless these come after the norm."""
+        weights = self._joined([1 + gate for gate in self.gates])
+        bias = None
+        if not self.normalized:
+            bias = self._joined([_BIASES + gate for gate in self.gates])
+        return self.here.add("FULLY_CONNECTED", rows, weights, bias)
+
+    def step(self, share: Tensor) -> Tensor:
+        """One step; the states move on. The output, of what the inputs give to the gates."""
+        here = self.here
+        memory = here.add("FULLY_CONNECTED", self.output, self.recurrent)
+        joint = here.add("ADD", share, memory)
+        axis = here.constant(1, "int32")
+        count = len(self.gates)
+        pieces = here.several("SPLIT", (axis, joint), [joint.dtype] * count, num_splits=count)
+        parts = dict(zip(self.gates, pieces, strict=True))
+        forget = self._gate(FORGET, parts[FORGET])
+        if INPUT in parts:
+            enter = self._gate(INPUT, parts[INPUT])
+        else:
+            enter = here.add("SUB", here.constant(1.0), forget)
+        new = _activated(here, self._normal(CELL, parts[CELL]))
+        kept = here.add("MUL", forget, self.cell)
+        self.cell = here.add("ADD", kept, here.add("MUL", enter, new))
+        self.cell = self._clipped(self.cell, "cell_clip")
+        leave = self._gate(OUTPUT, parts[OUTPUT])
+        self.output = here.add("MUL", leave, _activated(here, self.cell))
+        weights = self.op.input(_PROJECTION)
+        if weights is not None:
+            bias = self.op.input(_PROJECTION_BIAS)
+            projected = here.add("FULLY_CONNECTED", self.output, weights, bias)
+            self.output = self._clipped(projected, "proj_clip")
+        return self.output
+
+    def _gate(self, gate: int, value: Tensor) -> Tensor:
+        peephole = self.op.input(_PEEPHOLES[gate])
+        if peephole is not None:
+            value = self.here.add("ADD", value, self.here.add("MUL", self.cell, peephole))
+        return self.here.add("LOGISTIC", self._normal(gate, value))
+
+    def _normal(self, gate: int, value: Tensor) -> Tensor:
+        """Each row with mean 0 and variance 1, scaled, and the bias, for a cell that has this."""
+        if not self.normalized:
+            return value
+        here = self.here
+        last = here.constant([1], "int32")
+        centred = here.add("SUB", value, here.add("MEAN", value, last, keep_dims=True))
+        variance = here.add("MEAN", here.add("SQUARE", centred), last, keep_dims=True)
+        factor = here.add("RSQRT", here.add("ADD", variance, here.constant(1e-8)))
+        scaled = here.add("MUL", here.add("MUL", centred, factor), self.op.operand(_NORMS + gate))
+        return here.add("ADD", scaled, self.op.operand(_BIASES + gate))
+
+    def _clipped(self, value: Tensor, option: str) -> Tensor:
+        limit = float(self.op.attrs.get(option, 0.0))
+        if limit <= 0:
+            return value
+        below = self.here.add("MINIMUM", value, self.here.constant(limit))
+        return self.here.add("MAXIMUM", below, self.here.constant(-limit))
+
+    def keep(self) -> None:
+        """The states last until the next run."""
+        _keep(self.here, self.op.operand(OUTPUT_STATE), self.output)
+        _keep(self.here, self.op.operand(CELL_STATE), self.cell)
+
+
+def _basic(here: Expansion) -> None:
+    """The older kind of LSTM: one matrix for inputs and output state."""
+    op = here.op
+    source, output, weights, bias, cell = (op.operand(i) for i in range(5))
+    rows = here.reshape(source, (-1, source.shape[-1]))
+    last = here.reshape(output, (-1, output.shape[-1]))
+    joint = here.add("CONCATENATION", rows, last, axis=1)
+    gates = here.add("FULLY_CONNECTED", joint, weights, bias)
+    axis = here.constant(1, "int32")
+    parts = here.several("SPLIT", (axis, gates), [gates.dtype] * 4, num_splits=4)
+    enter, new, forget, leave = parts
+    kept = here.reshape(cell, (-1, cell.shape[-1]))
+    kept = here.add("MUL", here.add("LOGISTIC", forget), kept)
+    gained = here.add("MUL", here.add("LOGISTIC", enter), here.add("TANH", new))
+    state = here.add("ADD", kept, gained)
+    result = here.add("MUL", here.add("LOGISTIC", leave), here.add("TANH", state))
+    _keep(here, output, here.reshape(result, output.shape))
+    _keep(here, cell, here.reshape(state, cell.shape))
+    results = [result, state, joint, gates][: len(op.outputs)]
+    shapes = [tensor.shape for tensor in op.outputs]
+    here.finish(*(here.reshape(t, shape) for t, shape in zip(results, shapes, strict=True)))
+
+
+def _keep(here: Expansion, variable: Tensor, value: Tensor) -> None:
+    if variable.variable:
+        here.assign(variable, value)
+
+
+def _activated(here: Expansion, value: Tensor) -> Tensor:
+    name = here.op.attrs.get("fused_activation_function", "NONE")
+    return value if name == "NONE" else here.add(name, value)
+
+
+def _steps(here: Expansion, projected: object) -> Sequence[Tensor]:
+    """What the inputs give to each step (UnsupportedError for a sequence too long)."""
+    assert callable(projected)
+    op, source = here.op, here.op.operand(0)
+    if not op.attrs.get("time_major", False):
+        source = here.transpose(source, (1, 0, 2))
+    count, batch, width = source.shape
+    if count > MOST_STEPS:
+        raise UnsupportedError([_too_long(op, count)])
+    shares = projected(here.reshape(source, (count * batch, width)))
+    if count == 1:
+        return [shares]
+    axis = here.constant(0, "int32")
+    return here.several("SPLIT", (axis, shares), [shares.dtype] * count, num_splits=count)
+
+
+def _too_long(op: Op, count: int) -> Finding:
+    reason = f"a sequence of {count} steps; at most {MOST_STEPS} are spelled out"
+    return Finding(op.index, op.name, reason, "run the model on shorter sequences")
+
+
+def _stacked(here: Expansion, results: Sequence[Tensor]) -> Tensor:
+    """The results of all steps along the axis of time."""
+    axis = 0 if here.op.attrs.get("time_major", False) else 1
+    stacked = here.add("PACK", *results, values_count=len(results), axis=axis)
+    assert prod(stacked.shape) == here.op.output.elements
+    return stacked

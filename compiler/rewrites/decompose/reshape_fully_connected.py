@@ -1,0 +1,34 @@
+"""The input of a FULLY_CONNECTED is cut into rows of the weights' width beforehand.
+
+y = FULLY_CONNECTED(x[1,7,7,64], w[10,3136])
+becomes   r = RESHAPE(x) [1,3136]   y = FULLY_CONNECTED(r, w)
+
+Rows in more axes than a picture has become a matrix, too, and get their axes back afterwards.
+"""
+
+from __future__ import annotations
+
+from ...ir import Graph, Op, Tensor
+from ..rewrite import Declined, rewrite
+
+MOST_AXES = 4
+"""Of the rows and their width: a batch, a height, a width and channels."""
+
+
+@rewrite("FULLY_CONNECTED")
+def reshape_fully_connected(graph: Graph, op: Op) -> Declined | None:
+    source, width = op.operand(0), op.operand(1).shape[1]
+    keeps = op.attrs.get("keep_num_dims", False)
+    fits = len(source.shape) <= MOST_AXES if keeps else len(source.shape) == 2
+    if source.shape and source.shape[-1] == width and fits:
+        return Declined("the input is cut already")
+    rows = Tensor(f"{source.name}/rows", (source.elements // width, width), source.dtype)
+    attrs = {"new_shape": rows.shape}
+    graph.add(Op("RESHAPE", (source,), (rows,), attrs, op.index))
+    graph.set_inputs(op, (rows, *op.inputs[1:]))
+    if keeps:
+        result = op.output
+        matrix = Tensor(f"{result.name}/rows", (rows.shape[0], result.shape[-1]), result.dtype)
+        graph.set_outputs(op, (matrix,))
+        graph.add(Op("RESHAPE", (matrix,), (result,), {"new_shape": result.shape}, op.index))
+    return None

@@ -1,0 +1,38 @@
+"""Scattering to known places is gathering from known places."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from .decomposition import Expansion, expands
+
+MOST_COMPARED = 1 << 16
+"""Up to so many comparisons of places and indices, the kernel that makes them is the faster way."""
+
+
+@expands("SCATTER_ND")
+def scatter_nd(here: Expansion) -> str | None:
+    """Each row of the output is the row of the updates that goes there, or one of zeros."""
+    indices, updates = here.op.operand(0), here.op.operand(1)
+    shape, depth = here.op.output.shape, indices.shape[-1]
+    rows, count = prod(shape[:depth]), prod(indices.shape[:-1])
+    if indices.data is None:
+        return "the indices are computed while the model runs"
+    if here.op.output.elements * count <= MOST_COMPARED or depth == 0:
+        return "the output is small"
+    try:
+        places = np.ravel_multi_index(tuple(indices.data.reshape(count, depth).T), shape[:depth])
+    except ValueError:
+        return "an index lies outside of the output"
+    if len(np.unique(places)) < count:
+        return "several updates for one place are added up"
+    sources = np.full(rows, count, np.int32)
+    sources[places] = np.arange(count)
+    table = here.reshape(updates, (count, prod(shape[depth:])))
+    if count < rows:
+        table = here.add("PAD", table, here.constant([[0, 1], [0, 0]], "int32"))
+    found = here.add("GATHER", table, here.constant(sources, "int32"), axis=0, batch_dims=0)
+    here.finish(here.reshape(found, shape))
+    return None

@@ -1,0 +1,25 @@
+"""Batches of blocks along one axis as those along two."""
+
+from __future__ import annotations
+
+from ...errors import Finding, UnsupportedError
+from .decomposition import Expansion, expands
+
+
+@expands("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
+def blocks_of_rows(here: Expansion) -> str | None:
+    """Tensors of rank 3 have one axis of blocks; they get a second one of size 1."""
+    op = here.op
+    shape = op.operand(0).shape
+    if len(shape) == 4:
+        return "blocks have rows and columns"
+    blocks = op.constant(1).reshape(-1)
+    if len(shape) != 3 or len(blocks) != 1:
+        reason = f"rank {len(shape)} in blocks of {blocks.tolist()}"
+        raise UnsupportedError([Finding(op.index, op.name, reason, "rank 3 and 4 are known")])
+    image = here.reshape(op.operand(0), (*shape[:2], 1, shape[2]))
+    sizes = here.constant([blocks[0], 1], "int32")
+    ends = here.constant([op.constant(2).reshape(-1), [0, 0]], "int32")
+    result = here.add(op.name, image, sizes, ends)
+    here.finish(here.reshape(result, (*result.shape[:2], result.shape[3])))
+    return None

@@ -1,0 +1,43 @@
+"""TOPK_V2 of long rows in steps, as comparing each value with all others takes long there.
+
+values, places = TOPK_V2(x[4000], 10)
+becomes   v, p = tflgpu.top_of_blocks(x) length=64 count=10
+          w, q = tflgpu.merge_tops(v, p) length=10 lists=4 count=10
+          values, places = ... until one list is left
+"""
+
+from __future__ import annotations
+
+from ...ops.arg_reduce import inserts
+from ...ops.top_k import BLOCKS, MERGE
+from .decomposition import Expansion, expands
+
+LONG = 768
+"""Values of a row from which on steps are faster, on PoCL and llvmpipe."""
+SHORTEST = 64
+LONGEST = 256
+"""Values of a block; between the two it is four times what is kept of it."""
+LISTS = 4
+"""Lists that are merged at once."""
+
+
+@expands("TOPK_V2")
+def in_steps(here: Expansion) -> str | None:
+    """Sort and cut blocks, then merge what is left of them, four by four."""
+    size, count = here.op.operand(0).shape[-1], here.op.output.shape[-1]
+    if size < LONG or not count:
+        return f"{count} of {size} values take no time"
+    if inserts(size, count, here.profile):
+        return f"one work-item finds {count} of {size} values"
+    length = min(max(SHORTEST, 4 * count), LONGEST)
+    types = [tensor.dtype for tensor in here.op.outputs]
+    values, places = here.several(BLOCKS, (here.op.operand(0),), types, length=length, count=count)
+    stretch = length
+    while stretch < size:
+        kept = min(count, stretch)
+        values, places = here.several(
+            MERGE, (values, places), types, length=kept, lists=LISTS, count=count
+        )
+        stretch *= LISTS
+    here.finish(values, places)
+    return None

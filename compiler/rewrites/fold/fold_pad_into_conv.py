@@ -1,0 +1,49 @@
+"""A PAD of zeros read by convolutions alone becomes their own padding.
+
+t = PAD(x)   y = CONV_2D(t, w) padding=VALID
+becomes   y = CONV_2D(x, w) padding=((top, bottom), (left, right))
+
+Poolings do not take zeros in: their averages and maxima are over the cells inside the picture, and
+the zeros of a PAD are such cells. Where none of them can be a maximum, `fold_pad_into_pool` does.
+"""
+
+from __future__ import annotations
+
+from ...ir import Graph, Op
+from ...ops import conv, depthwise_conv
+from ...ops.pad import fill, paddings
+from ..rewrite import Declined, rewrite
+
+WINDOWS = {"CONV_2D": conv.window, "DEPTHWISE_CONV_2D": depthwise_conv.window}
+
+
+@rewrite({"PAD", "PADV2"})
+def fold_pad_into_conv(graph: Graph, pad: Op) -> Declined | None:
+    readers = graph.consumers(pad.output)
+    others = [reader.name for reader in readers if reader.name not in WINDOWS]
+    if others or graph.is_output(pad.output) or not readers:
+        names = ", ".join(others) or "the model's output"
+        return Declined(f"not only convolutions read it, but {names}")
+    if any(reader.reads.count(pad.output) != 1 for reader in readers):
+        return Declined("the padded tensor is not only the picture")
+    if any(reader.operand(0) is not pad.output for reader in readers):
+        return Declined("the padded tensor is not the picture")
+    if len(pad.output.shape) != 4:
+        return Declined(f"the picture has rank {len(pad.output.shape)}")
+    batch, rows, columns, channels = paddings(pad)
+    if any((*batch, *channels)):
+        return Declined("it pads the batch or the channels")
+    if fill(pad) != 0:
+        return Declined(f"it pads with {fill(pad)}")
+    for op in readers:
+        window = WINDOWS[op.name](op)
+        op.attrs = {
+            **op.attrs,
+            "padding": (
+                (rows[0] + window.top, rows[1] + window.bottom),
+                (columns[0] + window.left, columns[1] + window.right),
+            ),
+        }
+        graph.set_inputs(op, (pad.operand(0), *op.inputs[1:]))
+    graph.remove(pad)
+    return None

@@ -1,0 +1,74 @@
+"""A multiplication or addition by constants before a convolution goes into its weights and bias.
+
+    t = MUL(x, s)   y = CONV_2D(t, w, b)   becomes   y = CONV_2D(x, w * s, b)
+    t = ADD(x, s)   y = CONV_2D(t, w, b)   becomes   y = CONV_2D(x, w, b + sum(w * s))
+
+`s` is a scalar or has an entry for each channel. A sum can only go where no padding is: at the
+edges, a window sees zeros instead of `s`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Array, Graph, Op, constant
+from ...ops import conv, depthwise_conv
+from ...ops.transpose_conv import bias_position
+from ..rewrite import Declined, rewrite
+
+INPUT_AXIS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 3}
+"""Where the input channels are in the weights."""
+
+SUMMED = {"CONV_2D": (1, 2, 3), "DEPTHWISE_CONV_2D": (0, 1, 2), "FULLY_CONNECTED": (1,)}
+"""The axes of the weights that the operator sums over."""
+
+
+@rewrite({"ADD", "SUB", "MUL", "DIV"}, INPUT_AXIS, backwards=True)
+def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
+    place = 2 if op.name == "TRANSPOSE_CONV" else 0
+    if op.operand(place) is not scale.output or op.operand(1) is scale.output:
+        return Declined("it computes weights or a bias")
+    position = 0 if scale.operand(1).constant else 1
+    image, other = scale.operand(position), scale.operand(1 - position)
+    if other.data is None or image.constant:
+        return Declined("neither operand is a constant")
+    if position == 1 and scale.name in ("SUB", "DIV"):
+        return Declined("the picture is subtracted or divided by")
+    if objection := _objection(scale, op, image.shape, other.data):
+        return Declined(objection)
+    channels = image.shape[-1]
+    values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float64)
+    inputs = list(op.inputs)
+    weights = op.constant(1).astype(np.float64)
+    along = [1] * weights.ndim
+    along[INPUT_AXIS[op.name]] = -1
+    if scale.name in ("MUL", "DIV"):
+        factor = values if scale.name == "MUL" else 1 / values
+        scaled = (weights * factor.reshape(along)).astype(np.float32)
+        inputs[1] = constant(f"{op.operand(1).name}/scaled", scaled)
+    else:
+        signed = values if scale.name == "ADD" else -values
+        added = (weights * signed.reshape(along)).sum(SUMMED[op.name])
+        bias = op.constant(2).reshape(-1) if op.input(2) is not None else 0
+        inputs[2:3] = [constant(f"{op.output.name}/bias", (bias + added).astype(np.float32))]
+    inputs[place] = image
+    graph.set_inputs(op, inputs)
+    graph.remove(scale)
+    return None
+
+
+def _objection(scale: Op, op: Op, shape: tuple[int, ...], values: Array) -> str | None:
+    weights, bias = op.operand(1), op.input(bias_position(op))
+    if weights.data is None or (bias is not None and bias.data is None):
+        return "weights or bias are computed while the model runs"
+    if scale.output.shape != shape or shape[-1] != weights.shape[INPUT_AXIS[op.name]]:
+        return "the constant broadcasts the picture, or the channels are split into groups"
+    if values.size not in (1, shape[-1]) or (values.size > 1 and values.shape[-1] != shape[-1]):
+        return "the constant is neither a scalar nor one value for each channel"
+    if scale.name in ("ADD", "SUB") and op.name == "TRANSPOSE_CONV":
+        return "windows at the edges see fewer pixels, to which less is added"
+    if scale.name in ("ADD", "SUB") and op.name != "FULLY_CONNECTED":
+        window = (conv if op.name == "CONV_2D" else depthwise_conv).window(op)
+        if window.top or window.bottom or window.left or window.right:
+            return "the convolution pads with zeros, which nothing is added to"
+    return None

@@ -1,0 +1,27 @@
+"""An average over the whole picture is a MEAN over rows and columns.
+
+y = AVERAGE_POOL_2D(x[1,7,7,64]) filter_height=7 filter_width=7 padding=VALID
+becomes   y = MEAN(x) keep_dims=True
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Graph, Op, constant
+from ...ops.pool import window
+from ..rewrite import Declined, rewrite
+
+
+@rewrite("AVERAGE_POOL_2D")
+def pool_to_mean(graph: Graph, op: Op) -> Declined | None:
+    _, rows, columns, _ = op.operand(0).shape
+    if tuple(op.output.shape[1:3]) != (1, 1):
+        return Declined("there are several windows")
+    covered = window(op)
+    if covered.height - covered.top < rows or covered.width - covered.left < columns:
+        return Declined("the window is smaller than the picture")
+    axes = constant(f"{op.output.name}/axes", np.array([1, 2], np.int32))
+    graph.set_inputs(op, (op.operand(0), axes))
+    op.name, op.attrs = "MEAN", {"keep_dims": True}
+    return None

@@ -1,0 +1,58 @@
+"""A factor for each channel goes into the 1x1 convolution that reads the product.
+
+    t = MUL(x, g[1,1,1,C])   y = CONV_2D(t, w, b)   with w 1x1
+    becomes   y = CONV_2D(x, w, b, g)
+
+This is the tail of squeeze-and-excite: `g` follows from the mean of `x`, so that the product can
+not go into the store of what computes `x`. The kernel multiplies what it reads.
+"""
+
+from __future__ import annotations
+
+from ...devices import Profile
+from ...events import Event, describe
+from ...ir import Graph, Op, Tensor
+from ...ops.conv import groups, window
+from ..rewrite import check
+
+RULE = "fold_gate_into_conv"
+
+
+def fold_gate_into_conv(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it to products that are kernels of their own, after elementwise operators are fused."""
+    events = []
+    for product in graph.ops:
+        op = graph.only_reader(product.output) if product.name == "MUL" else None
+        if op is None or op.name != "CONV_2D" or product.post:
+            continue
+        image, gate = _factors(product)
+        reason = _objection(product, op, image, gate, profile)
+        events.append(Event(RULE, (describe(product), describe(op)), reason))
+        if reason is None:
+            graph.set_inputs(op, (image, op.inputs[1], op.input(2), gate))
+            graph.remove(product)
+            check(graph, RULE)
+    return events
+
+
+def _factors(product: Op) -> tuple[Tensor, Tensor]:
+    """The picture, and what it is multiplied with."""
+    first, second = product.operand(0), product.operand(1)
+    return (first, second) if first.shape == product.output.shape else (second, first)
+
+
+def _objection(product: Op, op: Op, image: Tensor, gate: Tensor, profile: Profile) -> str | None:
+    if op.operand(0) is not product.output or len(op.inputs) > 3:
+        return "the product is not the picture"
+    if product.output in op.post_inputs:
+        return "others need the product, too"
+    if image.constant or gate.constant or image.shape != product.output.shape:
+        return "not both factors are computed, or both broadcast"
+    if image.shape[0] != 1 or gate.elements != image.shape[3] or gate.shape[-1:] != image.shape[3:]:
+        return "the other factor is not one value for each channel of one picture"
+    if groups(op) != 1 or not window(op).pointwise or not op.operand(1).constant:
+        return "the convolution is not 1x1 with constant weights"
+    buffers = 4 + sum(1 for tensor in op.post_inputs if not tensor.constant)
+    if buffers > profile.max_arguments:
+        return f"the kernel would need {buffers} buffers of {profile.max_arguments}"
+    return None

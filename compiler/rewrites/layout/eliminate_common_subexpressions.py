@@ -1,0 +1,53 @@
+"""Operators that compute the same from the same inputs are computed once.
+
+a = RELU(x)   b = RELU(x)
+becomes   a = RELU(x), and readers of b read a
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from ...devices import Profile
+from ...events import Event, describe
+from ...ir import Graph, Op, Tensor
+from ...ops import OPS
+from ..rewrite import check
+
+RULE = "merge_duplicates"
+
+LARGEST = 1 << 12
+"""Bytes up to which constants of equal content count as the same one."""
+
+
+def merge_duplicates(graph: Graph, profile: Profile) -> list[Event]:
+    """Walk forwards, so that what reads merged values becomes equal in turn."""
+    events = []
+    seen: dict[Hashable, Op] = {}
+    for op in graph.ops:
+        if op.name not in OPS or op.post or any(tensor.variable for tensor in op.reads):
+            continue
+        first = seen.setdefault(_identity(op), op)
+        if first is op or "RANDOM" in op.name:
+            continue
+        outputs = zip(op.outputs, first.outputs, strict=True)
+        for old, new in outputs:
+            graph.replace(old, new)
+        graph.remove(op)
+        events.append(Event(RULE, (describe(first), describe(op)), None))
+        check(graph, RULE)
+    return events
+
+
+def _identity(op: Op) -> Hashable:
+    """What two operators have in common if they compute the same."""
+    operands = tuple(None if tensor is None else _content(tensor) for tensor in op.inputs)
+    results = tuple((tensor.shape, tensor.dtype) for tensor in op.outputs)
+    attrs = tuple(sorted((key, repr(value)) for key, value in op.attrs.items()))
+    return op.name, operands, results, attrs
+
+
+def _content(tensor: Tensor) -> Hashable:
+    if tensor.data is None or tensor.data.nbytes > LARGEST or tensor.data.dtype == object:
+        return tensor
+    return tensor.dtype, tensor.shape, tensor.data.tobytes(), tensor.quantization

@@ -1,0 +1,246 @@
+"""Transposes around operators that work in any order of axes cancel.
+
+    a = TRANSPOSE(x) perm=p   b = TRANSPOSE(z) perm=p   t = ADD(a, b)   y = TRANSPOSE(t) perm=q
+    becomes   y = ADD(x, z)                                     where q undoes p
+
+Networks made for channels first are converted that way: a transpose before and behind each
+convolution. Operators that touch and can run in either order are taken as a whole: what they read
+and what reads them is transposed where it is not yet, or no longer where it was. That is done where
+fewer bytes are transposed afterwards, or as many by fewer operators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...devices import Profile
+from ...events import Event, describe
+from ...ir import Array, Graph, Op, Shape, Tensor, constant
+from ...ops.reduce import REDUCTIONS
+from ...ops.transpose import permutation
+from ..rewrite import check
+from .fold_transpose_into_reduction import keeps_order
+from .permutable import images, indifferent, turned_attrs, turned_constants
+
+RULE = "move_transposes"
+
+
+def move_transposes(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it until nothing is gained: what was moved may be behind another transpose now."""
+    events: list[Event] = []
+    while True:
+        found = _move_once(graph)
+        applied = [event for event in found if event.reason is None]
+        if not applied:
+            return events + found
+        events += applied
+
+
+def _move_once(graph: Graph) -> list[Event]:
+    """Apply it to the operators behind each transpose, and to those in front of it."""
+    events = []
+    tried: set[tuple[Op, tuple[int, ...]]] = set()
+    for op in graph.ops:
+        if op not in graph or op.name != "TRANSPOSE":
+            continue
+        order = permutation(op)
+        behind = ((start, order) for start in graph.consumers(op.output))
+        before = graph.producer(op.operand(0))
+        for start, axes in (*behind, (before, np.argsort(order).tolist())):
+            turned = tuple(int(axis) for axis in axes)
+            if start is None or not indifferent(start) or (start, turned) in tried:
+                continue
+            region = _region(graph, start, turned)
+            tried |= {(step, turned) for step in region}
+            events.append(_move(graph, op, region, turned))
+    return events
+
+
+def _move(graph: Graph, op: Op, region: dict[Op, None], order: tuple[int, ...]) -> Event:
+    """Turn the region behind a transpose, if that is cheaper."""
+    names = (describe(op), *(describe(step) for step in region))
+    border = _Border(graph, region, order)
+    before, after = border.cost()
+    if after >= before:
+        reason = f"{after.values} values instead of {before.values} would be transposed"
+        return Event(RULE, names, reason)
+    border.apply()
+    check(graph, RULE)
+    return Event(RULE, names, None)
+
+
+def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
+    """The operators without an order of axes that touch, or read the same transpose, in order."""
+    found = {start}
+    waiting = [start]
+    while waiting:
+        op = waiting.pop()
+        near = [graph.producer(tensor) for _, tensor in images(op)]
+        sources = [other for other in near if other is not None and _turns(other, order)]
+        for tensor in (*op.outputs, *(source.output for source in sources)):
+            near += graph.consumers(tensor)
+        for other in near:
+            if other is not None and other not in found and _joins(op, other):
+                found.add(other)
+                waiting.append(other)
+    return dict.fromkeys(sorted(found, key=lambda op: op.index))
+
+
+def _turns(op: Op, order: tuple[int, ...]) -> bool:
+    """Whether an operator is a transpose to an order of axes."""
+    return op.name == "TRANSPOSE" and tuple(permutation(op)) == order
+
+
+def _joins(op: Op, other: Op) -> bool:
+    if not indifferent(other) or len(other.output.shape) != len(op.output.shape):
+        return False
+    touched = ({*step.outputs, *(tensor for _, tensor in images(step))} for step in (op, other))
+    return bool(set.intersection(*touched))
+
+
+@dataclass(frozen=True, order=True)
+class _Cost:
+    """Values that transposes move, and how many transposes do."""
+
+    values: int
+    transposes: int
+
+    @classmethod
+    def of(cls, moved: list[int]) -> _Cost:
+        return cls(sum(moved), len(moved))
+
+
+@dataclass
+class _Border:
+    """What a region reads and gives away, and the order its axes have got from transposes."""
+
+    graph: Graph
+    region: dict[Op, None]
+    order: tuple[int, ...]
+    inputs: list[Tensor] = field(default_factory=list)
+    """What it reads and does not compute."""
+    outputs: list[Tensor] = field(default_factory=list)
+    """What it computes and others read."""
+
+    def __post_init__(self) -> None:
+        inside = {tensor for op in self.region for tensor in op.outputs}
+        read = dict.fromkeys(t for op in self.region for _, t in images(op) if t not in inside)
+        self.inputs = [tensor for tensor in read if not tensor.constant]
+        for tensor in (tensor for op in self.region for tensor in op.outputs):
+            others = [r for r in self.graph.consumers(tensor) if r not in self.region]
+            if others or self.graph.is_output(tensor):
+                self.outputs.append(tensor)
+
+    @property
+    def undone(self) -> tuple[int, ...]:
+        """The order that takes the transposes back."""
+        return tuple(int(axis) for axis in np.argsort(self.order))
+
+    def _source(self, tensor: Tensor) -> Op | None:
+        """The transpose in this order, of what the region does not compute, that gives a tensor."""
+        op = self.graph.producer(tensor)
+        if op is None or not _turns(op, self.order):
+            return None
+        return None if self.graph.producer(op.operand(0)) in self.region else op
+
+    def _back(self, tensor: Tensor) -> tuple[list[Op], bool]:
+        """The transposes that turn a tensor back, and whether others read it as it is."""
+        readers = [r for r in self.graph.consumers(tensor) if r not in self.region]
+        back = [reader for reader in readers if _turns(reader, self.undone)]
+        return back, len(back) < len(readers) or self.graph.is_output(tensor)
+
+    def cost(self) -> tuple[_Cost, _Cost]:
+        """What transposes around the region cost: now, and in the other order."""
+        before: list[int] = []
+        after: list[int] = []
+        for tensor in self.inputs:
+            source = self._source(tensor)
+            if source is None:
+                after.append(_values(tensor, self.undone))
+            elif not self._needed_besides(source):
+                before.append(_values(tensor, self.undone))
+        for tensor in self.outputs:
+            back, others = self._back(tensor)
+            before += len(back) * [_values(tensor, self.undone)]
+            after += [_values(tensor, self.undone)] if others else []
+        return _Cost.of(before), _Cost.of(after)
+
+    def _needed_besides(self, source: Op) -> bool:
+        """Whether a transpose stays for others than the region, and those that later rewrites let
+        read what is in front of it."""
+        others = [r for r in self.graph.consumers(source.output) if r not in self.region]
+        return self.graph.is_output(source.output) or not all(
+            r.name == "TRANSPOSE" or (r.name in REDUCTIONS and keeps_order(source, r))
+            for r in others
+        )
+
+    def apply(self) -> None:
+        """Compute the region in the order its transposes started from."""
+        behind = {tensor: self._back(tensor) for tensor in self.outputs}
+        moved = {tensor: self._moved(tensor) for tensor in self.inputs}
+        for tensor in (tensor for op in self.region for tensor in op.outputs):
+            shape = self._shape(tensor.shape)
+            moved[tensor] = Tensor(f"{tensor.name}/turned", shape, tensor.dtype)
+        for op in self.region:
+            self._turn(op, moved)
+        for tensor, (back, others) in behind.items():
+            for op in back:
+                self.graph.replace(op.output, moved[tensor])
+                self.graph.remove(op)
+            if others:
+                producer = self.graph.producer(moved[tensor])
+                assert producer is not None
+                self._transpose(moved[tensor], tensor, self.order, producer.index)
+        for tensor in self.inputs:
+            source = self._source(tensor)
+            needed = self.graph.consumers(tensor) or self.graph.is_output(tensor)
+            if source is not None and not needed:
+                self.graph.remove(source)
+
+    def _shape(self, shape: Shape) -> Shape:
+        return tuple(shape[axis] for axis in self.undone)
+
+    def _transpose(
+        self, source: Tensor, result: Tensor, order: tuple[int, ...], index: int
+    ) -> Tensor:
+        axes = constant(f"{result.name}/order", np.array(order, np.int32))
+        self.graph.add(Op("TRANSPOSE", (source, axes), (result,), {}, index))
+        return result
+
+    def _moved(self, tensor: Tensor) -> Tensor:
+        """What a tensor that is read was before it was transposed."""
+        op = self._source(tensor)
+        if op is not None:
+            return op.operand(0)
+        producer = self.graph.producer(tensor)
+        result = Tensor(f"{tensor.name}/turned", self._shape(tensor.shape), tensor.dtype)
+        index = producer.index if producer else next(iter(self.region)).index
+        return self._transpose(tensor, result, self.undone, index)
+
+    def _turn(self, op: Op, moved: dict[Tensor, Tensor]) -> None:
+        """Let an operator of the region read and write turned tensors."""
+        inputs = list(op.inputs)
+        for position, tensor in images(op):
+            turned = moved.get(tensor)
+            inputs[position] = turned or constant(
+                f"{tensor.name}/turned", self._content(tensor, len(op.output.shape))
+            )
+        for position, content in turned_constants(op, self.order).items():
+            inputs[position] = content
+        op.attrs = turned_attrs(op, self.order)
+        self.graph.set_outputs(op, [moved[tensor] for tensor in op.outputs])
+        self.graph.set_inputs(op, inputs)
+
+    def _content(self, tensor: Tensor, rank: int) -> Array:
+        """A constant in the other order, with all the axes of what it broadcasts to."""
+        assert tensor.data is not None
+        whole = tensor.data.reshape((1,) * (rank - len(tensor.shape)) + tensor.shape)
+        return np.ascontiguousarray(whole.transpose(self.undone))
+
+
+def _values(tensor: Tensor, order: tuple[int, ...]) -> int:
+    """How many values a transpose of a tensor moves; none if only axes of size 1 move."""
+    several = [axis for axis in order if tensor.shape[axis] > 1]
+    return 0 if several == sorted(several) else tensor.elements

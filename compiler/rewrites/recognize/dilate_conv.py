@@ -1,0 +1,72 @@
+"""A convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND is a dilated convolution.
+
+    s = SPACE_TO_BATCH_ND(x) block=(2,2)   c = CONV_2D(s, w)   y = BATCH_TO_SPACE_ND(RELU(c))
+    becomes   c = CONV_2D(x, w) dilation_h_factor=2 dilation_w_factor=2   y = RELU(c)
+
+Between the convolution and the last operator may be elementwise ones: each with one operand, or
+with constants that have an entry for each channel.
+"""
+
+from __future__ import annotations
+
+from ...ir import Array, Graph, Op
+from ...ops import conv, depthwise_conv
+from ...ops.elementwise import ELEMENTWISE
+from ..rewrite import Declined, rewrite
+
+
+@rewrite("SPACE_TO_BATCH_ND", {"CONV_2D", "DEPTHWISE_CONV_2D"})
+def dilate_conv(graph: Graph, spread: Op, op: Op) -> Declined | None:
+    if op.operand(0) is not spread.output or len(spread.output.shape) != 4:
+        return Declined("the blocks are not the convolution's picture")
+    between, gather = _up_to_gather(graph, op)
+    if gather is None:
+        return Declined("no BATCH_TO_SPACE_ND follows")
+    block = _pair(spread.constant(1))
+    if _pair(gather.constant(1)) != block:
+        return Declined("the blocks differ before and after")
+    window = (conv if op.name == "CONV_2D" else depthwise_conv).window(op)
+    if (window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) != (1, 1, 1, 1):
+        return Declined("the convolution has strides or dilations")
+    padded, cropped = spread.constant(2).tolist(), gather.constant(2).tolist()
+    inner = ((window.top, window.bottom), (window.left, window.right))
+    padding = tuple(
+        (
+            int(padded[axis][0] + inner[axis][0] * block[axis] - cropped[axis][0]),
+            int(padded[axis][1] + inner[axis][1] * block[axis] - cropped[axis][1]),
+        )
+        for axis in (0, 1)
+    )
+    if any(size < 0 for pair in padding for size in pair):
+        return Declined("more is cut off than is padded")
+    dilation = {"dilation_h_factor": block[0], "dilation_w_factor": block[1]}
+    op.attrs = {**op.attrs, **dilation, "padding": padding}
+    result, last = gather.output, between[-1] if between else op
+    graph.set_inputs(op, (spread.operand(0), *op.inputs[1:]))
+    graph.remove(spread)
+    graph.remove(gather)
+    for step in (op, *between):
+        step.output.shape = result.shape
+    graph.set_outputs(last, (result,))
+    return None
+
+
+def _pair(block: Array) -> tuple[int, int]:
+    rows, columns = (int(size) for size in block.reshape(-1))
+    return rows, columns
+
+
+def _up_to_gather(graph: Graph, op: Op) -> tuple[list[Op], Op | None]:
+    """The elementwise operators that follow, and the BATCH_TO_SPACE_ND behind them if there is."""
+    between: list[Op] = []
+    reader = graph.only_reader(op.output)
+    while reader is not None and reader.name in ELEMENTWISE:
+        operands = [tensor for tensor in reader.reads if tensor.constant]
+        if len(reader.reads) != len(operands) + 1 or reader.post:
+            return between, None
+        if any(t.elements != 1 and t.shape[-1] != t.elements for t in operands):
+            return between, None
+        between.append(reader)
+        reader = graph.only_reader(reader.output)
+    is_gather = reader is not None and reader.name == "BATCH_TO_SPACE_ND"
+    return between, reader if is_gather else None

@@ -1,0 +1,104 @@
+"""1x1 convolutions between transposes that swap pixels and channels multiply from the left.
+
+    t = TRANSPOSE(x[1,1,97,64]) perm=(0,1,3,2)   u = CONV_2D(t, w, b)   y = TRANSPOSE(RELU(u)) too
+    becomes   p = BATCH_MATMUL(w, x)   s = ADD(p, b)   y = RELU(s)
+
+So are fully connected layers. Networks that mix the places of vectors, and not what is in them, are
+written like that. Several layers may follow each other, with activations between.
+"""
+
+from __future__ import annotations
+
+from ...devices import Profile
+from ...events import Event, describe
+from ...ir import Graph, Op, Tensor, constant
+from ...ops.conv import groups, window
+from ...ops.elementwise import ELEMENTWISE
+from ...ops.transpose import permutation
+from ..rewrite import check
+
+RULE = "multiply_from_left"
+
+
+def multiply_from_left(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it behind each transpose that swaps the last two axes."""
+    events = []
+    for turn in graph.ops:
+        if turn not in graph or not _swaps(turn):
+            continue
+        steps = _steps(graph, turn)
+        if not any(_is_layer(step) for step in steps):
+            continue
+        back = graph.only_reader(steps[-1].output)
+        names = tuple(map(describe, (turn, *steps, *([back] if back else []))))
+        reason = None
+        if back is None or not _swaps(back):
+            reason = "no transpose follows that swaps pixels and channels back"
+        else:
+            _multiply(graph, turn, steps, back)
+            check(graph, RULE)
+        events.append(Event(RULE, names, reason))
+    return events
+
+
+def _swaps(op: Op) -> bool:
+    if op.name != "TRANSPOSE" or len(op.output.shape) not in (3, 4):
+        return False
+    rank = len(op.output.shape)
+    return permutation(op) == [*range(rank - 2), rank - 1, rank - 2]
+
+
+def _steps(graph: Graph, turn: Op) -> list[Op]:
+    """The layers and activations that follow, each the only reader of the one before."""
+    steps: list[Op] = []
+    op = graph.only_reader(turn.output)
+    while op is not None and (_is_layer(op) or _is_activation(op)):
+        steps.append(op)
+        op = graph.only_reader(op.output)
+    return steps
+
+
+def _is_activation(op: Op) -> bool:
+    return op.name in ELEMENTWISE and not op.post and len(op.reads) == 1
+
+
+def _is_layer(op: Op) -> bool:
+    """Whether an operator multiplies the channels of each pixel with constants."""
+    if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3 or op.post:
+        return False
+    if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
+        return False
+    if op.name == "CONV_2D":
+        return groups(op) == 1 and window(op).pointwise
+    plain = op.attrs.get("weights_format", "DEFAULT") == "DEFAULT"
+    return plain and op.output.shape[:-1] == op.operand(0).shape[:-1]
+
+
+def _multiply(graph: Graph, turn: Op, steps: list[Op], back: Op) -> None:
+    value, result = turn.operand(0), back.output
+    for op in (back, *reversed(steps), turn):
+        graph.remove(op)
+    left: list[Op] = []
+    for step in steps:
+        *outer, pixels, channels = step.output.shape
+        shape = (*outer, channels, pixels)
+        if not _is_layer(step):
+            after = Tensor(f"{step.output.name}/swapped", shape)
+            left.append(Op(step.name, (value,), (after,), step.attrs, step.index, step.version))
+            value = after
+            continue
+        name = step.operand(1).name
+        rows = step.constant(1).reshape(*[1] * len(outer), channels, -1)
+        product = Tensor(f"{step.output.name}/product", shape)
+        attrs = {"adj_x": False, "adj_y": False}
+        factors = (constant(f"{name}/rows", rows), value)
+        left.append(Op("BATCH_MATMUL", factors, (product,), attrs, step.index))
+        value = product
+        if step.input(2) is not None:
+            bias = constant(f"{name}/bias", step.constant(2).reshape(channels, 1))
+            after = Tensor(f"{step.output.name}/swapped", shape)
+            left.append(Op("ADD", (value, bias), (after,), {}, step.index))
+            value = after
+    left[-1].outputs = (result,)
+    for op in left:
+        graph.add(op)

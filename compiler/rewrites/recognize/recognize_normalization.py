@@ -1,0 +1,263 @@
+"""Normalization of layers and instances is recognised from the sums and products it is spelled in.
+
+    m = MEAN(x)   v = MEAN(SQUARED_DIFFERENCE(x, m))   r = RSQRT(ADD(v, 1e-5))   g = MUL(r, gain)
+    y = ADD(MUL(x, g), SUB(offset, MUL(m, g)))
+    becomes   n = tflgpu.normalization(x) epsilon=1e-05   y = ADD(MUL(n, gain), offset)
+
+Converters and authors spell it in many ways, so the spelling is not compared: what follows from the
+mean m and the deviation r is multiplied out, and has to be x r g - m r g and terms without r. RMS
+normalization has no m. Gain and offset, constants or not, stay operators of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...devices import Profile
+from ...events import Event, describe
+from ...ir import Graph, Op, Tensor
+from ...ops.normalization import NAME
+from ...ops.reduce import axes
+from ..rewrite import check
+from .region import leading_to, needed_outside, remove_region
+
+RULE = "recognise_normalization"
+
+ARITHMETIC = frozenset(["ADD", "DIV", "MUL", "NEG", "SUB"])
+LONGEST = 16
+"""Operators behind the mean and the deviation that are looked at."""
+MOST_TERMS = 8
+"""Terms of a sum that is multiplied out."""
+
+Term = tuple[int, tuple[Tensor, ...]]
+"""A sign, and the factors of a product."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What is normalized, and the operators that compute its mean and deviation."""
+
+    values: Tensor
+    center: Tensor | None
+    """The mean of the values; None where the deviation is from zero."""
+    axes: tuple[int, ...]
+    root: Tensor
+    """The deviation, or one divided by it."""
+    inverse: bool
+    """Whether it is one divided by the deviation."""
+    epsilon: float
+    ops: frozenset[Op]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A normalization multiplied out: what it is multiplied with, and what is added."""
+
+    gain: tuple[Tensor, ...]
+    rest: tuple[Term, ...]
+
+
+def recognise_normalization(graph: Graph, profile: Profile) -> list[Event]:
+    """Apply it to every mean of squares."""
+    events = []
+    for op in graph.ops:
+        squared = _squared(graph, op) if op in graph and op.name == "MEAN" else None
+        if squared is None:
+            continue
+        last, reason = _recognise(graph, op, *squared)
+        names = (describe(op),) if last is None else (describe(op), describe(last))
+        events.append(Event(RULE, names, reason))
+        check(graph, RULE)
+    return events
+
+
+def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | None:
+    """What a MEAN takes the squares of: values, their distance from a center, and how."""
+    square = graph.producer(mean.operand(0))
+    if square is None or square.output.dtype != "float32":
+        return None
+    if square.name == "SQUARED_DIFFERENCE":
+        first, second = square.operand(0), square.operand(1)
+        pair = (first, second) if first.shape == square.output.shape else (second, first)
+        return (*pair, {square})
+    if square.name == "SQUARE" or (square.name == "MUL" and square.operand(0) is square.operand(1)):
+        values = square.operand(0)
+        difference = graph.producer(values)
+        if difference is not None and difference.name == "SUB":
+            center = graph.producer(difference.operand(1))
+            if center is not None and center.name == "MEAN":
+                return difference.operand(0), difference.operand(1), {square, difference}
+        return values, None, {square}
+    return None
+
+
+def _recognise(
+    graph: Graph, variance: Op, values: Tensor, center: Tensor | None, squares: set[Op]
+) -> tuple[Op | None, str | None]:
+    """Rewrite what is normalized by one variance: its last operator, and why not if so."""
+    statistics = _statistics(graph, variance, values, center, squares)
+    if isinstance(statistics, str):
+        return None, statistics
+    opened: set[Op] = set()
+    waiting = graph.consumers(statistics.root)
+    waiting += graph.consumers(center) if center is not None else []
+    while waiting and len(opened) < LONGEST:
+        op = waiting.pop(0)
+        if not _opens(op, statistics):
+            continue
+        opened.add(op)
+        if op.output.shape == values.shape:
+            terms = _terms(graph, op.output, opened, statistics)
+            form = _form(terms, statistics)
+            if form is not None:
+                region = leading_to(graph, op, opened | statistics.ops)
+                needed = needed_outside(graph, region, op)
+                needed = needed or _read_again(graph, form, region)
+                if needed is not None:
+                    return op, f"others need {needed.name}, too"
+                _replace(graph, op, form, statistics, region)
+                return op, None
+        waiting += graph.consumers(op.output)
+    return None, "what follows is not the values less their mean, divided by the deviation"
+
+
+def _statistics(
+    graph: Graph, variance: Op, values: Tensor, center: Tensor | None, squares: set[Op]
+) -> Statistics | str:
+    """The deviation that follows from a variance, or why it is none."""
+    reduced = axes(variance)
+    kept = tuple(1 if axis in reduced else size for axis, size in enumerate(values.shape))
+    ops = {variance, *squares}
+    if values.constant or values.shape != variance.operand(0).shape:
+        return "the values are constants, or broadcast"
+    if variance.output.shape != kept:
+        return "the reduced axes are dropped"
+    if center is not None:
+        mean = graph.producer(center)
+        if mean is None or mean.name != "MEAN" or mean.operand(0) is not values:
+            return "the squares are not of distances from the mean"
+        if axes(mean) != reduced or center.shape != kept:
+            return "the mean is over other axes"
+        ops.add(mean)
+    step = graph.only_reader(variance.output)
+    epsilon = 0.0
+    if step is not None and step.name == "ADD":
+        other = step.operand(1 if step.operand(0) is variance.output else 0)
+        if other.data is None or other.elements != 1:
+            return "what is added to the variance is not one number"
+        epsilon = float(other.data.reshape(()))
+        ops.add(step)
+        step = graph.only_reader(step.output)
+    if step is None or step.output.shape != kept or not _takes_root(step):
+        return "no square root of the variance follows"
+    ops.add(step)
+    inverse = step.name != "SQRT"
+    return Statistics(values, center, reduced, step.output, inverse, epsilon, frozenset(ops))
+
+
+def _takes_root(op: Op) -> bool:
+    if op.name == "POW":
+        power = op.operand(1).data
+        return power is not None and bool((power == -0.5).all())
+    return op.name in ("RSQRT", "SQRT")
+
+
+def _opens(op: Op, statistics: Statistics) -> bool:
+    """Whether an operator is one of those that are multiplied out."""
+    root = statistics.root
+    divides = op.name == "DIV"
+    if op.name not in ARITHMETIC or op.post:
+        return False
+    if divides:
+        return op.operand(1) is root and not statistics.inverse
+    return statistics.inverse or all(tensor is not root for tensor in op.inputs)
+
+
+def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics) -> list[Term]:
+    """A tensor as a sum of products, as far as operators are opened."""
+    op = graph.producer(tensor)
+    if tensor.data is not None and tensor.elements == 1 and tensor.data.reshape(()) == 1:
+        return [(1, ())]
+    if op is None or op not in opened:
+        return [(1, (tensor,))]
+    first = _terms(graph, op.operand(0), opened, statistics)
+    if op.name == "NEG":
+        return [(-sign, factors) for sign, factors in first]
+    second = _terms(graph, op.operand(1), opened, statistics)
+    if op.name == "ADD":
+        return first + second
+    if op.name == "SUB":
+        return first + [(-sign, factors) for sign, factors in second]
+    if len(first) * len(second) > MOST_TERMS:
+        return [(1, (tensor,))]
+    return [(a * b, (*left, *right)) for a, left in first for b, right in second]
+
+
+def _form(terms: list[Term], statistics: Statistics) -> Form | None:
+    """The sum as a normalization, if it is one."""
+    root, values, center = statistics.root, statistics.values, statistics.center
+    scaled = [term for term in terms if root in term[1]]
+    rest = tuple(term for term in terms if root not in term[1])
+    wanted = [(1, values)] if center is None else [(1, values), (-1, center)]
+    gains = []
+    for sign, subject in wanted:
+        found = [term for term in scaled if subject in term[1]]
+        if len(found) != 1 or found[0][0] != sign:
+            return None
+        gains.append(_without(found[0][1], subject, root))
+    same = all(_same(gain, gains[0]) for gain in gains)
+    if not same or len(scaled) != len(wanted) or not all(factors for _, factors in rest):
+        return None
+    return Form(gains[0], rest)
+
+
+def _read_again(graph: Graph, form: Form, region: list[Op]) -> Tensor | None:
+    """A value inside a region that is multiplied with the normalized ones, or added to them."""
+    factors = (*form.gain, *(tensor for _, product in form.rest for tensor in product))
+    return next((tensor for tensor in factors if graph.producer(tensor) in region), None)
+
+
+def _without(factors: tuple[Tensor, ...], *taken: Tensor) -> tuple[Tensor, ...]:
+    left = list(factors)
+    for tensor in taken:
+        left.remove(tensor)
+    return tuple(left)
+
+
+def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
+    """Whether they hold the same tensors in whatever order."""
+    return sorted(map(id, first)) == sorted(map(id, second))
+
+
+def _replace(graph: Graph, last: Op, form: Form, statistics: Statistics, region: list[Op]) -> None:
+    result, index = last.output, last.index
+    values = statistics.values
+    steps = [("MUL", factor) for factor in form.gain]
+    for sign, factors in form.rest:
+        steps.append(("ADD" if sign > 0 else "SUB", _product(graph, factors, index)))
+    remove_region(graph, region)
+    attrs = {
+        "axes": statistics.axes,
+        "epsilon": statistics.epsilon,
+        "centered": statistics.center is not None,
+    }
+    op = Op(NAME, (values,), (result,), attrs, index)
+    for number, (name, other) in enumerate(steps):
+        between = Tensor(f"{result.name}/normalized{number}", values.shape)
+        op.outputs = (between,)
+        graph.add(op)
+        op = Op(name, (between, other), (result,), {}, index)
+    graph.add(op)
+
+
+def _product(graph: Graph, factors: tuple[Tensor, ...], index: int) -> Tensor:
+    """The product of tensors, which is an operator if there are several."""
+    product = factors[0]
+    for factor in factors[1:]:
+        shape = np.broadcast_shapes(product.shape, factor.shape)
+        result = Tensor(f"{product.name}/times", shape)
+        graph.add(Op("MUL", (product, factor), (result,), {}, index))
+        product = result
+    return product

@@ -1,0 +1,79 @@
+"""Rooflines measured before: a file for each device, driver and profile in the user's cache.
+
+Measuring takes seconds and a quiet machine, and what it finds does not change. A file is of use as
+long as the kernels that were measured are those of today; without one it is measured again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from ....runtime.launch.device import DeviceInfo
+from ....runtime.store.binaries import device_key
+from ....runtime.store.private_files import replace_file
+from ...devices import Profile
+from ...emit.compiled_model import Program
+from .roofline import Roofline, compile_dispatches, compile_roofline, measure
+
+
+@dataclass(frozen=True)
+class KeptRoofline:
+    """A roofline, when it was measured, and the file it is kept in; removing that forgets it."""
+
+    roofline: Roofline
+    date: str
+    file: Path
+
+
+def folder() -> Path:
+    """Where rooflines are kept."""
+    return user_cache_path("tflgpu") / "rooflines"
+
+
+def roofline_of(info: DeviceInfo, profile: Profile) -> KeptRoofline:
+    """The roofline of an attached device, measured now unless it is known (DeviceError)."""
+    file = folder() / f"{device_key(info)}-{profile.name}.json"
+    programs = [make(profile, info.target) for make in (compile_roofline, compile_dispatches)]
+    kernels = _digest(programs)
+    kept = _read(file, kernels)
+    if kept is None:
+        kept = KeptRoofline(measure(str(info), profile, info.target), str(date.today()), file)
+        # Where nothing can be kept it is measured each time.
+        with suppress(OSError):
+            _write(kept, str(info), kernels)
+    return kept
+
+
+def _digest(programs: Sequence[Program]) -> str:
+    texts = [text for program in programs for text in program.sources.values()]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _read(file: Path, kernels: str) -> KeptRoofline | None:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["kernels"] == kernels:
+            found = content["roofline"]
+            copies = tuple((int(size), float(speed)) for size, speed in found["copies"])
+            roofline = Roofline(float(found["flops"]), copies, float(found["dispatch"]))
+            return KeptRoofline(roofline, str(content["date"]), file)
+    return None
+
+
+def _write(kept: KeptRoofline, device: str, kernels: str) -> None:
+    content = {
+        "device": device,
+        "date": kept.date,
+        "kernels": kernels,
+        "roofline": asdict(kept.roofline),
+    }
+    kept.file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(kept.file, json.dumps(content, indent=1).encode())

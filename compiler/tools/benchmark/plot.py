@@ -1,0 +1,79 @@
+"""A bar for each kernel's time, drawn with matplotlib, which only this file imports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ....runtime.errors import TflgpuError
+from .measure import Benchmark
+
+FORMATS = (".png", ".svg", ".pdf")
+LONGEST = 70
+"""Characters of a label; of a longer one the middle is left out."""
+COLORS = ("#b3401f", "#d99a2b", "#2f7d5b")
+"""Of kernels below a third of the roofline, below two thirds, and above."""
+
+
+class PlotError(TflgpuError):
+    """A picture cannot be drawn: matplotlib is missing (pip install 'tflgpu[plot]') or the file
+    cannot be written."""
+
+
+def require() -> ModuleType:
+    """matplotlib's figures (PlotError if they cannot be imported)."""
+    try:
+        from matplotlib import figure
+    except ImportError as error:
+        raise PlotError(
+            f"drawing needs matplotlib, which cannot be imported ({error}): "
+            "pip install 'tflgpu[plot]'"
+        ) from error
+    module: ModuleType = figure
+    return module
+
+
+def plot(result: Benchmark, path: Path) -> None:
+    """Draw the kernels in the order of dispatch, coloured by their share of the roofline.
+
+    The form is that of the file's ending, one of `FORMATS`. PlotError if matplotlib is missing or
+    the file cannot be written.
+    """
+    kernels = result.kernels
+    figure = require().Figure(figsize=(11, 1.8 + 0.24 * len(kernels)), layout="constrained")
+    axes = figure.subplots()
+    milliseconds = [kernel.seconds * 1e3 for kernel in kernels]
+    colors = [COLORS[min(int(kernel.roofline * 3), 2)] for kernel in kernels]
+    axes.barh(range(len(kernels)), milliseconds, color=colors)
+    axes.set_yticks(range(len(kernels)), [_short(kernel.label) for kernel in kernels], fontsize=8)
+    # Names of tensors may hold dollar signs, between which matplotlib sees formulas.
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.set_ylim(len(kernels) - 0.4, -0.6)
+    axes.set_xlabel("milliseconds")
+    figure.suptitle(
+        f"{result.plan.model}: {result.runs.median * 1e3:.2f} ms a run, "
+        f"{sum(milliseconds):.2f} ms in kernels\n{result.device.name}",
+        fontsize=10,
+        parse_math=False,
+    )
+    _legend(axes)
+    try:
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise PlotError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _legend(axes: Any) -> None:
+    names = ("below a third of the roofline", "below two thirds", "above")
+    handles = [axes.barh([0], [0], color=color) for color in COLORS]
+    axes.legend(handles, names, loc="lower right", fontsize=8)
+
+
+def _short(label: str) -> str:
+    if len(label) <= LONGEST:
+        return label
+    # Its beginning names the operators, its end is what tells tensors apart.
+    half = (LONGEST - 3) // 2
+    return f"{label[:half]}...{label[-half:]}"

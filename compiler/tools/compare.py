@@ -1,0 +1,196 @@
+"""Compiled against LiteRT on the same inputs: every output, or every tensor both of them have."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import runtime
+from ...runtime.plan.records import TensorInfo
+from .. import pipeline
+from ..errors import OptionError
+from ..ir import Array
+from ..litert.reference import Model, Reference
+from ..options import Options
+from ..target import attached_device
+
+TOLERANCES = {"f32": 1e-4, "f16": 1e-2}
+"""Error allowed by precision, relative to the largest value of the tensor or 1."""
+
+QUANTA = 3
+"""Steps a quantized value may be off."""
+STRAYS = 0.01
+"""Share of the quantized values that may be off by more than one step."""
+
+Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
+"""Makes the arrays for a model's inputs once their names and shapes are known."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One tensor against LiteRT's."""
+
+    name: str
+    max_error: float
+    """Largest absolute difference; infinite where the two cannot be compared."""
+    tolerance: float
+    problem: str = ""
+    """What is wrong, besides the size of the error."""
+    label: str = ""
+    """The dispatch that computes it, for a comparison of every tensor."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the two agree."""
+        return not self.problem and self.max_error <= self.tolerance
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"{self.name} {self.problem}"
+        return f"{self.name} is off by {self.max_error:.3g}, allowed is {self.tolerance:.3g}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outputs compared, in the model's order, and the tensors, in the order of dispatch."""
+
+    outputs: tuple[Comparison, ...]
+    layers: tuple[Comparison, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every comparison agrees."""
+        return self.departure is None
+
+    @property
+    def departure(self) -> Comparison | None:
+        """The first comparison that failed; the tensors come before the outputs they lead to."""
+        return next((item for item in (*self.layers, *self.outputs) if not item.ok), None)
+
+
+def verify(
+    model: Model,
+    options: Options,
+    feed: Feed,
+    *,
+    layers: bool = False,
+    progress: pipeline.Progress = lambda stage, done, total: None,
+) -> Verification:
+    """Compile into a temporary cache, run, run LiteRT on the same arrays, and compare.
+
+    The outputs are compared with what LiteRT gives by default, through XNNPACK. `layers` gives
+    every tensor its own memory and compares all that LiteRT's own kernels leave by the same name,
+    as XNNPACK keeps its inner tensors to itself; not those of a signature, which LiteRT does not
+    show (OptionError).
+    Raises what compiling and loading raise, and ModelError if LiteRT does not run the model.
+    """
+    if layers and options.signature:
+        raise OptionError("LiteRT shows no inner tensors of a signature; leave --layers out")
+    options = replace(options, keep_intermediates=layers or options.keep_intermediates)
+    device = attached_device(options.device)
+    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
+        path = pipeline.store(pipeline.build(model, options, progress), Path(cache))
+        progress("load", 0, 1)
+        with runtime.load(path, device=device, store_binaries=False) as session:
+            arrays = feed(session.inputs)
+            progress("run", 0, 1)
+            results = session.run(arrays)
+            progress("LiteRT", 0, 1)
+            expected = _expected(model, options.signature, session, arrays)
+            outputs = tuple(
+                compare(info.name, results[info.name], value, options.precision, info.scale)
+                for info in session.outputs
+                if (value := expected.get(info.name)) is not None
+            )
+            tensors: tuple[Comparison, ...] = ()
+            if layers:
+                shapes = [info.shape for info in session.inputs]
+                plain = Reference(model, input_shapes=shapes, keep_intermediates=True)
+                plain.run([arrays[info.name] for info in session.inputs])
+                tensors = compare_layers(session, plain, options.precision)
+    return Verification(outputs, tensors)
+
+
+def _expected(
+    model: Model, signature: str, session: runtime.Session, arrays: Mapping[str, Array]
+) -> dict[str, Array]:
+    """LiteRT's outputs by the session's names; a signature may leave some out."""
+    if signature:
+        called = Reference(model, delegates=True, signature=signature)
+        return dict(zip((info.name for info in called.outputs), called.run(arrays), strict=True))
+    shapes = [info.shape for info in session.inputs]
+    reference = Reference(model, input_shapes=shapes, delegates=True)
+    results = reference.run([arrays[info.name] for info in session.inputs])
+    return dict(zip((info.name for info in session.outputs), results, strict=True))
+
+
+def compare_layers(
+    session: runtime.Session, reference: Reference, precision: str
+) -> tuple[Comparison, ...]:
+    """Every tensor a dispatch writes that LiteRT has too, in the order of dispatch."""
+    plan = session.plan
+    result = []
+    computed = [tensor for tensor in plan.tensors if 0 <= tensor.first < len(plan.dispatches)]
+    for tensor in sorted(computed, key=lambda tensor: tensor.first):
+        expected = reference.tensor(tensor.name)
+        if expected is not None:
+            actual = session.read(tensor.name)
+            comparison = compare(tensor.name, actual, expected, precision)
+            result.append(replace(comparison, label=plan.dispatches[tensor.first].label))
+    return tuple(result)
+
+
+def compare(
+    name: str, actual: Array, expected: Array, precision: str = "f32", scale: float = 0.0
+) -> Comparison:
+    """One array against LiteRT's: the same shape, the same NaN and infinities, and close.
+
+    Floats may be off by the precision's tolerance * max(1, largest value), quantized integers
+    (`scale` is not 0) by `QUANTA`, other integers not at all.
+    """
+    floating = expected.dtype.kind == "f"
+    tolerance = 0.0 if floating or not scale else float(QUANTA)
+    if actual.shape != expected.shape:
+        problem = f"has the shape {list(actual.shape)}, LiteRT's has {list(expected.shape)}"
+        return Comparison(name, inf, tolerance, problem)
+    if expected.dtype.kind in "SO":
+        same_text = actual.tolist() == expected.tolist()
+        return Comparison(name, 0.0, 0.0, "" if same_text else "has other strings than LiteRT's")
+    got, wanted = actual.astype(np.float64), expected.astype(np.float64)
+    if floating:
+        finite = np.abs(wanted[np.isfinite(wanted)])
+        tolerance = TOLERANCES[precision] * max(1.0, float(finite.max(initial=0.0)))
+        if problem := _special_values(got, wanted):
+            return Comparison(name, inf, tolerance, problem)
+    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    error = np.abs(np.subtract(got, wanted, out=np.zeros_like(got), where=~same))
+    strays = float(np.mean(error > 1)) if error.size and tolerance == QUANTA else 0.0
+    problem = f"is off by more than one step in {strays:.1%} of its elements"
+    return Comparison(
+        name, float(error.max(initial=0.0)), tolerance, problem if strays > STRAYS else ""
+    )
+
+
+def _special_values(actual: Array, expected: Array) -> str:
+    """How the NaN and the infinities of two arrays differ; nothing if they agree."""
+    kinds: tuple[tuple[str, Any], ...] = (
+        ("NaN", np.isnan),
+        ("infinite", np.isposinf),
+        ("negatively infinite", np.isneginf),
+    )
+    for kind, test in kinds:
+        wrong = test(actual) != test(expected)
+        if wrong.any():
+            first = [int(place[0]) for place in np.nonzero(wrong)]
+            has, has_not = ("is", "is not") if test(actual)[tuple(first)] else ("is not", "is")
+            return (
+                f"{has} {kind} at {first} where LiteRT's {has_not} "
+                f"({np.count_nonzero(wrong)} of {wrong.size} elements)"
+            )
+    return ""

@@ -1,0 +1,260 @@
+"""Searching for the fastest tiles and work-groups of a model's kernels on the attached device.
+
+A kernel is compiled into one plan in several sizes, and all of them run in turns, so that a busy
+machine slows them alike; medians are compared. Sizes are tried from the best estimate on, in
+batches, and a batch that gains nothing ends the search: first that for the tile, then, with the
+best tile, that for the work-groups. What is found goes into the table at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+
+import numpy as np
+
+from ... import runtime
+from ...runtime.errors import DeviceError
+from ...runtime.store.binaries import device_key
+from .. import pipeline
+from ..codegen.translate import DIALECTS
+from ..devices import Profile
+from ..emit.compiled_model import Program
+from ..emit.lower import lower
+from ..errors import OptionError
+from ..ir import Array, Graph, Op, Tensor
+from ..ops import Kernel
+from ..ops.tile import Tile, shapes
+from ..options import Options
+from ..schedule.sizes import build_launches
+from ..schedule.tuning_table import Sizes, Table, Timing, read_table, signature, write_table
+from ..schedule.work_groups import groups_worth_trying
+from ..select.storage import Choice, insert_conversions
+from ..target import attached_device, select_device
+
+BATCH = 8
+"""Sizes that are compiled and timed together."""
+REPEATS = 9
+"""Runs of a batch; the median counts."""
+GAIN = 0.95
+"""Time, relative to the best so far, below which a size is faster and not just lucky."""
+
+FIRST_COPY = 1 << 20
+"""Index of the first copy of an operator; those it was fused from keep what they have."""
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A kernel to tune, and what it is compiled with."""
+
+    op: Op
+    kernel: Kernel
+    profile: Profile
+    options: Options
+    device: str
+
+
+def table_path(cache: Path, options: Options) -> Path:
+    """Where in a cache the table of the attached device lies (DeviceError if there is none)."""
+    info = select_device(attached_device(options.device), options.target)
+    return cache / "tuning" / f"{device_key(info)}.json"
+
+
+def tune(
+    model: pipeline.Model,
+    options: Options,
+    path: Path,
+    progress: pipeline.Progress = lambda stage, done, total: None,
+) -> Table:
+    """Add to the table at `path` what it lacks for a model's kernels on the attached device.
+
+    It can be ended at any time and goes on from there. Raises what `pipeline.build` and
+    `runtime.load` raise, and OptionError for a table that cannot be read or written, or is of
+    another device.
+    """
+    info = select_device(attached_device(options.device), options.target)
+    table = _table_of(str(info), path)
+    prepared = pipeline.prepare(model, options, progress)
+    dialect = DIALECTS.get(options.target, options.target)
+    subjects: dict[str, _Subject] = {}
+    for op in prepared.graph.ops:
+        kernel = prepared.choice[op]
+        key = signature(op, kernel, prepared.profile, dialect)
+        subjects[key] = _Subject(op, kernel, prepared.profile, options, str(info))
+    # That a table cannot be kept is said before anything that takes long.
+    write_table(table, path)
+    for number, (key, subject) in enumerate(subjects.items()):
+        progress("tune", number, len(subjects))
+        if key not in table.kernels:
+            timing = _search(subject)
+            # Another search may have added to it meanwhile.
+            table = _table_of(str(info), path)
+            if timing is not None:
+                table.kernels[key] = timing
+                write_table(table, path)
+    return table
+
+
+def _table_of(device: str, path: Path) -> Table:
+    """The table in a file; an empty one where there is no file (OptionError)."""
+    table = read_table(path) if path.exists() else Table(device)
+    if table.device != device:
+        raise OptionError(f"{path} is for {table.device}, not {device}; tune into another file")
+    return table
+
+
+def _search(subject: _Subject) -> Timing | None:
+    """The fastest sizes of a kernel; None where there is nothing to choose, or nothing runs."""
+    tiles = _tiles(subject)
+    groups = _groups(subject, tiles[0])
+    if len(tiles) == len(groups) == 1:
+        return None
+    tile = _fastest(subject, [Sizes(tile, ()) for tile in tiles]).tile
+    best = _fastest(subject, [Sizes(tile, group) for group in _groups(subject, tile)])
+    first = Sizes(tiles[0], groups[0])
+    before, *after = _measure(subject, [first] if best == first else [first, best])
+    if after and after[0] < before * GAIN:
+        return Timing(best, after[0], before)
+    if before == inf:
+        return None
+    # That nothing is faster is worth keeping, too: the next search need not find out again.
+    return Timing(first, before, before)
+
+
+def _tiles(subject: _Subject) -> list[tuple[int, int] | None]:
+    """The tiles a kernel can have, the profile's own and then the least estimates first.
+
+    None alone if it has no tile.
+    """
+    own = _tile(subject, None)
+    # A kernel may take one that is none of those which every kernel can have.
+    taken = {own: (own.pixels, own.blocks)} if own is not None else {}
+    for shape in shapes(subject.profile):
+        tile = _tile(subject, shape)
+        # A kernel does not take one that does not fit.
+        if tile is not None and tile.pixels == shape[0]:
+            taken.setdefault(tile, shape)
+    ordered = sorted(taken, key=lambda tile: (tile != own, tile.estimate))
+    return [taken[tile] for tile in ordered] or [None]
+
+
+def _tile(subject: _Subject, shape: tuple[int, int] | None) -> Tile | None:
+    """The tile a kernel takes when it is asked to take one."""
+    launches = build_launches(subject.op, subject.kernel, subject.profile, shape)
+    return next((launch.tile for launch in launches if launch.tile is not None), None)
+
+
+def _groups(
+    subject: _Subject, tile: tuple[int, int] | None
+) -> list[tuple[tuple[int, int, int], ...]]:
+    """Work-groups for the launches of a kernel, the profile's own first."""
+    launches = build_launches(subject.op, subject.kernel, subject.profile, tile)
+    choices = [
+        [launch.group] if launch.group else groups_worth_trying(launch, subject.profile)
+        for launch in launches
+    ]
+    most = max(map(len, choices), default=1)
+    return [tuple(choice[min(n, len(choice) - 1)] for choice in choices) for n in range(most)]
+
+
+def _fastest(subject: _Subject, sizes: Sequence[Sizes]) -> Sizes:
+    """The fastest, as far as it pays to search. The best so far runs with every batch again."""
+    best, rest = sizes[0], sizes[1:]
+    while rest:
+        batch, rest = [best, *rest[: BATCH - 1]], rest[BATCH - 1 :]
+        seconds = _measure(subject, batch)
+        fastest = int(np.argmin(seconds))
+        if seconds[fastest] > seconds[0] * GAIN:
+            break
+        best = batch[fastest]
+    return best
+
+
+def _measure(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
+    """Seconds a kernel takes in each of some sizes; infinite where the device refuses one."""
+    try:
+        return _run(subject, sizes)
+    except DeviceError:
+        if len(sizes) == 1:
+            return [inf]
+        return [_measure(subject, [size])[0] for size in sizes]
+
+
+def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
+    program = _compile(subject, sizes)
+    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
+        path = pipeline.store(program, Path(cache))
+        with runtime.load(path, device=subject.device, store_binaries=False) as session:
+            inputs = [_content(info) for info in session.inputs]
+            session.run(inputs)
+            passes = [[time for _, time in session.profile(inputs)] for _ in range(REPEATS)]
+    turns = _turns(len(sizes))
+    copies = [0.0] * len(turns)
+    for dispatch, time in zip(program.plan.dispatches, np.median(passes, axis=0), strict=True):
+        for operator in dispatch.operators:
+            if operator >= FIRST_COPY:
+                copies[operator - FIRST_COPY] += float(time)
+    seconds = [0.0] * len(sizes)
+    for place, time in list(zip(turns, copies, strict=True))[1:]:
+        seconds[place] += time / 2
+    return seconds
+
+
+def _turns(count: int) -> list[int]:
+    """The order some sizes run in: there and back, so that each has the same mean place.
+
+    What runs first finds cold caches and sleeping threads, so that is one more that nobody counts.
+    """
+    return [0, *range(count), *reversed(range(count))]
+
+
+def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> Program:
+    """A plan of copies of a kernel in several sizes, all with the same inputs."""
+    op = subject.op
+    graph = Graph("tune")
+    places: dict[Tensor, Tensor] = {}
+    for tensor in op.reads:
+        if not tensor.constant and tensor not in places:
+            name = f"input {len(places)}"
+            places[tensor] = Tensor(name, tensor.shape, tensor.dtype)
+            graph.inputs.append(places[tensor])
+            graph.input_names.append(name)
+    wanted: dict[Op, Sizes] = {}
+    for number, place in enumerate(_turns(len(sizes))):
+        outputs = tuple(
+            Tensor(f"output {number}.{index}", output.shape, output.dtype)
+            for index, output in enumerate(op.outputs)
+        )
+        copy = replace(
+            op,
+            inputs=tuple(None if t is None else places.get(t, t) for t in op.inputs),
+            post_inputs=tuple(places.get(t, t) for t in op.post_inputs),
+            outputs=outputs,
+            index=FIRST_COPY + number,
+        )
+        wanted[graph.add(copy)] = sizes[place]
+    choice: Choice = dict.fromkeys(wanted, subject.kernel)
+    storages = insert_conversions(graph, choice, subject.profile)
+    options = subject.options
+    dialect = DIALECTS.get(options.target, options.target)
+    lowered = lower(
+        graph,
+        choice,
+        storages,
+        subject.profile,
+        dialect,
+        sizing=lambda op, kernel: wanted.get(op),
+    )
+    content = hashlib.sha256(graph.name.encode()).hexdigest()
+    return pipeline.assemble(graph.name, content, lowered, subject.profile, options, len(sizes))
+
+
+def _content(info: runtime.TensorInfo) -> Array:
+    """Numbers for an input; integers are zeros, which are legal where they are places."""
+    if np.dtype(info.dtype).kind != "f":
+        return np.zeros(info.shape, info.dtype)
+    return np.random.default_rng(7).uniform(-1, 1, info.shape).astype(info.dtype)

@@ -1,0 +1,72 @@
+"""Launches that are handed to the driver once and then started as one: cl_khr_command_buffer.
+
+The extension's functions have no place in the loader; each platform tells where its own are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_size_t, c_uint, c_void_p
+from typing import Any
+
+from .library import OpenCLError, Owned, handles, library
+
+EXTENSION = "cl_khr_command_buffer"
+
+_SIZES = POINTER(c_size_t)
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "clCreateCommandBufferKHR": (c_void_p, c_uint, POINTER(c_void_p), c_void_p, POINTER(c_int)),
+    "clCommandNDRangeKernelKHR": (
+        *(c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES),
+        *(c_uint, c_void_p, c_void_p, c_void_p),
+    ),
+    "clFinalizeCommandBufferKHR": (c_int, c_void_p),
+    "clEnqueueCommandBufferKHR": (c_int, c_uint, c_void_p, c_void_p, c_uint, c_void_p, c_void_p),
+    "clReleaseCommandBufferKHR": (c_int, c_void_p),
+}
+"""Results and parameters."""
+
+
+class CommandBuffers:
+    """What records launches for a queue whose commands run in their order."""
+
+    def __init__(self, platform: int, queue: int, owned: Owned) -> None:
+        """OpenCLError if the platform lacks one of the functions; `owned` gets what is recorded."""
+        self._queue, self._owned = handles(queue), owned
+        self._functions = {name: _function(platform, name) for name in _FUNCTIONS}
+
+    def record(self, launches: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+        """What to call, with what, to start launches: each is arguments of clEnqueueNDRangeKernel.
+
+        OpenCLError if the driver refuses.
+        """
+        status = c_int()
+        made = self._functions["clCreateCommandBufferKHR"](1, self._queue, None, byref(status))
+        _check("clCreateCommandBufferKHR", status.value)
+        release = self._functions["clReleaseCommandBufferKHR"]
+        recorded = c_void_p(self._owned.add(release, made))
+        for _, kernel, axes, offset, grid, group, *_ in launches:
+            self._call(
+                *("clCommandNDRangeKernelKHR", recorded, None, None, kernel, axes),
+                *(offset, grid, group, 0, None, None, None),
+            )
+        self._call("clFinalizeCommandBufferKHR", recorded)
+        return (self._functions["clEnqueueCommandBufferKHR"], 0, None, recorded, 0, None, None)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        _check(name, self._functions[name](*arguments))
+
+
+def _function(platform: int, name: str) -> Callable[..., Any]:
+    result, *parameters = _FUNCTIONS[name]
+    place = library().clGetExtensionFunctionAddressForPlatform(platform, name.encode())
+    if not place:
+        raise OpenCLError(name, -30)
+    found: Callable[..., Any] = CFUNCTYPE(result, *parameters)(place)
+    found.__name__ = name
+    return found
+
+
+def _check(name: str, status: int) -> None:
+    if status:
+        raise OpenCLError(name, status)

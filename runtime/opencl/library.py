@@ -1,0 +1,218 @@
+"""The functions of OpenCL through ctypes, and the loader of drivers they come from.
+
+Importing pyopencl takes longer than loading a network. Of it only the loader is used that its
+wheels bring, which finds PyPI's drivers beside those of the system.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..errors import DeviceError
+
+_LINKED = "_cl.*.so"
+"""The part of pyopencl that is linked to the loader, from the package's folder.
+
+Drivers from PyPI are found through it only: it has the path on which the loader looks for them.
+"""
+_INSTALLED = (
+    "libOpenCL.so.1",
+    "libOpenCL.so",
+    "OpenCL.dll",
+    "/System/Library/Frameworks/OpenCL.framework/OpenCL",
+)
+
+_HANDLES, _SIZES = POINTER(c_void_p), POINTER(c_size_t)
+_EVENTS = (c_uint, c_void_p, _HANDLES)
+"""Events to wait for, and the one that is made."""
+_QUERY = (c_void_p, c_uint, c_size_t, c_void_p, _SIZES)
+
+_CALLS: dict[str, tuple[Any, ...]] = {
+    "clBuildProgram": (c_void_p, c_uint, _HANDLES, c_char_p, c_void_p, c_void_p),
+    "clEnqueueFillBuffer": (
+        *(c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t),
+        *_EVENTS,
+    ),
+    "clEnqueueNDRangeKernel": (c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES, *_EVENTS),
+    "clEnqueueReadBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
+    "clEnqueueWriteBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
+    "clFinish": (c_void_p,),
+    "clGetDeviceIDs": (c_void_p, c_uint64, c_uint, _HANDLES, POINTER(c_uint)),
+    "clGetDeviceInfo": _QUERY,
+    "clGetEventProfilingInfo": _QUERY,
+    "clGetKernelInfo": _QUERY,
+    "clGetPlatformIDs": (c_uint, _HANDLES, POINTER(c_uint)),
+    "clGetPlatformInfo": _QUERY,
+    "clGetProgramBuildInfo": (c_void_p, *_QUERY),
+    "clGetProgramInfo": _QUERY,
+    "clReleaseCommandQueue": (c_void_p,),
+    "clReleaseContext": (c_void_p,),
+    "clReleaseEvent": (c_void_p,),
+    "clReleaseKernel": (c_void_p,),
+    "clReleaseMemObject": (c_void_p,),
+    "clReleaseProgram": (c_void_p,),
+    "clSetKernelArg": (c_void_p, c_uint, c_size_t, c_void_p),
+}
+"""Parameters of the functions that return a status."""
+
+_MAKERS: dict[str, tuple[Any, ...]] = {
+    "clCreateBuffer": (c_void_p, c_uint64, c_size_t, c_void_p),
+    "clCreateCommandQueue": (c_void_p, c_void_p, c_uint64),
+    "clCreateContext": (c_void_p, c_uint, _HANDLES, c_void_p, c_void_p),
+    "clCreateImage": (c_void_p, c_uint64, c_void_p, c_void_p, c_void_p),
+    "clCreateKernel": (c_void_p, c_char_p),
+    "clCreateProgramWithBinary": (
+        *(c_void_p, c_uint, _HANDLES, _SIZES),
+        *(POINTER(c_char_p), POINTER(c_int)),
+    ),
+    "clCreateProgramWithSource": (c_void_p, c_uint, POINTER(c_char_p), _SIZES),
+    "clCreateSubBuffer": (c_void_p, c_uint64, c_uint, c_void_p),
+}
+"""Parameters of the functions that return what they make, without the last: the status."""
+
+_OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "clGetExtensionFunctionAddressForPlatform": ((c_void_p, c_char_p), c_void_p),
+    "clSVMAlloc": ((c_void_p, c_uint64, c_size_t, c_uint), c_void_p),
+    "clSVMFree": ((c_void_p, c_void_p), None),
+}
+"""Parameters and results of other functions; those of OpenCL 2.0 some loaders lack."""
+
+_STATUSES = {
+    -1: "DEVICE_NOT_FOUND DEVICE_NOT_AVAILABLE COMPILER_NOT_AVAILABLE "
+    "MEM_OBJECT_ALLOCATION_FAILURE OUT_OF_RESOURCES OUT_OF_HOST_MEMORY "
+    "PROFILING_INFO_NOT_AVAILABLE MEM_COPY_OVERLAP IMAGE_FORMAT_MISMATCH "
+    "IMAGE_FORMAT_NOT_SUPPORTED BUILD_PROGRAM_FAILURE MAP_FAILURE MISALIGNED_SUB_BUFFER_OFFSET "
+    "EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST COMPILE_PROGRAM_FAILURE LINKER_NOT_AVAILABLE "
+    "LINK_PROGRAM_FAILURE DEVICE_PARTITION_FAILED KERNEL_ARG_INFO_NOT_AVAILABLE",
+    -30: "INVALID_VALUE INVALID_DEVICE_TYPE INVALID_PLATFORM INVALID_DEVICE INVALID_CONTEXT "
+    "INVALID_QUEUE_PROPERTIES INVALID_COMMAND_QUEUE INVALID_HOST_PTR INVALID_MEM_OBJECT "
+    "INVALID_IMAGE_FORMAT_DESCRIPTOR INVALID_IMAGE_SIZE INVALID_SAMPLER INVALID_BINARY "
+    "INVALID_BUILD_OPTIONS INVALID_PROGRAM INVALID_PROGRAM_EXECUTABLE INVALID_KERNEL_NAME "
+    "INVALID_KERNEL_DEFINITION INVALID_KERNEL INVALID_ARG_INDEX INVALID_ARG_VALUE "
+    "INVALID_ARG_SIZE INVALID_KERNEL_ARGS INVALID_WORK_DIMENSION INVALID_WORK_GROUP_SIZE "
+    "INVALID_WORK_ITEM_SIZE INVALID_GLOBAL_OFFSET INVALID_EVENT_WAIT_LIST INVALID_EVENT "
+    "INVALID_OPERATION INVALID_GL_OBJECT INVALID_BUFFER_SIZE INVALID_MIP_LEVEL "
+    "INVALID_GLOBAL_WORK_SIZE",
+    -1001: "PLATFORM_NOT_FOUND_KHR",
+}
+"""What the standard calls a status, from each number on downwards."""
+
+
+class OpenCLError(Exception):
+    """A function of OpenCL that failed: its name, and what the standard calls its status."""
+
+    def __init__(self, function: str, code: int) -> None:
+        self.function, self.status = function, _status(code)
+        super().__init__(f"{function} failed with {self.status}")
+
+
+def _status(code: int) -> str:
+    for first, names in _STATUSES.items():
+        words = names.split()
+        if 0 <= first - code < len(words):
+            return words[first - code]
+    return f"status {code}"
+
+
+@cache
+def library() -> Any:
+    """The loader with the types of its functions set; DeviceError if there is none."""
+    for name in _candidates():
+        try:
+            found = ctypes.CDLL(name)
+        except OSError:
+            continue
+        for function, parameters in _CALLS.items():
+            getattr(found, function).argtypes = parameters
+        for function, parameters in _MAKERS.items():
+            getattr(found, function).argtypes = (*parameters, POINTER(c_int))
+            getattr(found, function).restype = c_void_p
+        for function, (parameters, result) in _OTHERS.items():
+            if hasattr(found, function):
+                getattr(found, function).argtypes = parameters
+                getattr(found, function).restype = result
+        return found
+    raise DeviceError(
+        "OpenCL is not installed; with a driver for the processor it comes with: "
+        "pip install 'tflgpu[pocl]'"
+    )
+
+
+def _candidates() -> Iterator[str]:
+    package = find_spec("pyopencl")
+    for home in (package and package.submodule_search_locations) or ():
+        # That loader looks here for the drivers that were installed along with it.
+        os.environ.setdefault("PYOPENCL_HOME", home)
+        yield from map(str, Path(home).glob(_LINKED))
+    yield from _INSTALLED
+
+
+def call(function: str, *arguments: Any) -> None:
+    """Call a function that returns a status (OpenCLError)."""
+    status = getattr(library(), function)(*arguments)
+    if status:
+        raise OpenCLError(function, status)
+
+
+def make(function: str, *arguments: Any) -> int:
+    """Call a function that returns what it makes (OpenCLError). Whoever gets it releases it."""
+    status = c_int()
+    made: int = getattr(library(), function)(*arguments, ctypes.byref(status))
+    if status.value:
+        raise OpenCLError(function, status.value)
+    return made
+
+
+@contextmanager
+def driver_call(device: str, doing: str) -> Iterator[None]:
+    """Turn a driver's error into a DeviceError."""
+    try:
+        yield
+    except OpenCLError as error:
+        raise DeviceError(f"{device}: {error} while {doing}") from error
+
+
+def query(function: str, *about: Any) -> bytes:
+    """What a function that is asked for a property says of it (OpenCLError)."""
+    size = c_size_t()
+    call(function, *about, 0, None, size)
+    content = ctypes.create_string_buffer(size.value)
+    call(function, *about, size.value, content, None)
+    return content.raw
+
+
+class Owned:
+    """What a driver has made for a device, and has to be given back."""
+
+    def __init__(self) -> None:
+        self._items: list[tuple[Any, ...]] = []
+
+    def add(self, release: str | Callable[..., int], *made: int) -> int:
+        """What was made last, which is given back by calling `release` with all of it."""
+        self._items.append((release, *made))
+        return made[-1]
+
+    def release(self) -> None:
+        """Give everything back that the driver still takes, what was made last first."""
+        for release, *made in reversed(self._items):
+            with suppress(OpenCLError):
+                call(release, *made) if isinstance(release, str) else release(*made)
+        self._items.clear()
+
+
+def handles(*items: int) -> Any:
+    """An array of handles."""
+    return (c_void_p * len(items))(*items)
+
+
+def sizes(*items: int) -> Any:
+    """An array of sizes."""
+    return (c_size_t * len(items))(*items)

@@ -1,0 +1,238 @@
+"""OpenGL contexts without a window, through EGL: one for each device the drivers offer.
+
+Contexts of OpenGL ES 3.1 come first because it is what the kernels are written for, and all that
+many devices with shared memory have; OpenGL 4.3 runs the same kernels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from ctypes import POINTER, c_char_p, c_int, c_uint, c_void_p
+from functools import cache
+from typing import Any
+
+from ..background import Startup
+from ..errors import DeviceError
+
+# What EGL's headers call them, without the prefix.
+_NONE = 0x3038
+_RENDERABLE_TYPE = 0x3040
+_SURFACE_TYPE = 0x3033
+_DRAW, _READ = 0x3059, 0x305A
+_PLATFORM_DEVICE = 0x313F
+_MAJOR_VERSION, _MINOR_VERSION, _PROFILE_MASK = 0x3098, 0x30FB, 0x30FD
+_OPENGL_ES_API, _OPENGL_API = 0x30A0, 0x30A2
+_OPENGL_ES3_BIT, _OPENGL_BIT = 0x0040, 0x0008
+_CORE_PROFILE = 1
+
+_KINDS = (
+    (_OPENGL_ES_API, _OPENGL_ES3_BIT, (_MAJOR_VERSION, 3, _MINOR_VERSION, 1, _NONE)),
+    (
+        _OPENGL_API,
+        _OPENGL_BIT,
+        (_MAJOR_VERSION, 4, _MINOR_VERSION, 3, _PROFILE_MASK, _CORE_PROFILE, _NONE),
+    ),
+)
+"""API, its bit in a configuration, attributes of a context: in the order they are tried."""
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "eglBindAPI": (c_uint, c_uint),
+    "eglChooseConfig": (c_uint, c_void_p, c_void_p, c_void_p, c_int, c_void_p),
+    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p),
+    "eglDestroyContext": (c_uint, c_void_p, c_void_p),
+    "eglGetCurrentContext": (c_void_p,),
+    "eglGetCurrentDisplay": (c_void_p,),
+    "eglGetCurrentSurface": (c_void_p, c_int),
+    "eglGetDisplay": (c_void_p, c_void_p),
+    "eglGetError": (c_int,),
+    "eglGetProcAddress": (c_void_p, c_char_p),
+    "eglInitialize": (c_uint, c_void_p, c_void_p, c_void_p),
+    "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
+    "eglQueryAPI": (c_uint,),
+}
+"""Result and parameters of every function used."""
+
+
+@cache
+def _library() -> Any:
+    """libEGL with the types of its functions set; DeviceError if it is not installed."""
+    for name in ("libEGL.so.1", "libEGL.so", "libEGL.dll"):
+        try:
+            library = ctypes.CDLL(name)
+        except OSError:
+            continue
+        for function, (result, *parameters) in _SIGNATURES.items():
+            getattr(library, function).restype = result
+            getattr(library, function).argtypes = parameters
+        return library
+    raise DeviceError(
+        "libEGL is not installed, through which OpenGL works without a window; it comes with the "
+        "driver of a GPU, or for the processor on Debian and Ubuntu with: "
+        "apt install libegl1 libgl1-mesa-dri"
+    )
+
+
+def _extension(name: str, *types: Any) -> Callable[..., Any] | None:
+    """A function of an extension; None if the library lacks it."""
+    address = _library().eglGetProcAddress(name.encode())
+    return ctypes.CFUNCTYPE(*types)(address) if address else None
+
+
+def _start_drivers() -> None:
+    """A driver's first context is the slow one; what goes wrong is reported by `contexts`."""
+    with suppress(DeviceError):
+        for context in _contexts():
+            context.release()
+
+
+DRIVERS = Startup(_start_drivers, "OpenGL drivers")
+"""The start of every installed driver."""
+
+
+def contexts() -> list[Context]:
+    """A context for each device that can compute, current on no thread (DeviceError).
+
+    Whoever asks for them releases them.
+    """
+    DRIVERS.wait()
+    return _contexts()
+
+
+def _contexts() -> list[Context]:
+    found = []
+    for display in _displays():
+        context = _create(display)
+        if context is not None:
+            found.append(context)
+    return found
+
+
+def _displays() -> list[int]:
+    """A connection to each device. They are never ended: the application may use the same ones."""
+    egl = _library()
+    displays = _device_displays() or [egl.eglGetDisplay(None)]
+    return [item for item in displays if item and egl.eglInitialize(item, None, None)]
+
+
+def _device_displays() -> list[int]:
+    """A connection to each device; none where the drivers cannot tell devices apart."""
+    query = _extension("eglQueryDevicesEXT", c_uint, c_int, POINTER(c_void_p), POINTER(c_int))
+    connect = _extension("eglGetPlatformDisplayEXT", c_void_p, c_uint, c_void_p, c_void_p)
+    if query is None or connect is None:
+        return []
+    count = c_int()
+    if not query(0, None, count) or not count.value:
+        return []
+    devices = (c_void_p * count.value)()
+    query(count.value, devices, count)
+    return [connect(_PLATFORM_DEVICE, device, None) for device in devices]
+
+
+def _create(display: int) -> Context | None:
+    """The first kind of context a device gives and that works without a surface."""
+    egl = _library()
+    before = egl.eglQueryAPI()
+    try:
+        for api, bit, wanted in _KINDS:
+            if not egl.eglBindAPI(api):
+                continue
+            attributes = (c_int * len(wanted))(*wanted)
+            handle = egl.eglCreateContext(display, _config(display, bit), None, attributes)
+            if handle:
+                context = Context(display, api, handle)
+                if context.works():
+                    return context
+                context.release()
+    finally:
+        egl.eglBindAPI(before)
+    return None
+
+
+def _config(display: int, bit: int) -> int | None:
+    """A configuration for such contexts; None, which most drivers take as well, if none fits."""
+    wanted = (c_int * 5)(_RENDERABLE_TYPE, bit, _SURFACE_TYPE, 0, _NONE)
+    config, count = c_void_p(), c_int()
+    ok = _library().eglChooseConfig(display, wanted, ctypes.byref(config), 1, ctypes.byref(count))
+    return config.value if ok and count.value else None
+
+
+class Context:
+    """An OpenGL context that is current on a thread within its `with` block, and only there.
+
+    One thread at a time can be inside, others wait. What was current before, of the application
+    or another session, is current again afterwards. Blocks of one context may be nested.
+    """
+
+    def __init__(self, display: int, api: int, handle: int) -> None:
+        self._display = display
+        self._api = api
+        self._handle: int | None = handle
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._before: tuple[int, int | None, int | None, int | None, int | None] | None = None
+
+    def __enter__(self) -> Context:
+        """DeviceError if the driver does not make it current."""
+        self._lock.acquire()
+        if not self._depth:
+            try:
+                self._make_current()
+            except BaseException:
+                self._lock.release()
+                raise
+        self._depth += 1
+        return self
+
+    def _make_current(self) -> None:
+        if self._handle is None:
+            raise DeviceError("the OpenGL context has been released")
+        egl = _library()
+        # Which context is current is a question EGL answers for the API that is bound.
+        self._before = (
+            egl.eglQueryAPI(),
+            egl.eglGetCurrentDisplay(),
+            egl.eglGetCurrentSurface(_DRAW),
+            egl.eglGetCurrentSurface(_READ),
+            egl.eglGetCurrentContext(),
+        )
+        egl.eglBindAPI(self._api)
+        if not egl.eglMakeCurrent(self._display, None, None, self._handle):
+            error = egl.eglGetError()
+            egl.eglBindAPI(self._before[0])
+            raise DeviceError(f"eglMakeCurrent failed with 0x{error:04x}")
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth and self._before is not None:
+            egl = _library()
+            api, display, draw, read, context = self._before
+            egl.eglMakeCurrent(self._display, None, None, None)
+            egl.eglBindAPI(api)
+            if context:
+                egl.eglMakeCurrent(display, draw, read, context)
+        self._lock.release()
+
+    def works(self) -> bool:
+        """Whether it can be made current at all; some drivers want a surface for that."""
+        try:
+            with self:
+                return True
+        except DeviceError:
+            return False
+
+    @staticmethod
+    def load(name: str) -> int:
+        """The address of an OpenGL function, for all contexts; 0 if the driver lacks it."""
+        return _library().eglGetProcAddress(name.encode()) or 0
+
+    load_opengl_function = load
+    """What moderngl calls it."""
+
+    def release(self) -> None:
+        """Destroy the context; doing so twice does no harm."""
+        if self._handle is not None:
+            _library().eglDestroyContext(self._display, self._handle)
+            self._handle = None

@@ -1,0 +1,58 @@
+"""What an OpenGL device says of itself."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+from ..launch.device import DeviceInfo
+from .egl import Context
+from .limits import Limits
+
+_SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader")
+"""Drivers that compute on the processor, by what their renderers are called."""
+_VENDOR, _RENDERER, _VERSION = 0x1F00, 0x1F01, 0x1F02
+
+
+def describe(context: Context, limits: Limits) -> DeviceInfo:
+    """The device of a context, which must be current."""
+    vendor, renderer, version = _texts(context)
+    software = any(word in renderer.lower() for word in _SOFTWARE)
+    return DeviceInfo(
+        name=renderer,
+        platform=vendor,
+        version=version if version.startswith("OpenGL") else f"OpenGL {version}",
+        driver=_driver(version),
+        type="cpu" if software else "gpu",
+        vendor=vendor,
+        vector_width=4,
+        alignment=limits.alignment,
+        max_group=limits.group,
+        max_group_sizes=limits.group_sizes,
+        max_allocation=limits.block_size,
+        local_memory=limits.shared_memory,
+        compute_units=0,
+        unified=software,
+        target="glsl",
+    )
+
+
+def _driver(version: str) -> str:
+    """The part of a version text that is the driver's: what follows the version of OpenGL.
+
+    >>> _driver("OpenGL ES 3.2 Mesa 22.3.6"), _driver("4.5 (Core Profile) Mesa 22.3.6")
+    ('Mesa 22.3.6', 'Mesa 22.3.6')
+    """
+    rest = re.sub(r"^\D*[\d.]+\s*(\(Core Profile\))?\s*", "", version)
+    return rest or version
+
+
+def _texts(context: Context) -> tuple[str, str, str]:
+    """Vendor, renderer and version."""
+    address = context.load("glGetString")
+    read = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_uint)(address)
+    texts = [
+        (read(name) or b"").decode(errors="replace") for name in (_VENDOR, _RENDERER, _VERSION)
+    ]
+    vendor, renderer, version = (" ".join(text.split()) for text in texts)
+    return vendor, renderer, version

@@ -1,0 +1,159 @@
+"""Looking after a cache folder: what lies in it, whether it is whole, and making room.
+
+Nothing here is needed to load a model. Folders are removed under their lock, so that a process
+that is compiling the same model is not disturbed; sessions that run what is removed keep running,
+where the system lets a mapped file be removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import PlanError
+from .binaries import BINARIES, LARGEST_BINARY, split
+from .cache import is_fingerprint, lock
+from .private_files import check_private, read_file
+from .variant import PLAN, WEIGHTS, read_plan, read_variant
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variant in a cache."""
+
+    folder: Path
+    model: str
+    """The model file's name; empty if the plan is damaged."""
+    size: int
+    """Bytes of all its files."""
+    binaries: int
+    """Devices it has been compiled for."""
+    used: float
+    """When it was last loaded, as far as the file system keeps that, or written (Unix time)."""
+
+
+def entries(cache: Path) -> list[Entry]:
+    """The variants in a cache, the longest unused first (PlanError if it is none, or shared)."""
+    if not cache.is_dir():
+        raise PlanError(
+            f"there is no cache at {cache}; make one with: tflgpu-compile MODEL -o {cache}"
+        )
+    check_private(cache)
+    try:
+        found = [_entry(folder) for folder in _folders(cache)]
+    except OSError as error:
+        raise PlanError(f"cannot read {error.filename}: {error.strerror}; try again") from error
+    return sorted(found, key=lambda entry: (entry.used, entry.folder))
+
+
+def problems(entry: Entry) -> tuple[list[str], list[str]]:
+    """What is wrong with a variant: (why it cannot be loaded, which binaries are of no use)."""
+    fatal = []
+    try:
+        read_variant(entry.folder)
+    except PlanError as error:
+        fatal.append(str(error))
+    binaries = []
+    for path in _binaries(entry.folder):
+        try:
+            damaged = split(read_file(path, LARGEST_BINARY)) is None
+        except PlanError as error:
+            binaries.append(str(error))
+        else:
+            if damaged:
+                binaries.append(f"{path} is damaged; the next load compiles the kernels again")
+    return fatal, binaries
+
+
+def prune(cache: Path, size: int) -> list[Entry]:
+    """Remove the longest unused variants until all take at most `size` bytes, and return them.
+
+    Also removes what processes have left that were killed while they wrote. Variants another
+    process is working on stay. PlanError if something cannot be removed.
+    """
+    present = entries(cache)
+    excess = sum(entry.size for entry in present) - size
+    removed = []
+    for entry in present:
+        if excess <= 0:
+            break
+        if _remove_variant(entry.folder):
+            removed.append(entry)
+            excess -= entry.size
+    _tidy(cache)
+    return removed
+
+
+def _folders(cache: Path) -> Iterator[Path]:
+    for model in _models(cache):
+        for folder in model.iterdir():
+            if not folder.name.startswith(".") and stat.S_ISDIR(folder.lstat().st_mode):
+                yield folder
+
+
+def _models(cache: Path) -> Iterator[Path]:
+    for model in sorted(cache.iterdir()):
+        if is_fingerprint(model.name) and stat.S_ISDIR(model.lstat().st_mode):
+            yield model
+
+
+def _entry(folder: Path) -> Entry:
+    try:
+        model = read_plan(folder).model
+    except PlanError:
+        model = ""
+    size = sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+    return Entry(folder, model, size, len(_binaries(folder)), _used(folder))
+
+
+def _used(folder: Path) -> float:
+    # Weights are read by loading alone, plans also by listing them.
+    for file in (WEIGHTS, PLAN):
+        with suppress(OSError):
+            status = (folder / file).lstat()
+            return max(status.st_atime, status.st_mtime)
+    return 0.0
+
+
+def _binaries(folder: Path) -> Sequence[Path]:
+    return sorted((folder / BINARIES).glob("*.bin"))
+
+
+def _remove_variant(folder: Path) -> bool:
+    """Remove a variant's folder in one step; False if another process is working on it."""
+    from filelock import Timeout
+
+    try:
+        with lock(folder).acquire(timeout=0):
+            # Out of the way first: no process may find half a variant.
+            temporary = Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
+            os.rename(folder, temporary / "old")
+            shutil.rmtree(temporary)
+    except Timeout:
+        return False
+    except OSError as error:
+        raise PlanError(f"cannot remove {folder}: {error.strerror or error}") from error
+    return True
+
+
+def _tidy(cache: Path) -> None:
+    """Remove what killed processes have left, and folders of models that have no variant left."""
+    from filelock import Timeout
+
+    for model in _models(cache):
+        for leftover in list(model.glob(".*.tmp")):
+            # .variant.random.tmp
+            folder = model / leftover.name[1:].rsplit(".", 2)[0]
+            try:
+                with lock(folder).acquire(timeout=0):
+                    shutil.rmtree(leftover)
+            except (Timeout, OSError):
+                continue
+        if all(path.suffix == ".lock" for path in model.iterdir()):
+            shutil.rmtree(model, ignore_errors=True)
