@@ -5,18 +5,18 @@
 
 from ..runtime.errors import TflgpuError
 from .api import compile
-from .emit.compiled_model import Program
+from .emit.compiled_model import CompiledModel
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .options import Options
 from .pipeline import build
 from .tools.tune import tune
 
 __all__ = [
+    "CompiledModel",
     "Finding",
     "ModelError",
     "OptionError",
     "Options",
-    "Program",
     "TflgpuError",
     "UnsupportedError",
     "build",

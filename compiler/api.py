@@ -26,10 +26,10 @@ def compile(
     PlanError where the cache is unusable; with `prebuild` also what `tflgpu.load` raises. A
     FallbackWarning lists the operators that run on LiteRT instead of the device.
     """
-    program = build(model, make_options(options))
-    if program.fallback:
-        warn(fallback_text(program.report["fallback"]), FallbackWarning, stacklevel=2)
-    folder = store(program, Path(cache))
+    compiled = build(model, make_options(options))
+    if compiled.fallback:
+        warn(fallback_text(compiled.report["fallback"]), FallbackWarning, stacklevel=2)
+    folder = store(compiled, Path(cache))
     if prebuild:
         build_kernels(folder, prebuild)
     return folder

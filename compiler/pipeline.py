@@ -1,36 +1,38 @@
-"""The recipe: read, rewrite, choose, place, render, pack. Every stage is one line here."""
+"""The pipeline: from the bytes of a model to a compiled one, a stage at a time."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..runtime.plan.records import Plan
-from ..runtime.store.cache import fingerprint, variant_folder
-from .codegen.translate import DIALECTS, translate
-from .devices import Profile
-from .emit.compiled_model import Program
+from ..runtime.store.cache import fingerprint as digest_of
+from ..runtime.store.cache import variant_folder
+from .codegen.generate import generate
+from .devices.attached import choose_profile
+from .emit.compiled_model import CompiledModel
 from .emit.folder import pack
-from .emit.lower import Lowered, lower
-from .emit.version import compiler_version
+from .emit.plan import emit
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.model_file import mapped
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
-from .litert.partition import Cut, chosen_by_user
-from .litert.reference import ReferenceMissingError
+from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
+from .memory.allocation import allocate
+from .memory.arrange import arrange
 from .options import Options
-from .rewrites import PIPELINE, REQUIRED
+from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.rewrite import check
-from .schedule.tuning_table import Sizes, Table, digest, read_table
+from .schedule.sizes import Sizing, schedule
+from .schedule.tuning_table import TableSizing, digest, read_table
+from .select.conversions import insert_conversions
 from .select.legality import Candidates, candidates
-from .select.storage import Choice, choose_storage, insert_conversions
-from .target import choose_profile
+from .select.storage import Choice, choose_storage
+from .select.supported import unsupported
+from .target import SOURCE_LANGUAGES, Target
 
 Model = str | os.PathLike[str] | bytes
 """A model file, or its content."""
@@ -38,218 +40,175 @@ Model = str | os.PathLike[str] | bytes
 Progress = Callable[[str, int, int], None]
 """Told the stage, the work done in it and the work there is."""
 
-
-Observer = Callable[[int, str, Graph], None]
-"""Shown the graph after each rewrite, with the rewrite's number and name."""
-
-
-def _unobserved(number: int, name: str, graph: Graph) -> None:
-    pass
+Observer = Callable[[str, Graph], None]
+"""Shown the graph after the reader and after each rewrite, with the name of that."""
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
+def silent(stage: str, done: int, total: int) -> None:
+    """Of who wants to know nothing of the progress."""
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A model whose operators have their kernels, and its tensors their storage."""
-
-    graph: Graph
-    choice: Choice
-    storages: Mapping[Tensor, str]
-    profile: Profile
-    operators: int
-    """Operators in the model file."""
-    events: list[Event]
-    fallback: tuple[Finding, ...]
-    """Operators that run on LiteRT."""
+def unobserved(stage: str, graph: Graph) -> None:
+    """Of who wants to see no graph."""
 
 
 @dataclass(frozen=True)
-class Suited:
-    """A model's graph as rewrites leave it, with the kernels that suit each operator."""
+class Selected:
+    """A rewritten model whose operators have implementations, and its tensors storages."""
 
     graph: Graph
     candidates: Mapping[Op, Candidates]
-    operators: int
-    """Operators in the model file."""
+    """What each operator could be computed with, before conversions were added."""
+    choice: Choice
+    storages: Mapping[Tensor, str]
+    events: Sequence[Event]
     fallback: tuple[Finding, ...]
     """Operators that run on LiteRT."""
+    operators: int
+    """Operators in the model file."""
 
 
-def suit(
+def build(model: Model, options: Options, progress: Progress = silent) -> CompiledModel:
+    """Compile a model in memory. Raises as `compile` does, apart from the cache."""
+    content = _fingerprint(model)
+    table = read_table(Path(options.tuning)) if options.tuning else None
+    target = target_of(options)
+    sizing = TableSizing(table, target) if table else Sizing()
+    selected = select(model, options, target, progress)
+    compiled = generate_plan(selected, options, target, _name(model), content, sizing, progress)
+    if _fingerprint(model) != content:
+        name = compiled.plan.model
+        raise ModelError(f"{name} was changed while it was compiled; compile it again")
+    return compiled
+
+
+def select(
     model: Model,
     options: Options,
-    profile: Profile,
-    events: list[Event],
-    progress: Progress = _silent,
-    observe: Observer = _unobserved,
-) -> Suited:
-    """Read a model, rewrite it and find kernels; what finds none is cut out where that is allowed.
+    target: Target,
+    progress: Progress = silent,
+    observe: Observer = unobserved,
+    events: list[Event] | None = None,
+) -> Selected:
+    """The stages before sizes are chosen and kernels generated.
 
-    `events` gets what the rewrites did, also if they end in UnsupportedError: operators are left
-    that run nowhere.
+    `events` gets what rewrites do, also if they end in UnsupportedError.
     """
-    cut = Cut()
-    if options.fallback_ops:
-        cut.add(chosen_by_user(_read(model, options), options.fallback_ops))
-    refusal = stuck = None
-    while True:
-        progress("read", 0, 1)
-        graph = _read(model, options)
-        operators = len(graph)
-        events.clear()
-        try:
-            if cut.findings:
-                cut.apply(graph, _read(model, options))
-            observe(0, "read", graph)
-            events += rewrite(graph, profile, options.disable_passes, progress, observe)
-            progress("choose", 0, 1)
-            return Suited(graph, candidates(graph, profile), operators, cut.reasons())
-        except UnsupportedError as error:
-            refusal = error
-            if options.fallback == "none":
-                raise
-            if not cut.add(error.findings):
-                # LiteRT refuses a part. If it does not take the whole model either, what it says of
-                # the operators at fault helps most.
-                stuck = stuck or error
-                if not cut.add_everything(_read(model, options)):
-                    raise stuck from None
-        except ReferenceMissingError as error:
-            told = f"{refusal}\n" if refusal else ""
-            raise ReferenceMissingError(f"{told}{error}") from error
+    events = [] if events is None else events
+    _check_passes(options.disable_passes)
+
+    progress("read", 0, 1)
+    shapes = dict(options.input_shapes)
+    graph = read(model, shapes, options.signature or None)
+    operators = len(graph)
+    observe("read", graph)
+    chosen = chosen_by_user(graph, options.fallback_ops)
+    litert = options.fallback == "litert"
+    if litert:
+        graph.foreign_shape = ForeignShapes(model, shapes)
+
+    def rewrite(passes: Sequence[Pass]) -> None:
+        for each in passes:
+            progress("rewrite", PIPELINE.index(each), len(PIPELINE))
+            if each.name not in options.disable_passes:
+                events.extend(each(graph, target))
+                check(graph, each.name, everything=True)
+            observe(each.name, graph)
+
+    rewrite(CANONICALIZE)
+
+    hosted = unsupported(graph, target)
+    for op in graph.ops:
+        for origin in op.origins:
+            if origin.index in chosen:
+                hosted[op] = chosen[origin.index]
+    if hosted and not litert:
+        raise UnsupportedError(in_order(hosted.values()))
+    fallback = fall_back(graph, hosted) if hosted else ()
+
+    rewrite(LOWER)
+
+    progress("choose", 0, 1)
+    legal = {op: candidates(op, target) for op in graph.ops}
+    choice = choose_storage(graph, legal, target)
+    storages = insert_conversions(graph, choice, target)
+    return Selected(graph, legal, choice, storages, events, fallback, operators)
 
 
-def _read(model: Model, options: Options) -> Graph:
-    return read(model, dict(options.input_shapes), options.signature or None)
+def generate_plan(
+    selected: Selected,
+    options: Options,
+    target: Target,
+    name: str,
+    fingerprint: str,
+    sizing: Sizing,
+    progress: Progress = silent,
+) -> CompiledModel:
+    """The stages behind those of `select`; `name` and `fingerprint` are those of the model file."""
+    graph, storages = selected.graph, selected.storages
+    scheduled = schedule(graph, selected.choice, target, sizing)
 
-
-def options_profile(options: Options) -> Profile:
-    """The profile that the options ask for, in their precision (OptionError for an unknown one)."""
-    profile = choose_profile(options.device, options.target)
-    return replace(profile, half=options.precision == "f16")
-
-
-def prepare(model: Model, options: Options, progress: Progress = _silent) -> Prepared:
-    """All of a compilation that comes before sizes are chosen and kernels are rendered."""
-    profile = options_profile(options)
-    events: list[Event] = []
-    ready = suit(model, options, profile, events, progress)
-    choice = choose_storage(ready.graph, ready.candidates, profile)
-    storages = insert_conversions(ready.graph, choice, profile)
-    return Prepared(ready.graph, choice, storages, profile, ready.operators, events, ready.fallback)
-
-
-def build(model: Model, options: Options, progress: Progress = _silent) -> Program:
-    """Compile a model in memory. Raises as `compile` does, apart from the cache."""
-    # Before anything that takes long.
-    key = _fingerprint(model)
-    table = read_table(Path(options.tuning)) if options.tuning else Table("")
-    ready = prepare(model, options, progress)
-    graph, profile = ready.graph, ready.profile
-    dialect = DIALECTS.get(options.target, options.target)
-    tuned: dict[str, Sizes] = {}
-    done = iter(range(1, len(graph) + 1))
     progress("arrange", 0, 1)
-    lowered = lower(
-        graph,
-        ready.choice,
-        ready.storages,
-        profile,
-        dialect,
-        table.sizing(profile, dialect, tuned),
-        share_memory=not options.keep_intermediates,
-        progress=lambda: progress("render", next(done), len(graph)),
+    share = not options.keep_intermediates
+    arrangement = arrange(graph, scheduled, storages, target, gaps=share)
+    allocation = allocate(graph, arrangement, storages, target, share)
+
+    done = iter(range(1, len(graph) + 1))
+    kernels = generate(
+        arrangement.order,
+        target,
+        allocation.layouts,
+        lambda: progress("render", next(done), len(graph)),
     )
+    return emit(
+        graph,
+        kernels,
+        allocation,
+        # The table by what it says of this model, not by where it lies.
+        replace(options, tuning=digest(sizing.used)),
+        name,
+        fingerprint,
+        [*selected.events, *arrangement.events],
+        selected.fallback,
+        selected.operators,
+        len(sizing.used),
+    )
+
+
+def target_of(options: Options) -> Target:
+    """What the options ask for (OptionError or DeviceError for an unknown device)."""
+    profile = choose_profile(options.device, options.target)
+    return Target(profile, SOURCE_LANGUAGES[options.target], options.precision)
+
+
+def _check_passes(disabled: Sequence[str]) -> None:
+    """OptionError for a pass that does not exist or that kernels rely on."""
+    known = {each.name: each for each in PIPELINE}
+    for name in disabled:
+        if name not in known:
+            raise OptionError(f"no pass {name!r}; there are {', '.join(known)}")
+        if known[name].required:
+            raise OptionError(f"the pass {name} cannot be left out: kernels rely on it")
+
+
+def _name(model: Model) -> str:
+    """The name of a model as text, which the name of its file need not be."""
     name = "model" if isinstance(model, bytes) else Path(model).name
-    # The name of a file need not be text, that of a model in a plan must be.
-    name = os.fsencode(name).decode("utf-8", "replace")
-    # The table by what it says of this model, not by where it lies.
-    options = replace(options, tuning=digest(tuned))
-    events = [*ready.events, *lowered.events]
-    if _fingerprint(model) != key:
-        raise ModelError(f"{name} was changed while it was compiled; compile it again")
-    program = assemble(name, key, lowered, profile, options, ready.operators, events)
-    return replace(program, fallback=ready.fallback, tuned=len(tuned))
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _fingerprint(model: Model) -> str:
     """The digest of a model's content (ModelError if it cannot be read)."""
     if isinstance(model, bytes):
-        return fingerprint(model)
+        return digest_of(model)
     with mapped(os.fspath(model)) as content:
         return hashlib.sha256(content).hexdigest()
 
 
-def assemble(
-    name: str,
-    content: str,
-    lowered: Lowered,
-    profile: Profile,
-    options: Options,
-    operators: int,
-    events: Sequence[Event] = (),
-) -> Program:
-    """A program from what a graph was lowered to; `content` is the fingerprint of the model."""
-    shipped = translate(lowered.kernels, lowered.sources, options.target)
-    plan = Plan(
-        compiler=compiler_version(),
-        target=options.target,
-        precision=options.precision,
-        profile=profile.name,
-        model=name,
-        fingerprint=content,
-        options=replace(options, device=profile.name).as_json(),
-        passes=json.dumps([event.as_dict() for event in events]),
-        inputs=lowered.inputs,
-        outputs=lowered.outputs,
-        arena_size=lowered.arena_size,
-        weights_size=len(lowered.weights),
-        weights_sha256=hashlib.sha256(lowered.weights).digest(),
-        kernels=shipped.kernels,
-        dispatches=lowered.dispatches,
-        tensors=lowered.tensors,
-        memory=lowered.memory,
-        variables=lowered.variables,
-        companions=shipped.records,
-        host_tensors=lowered.host.tensors,
-        parts=lowered.host.records,
-        persistent=lowered.persistent,
-    )
-    files = {**shipped.companions, **lowered.host.contents}
-    return Program(plan, shipped.sources, lowered.weights, operators, tuple(events), files)
-
-
-def rewrite(
-    graph: Graph,
-    profile: Profile,
-    disabled: tuple[str, ...] = (),
-    progress: Progress = _silent,
-    observe: Observer = _unobserved,
-) -> list[Event]:
-    """Run the pipeline on a graph (OptionError for a pass that does not exist or is needed)."""
-    names = [step.__name__ for step in PIPELINE]
-    for name in disabled:
-        if name not in names:
-            raise OptionError(f"no pass {name!r}; there are {', '.join(names)}")
-        if name in REQUIRED:
-            raise OptionError(f"the pass {name} cannot be left out: kernels rely on it")
-    events = []
-    for number, step in enumerate(PIPELINE):
-        progress("rewrite", number, len(PIPELINE))
-        if step.__name__ not in disabled:
-            events += step(graph, profile)
-            check(graph, step.__name__, everything=True)
-        observe(number + 1, step.__name__, graph)
-    return events
-
-
-def store(program: Program, cache: Path) -> Path:
-    """Write a program into a cache directory; an equal one that is there already is kept."""
-    plan = program.plan
-    digest = hashlib.sha256(f"{plan.options}\0{plan.compiler}".encode()).hexdigest()[:12]
-    variant = f"{plan.target}-{plan.precision}-{plan.profile}-{digest}"
+def store(compiled: CompiledModel, cache: Path) -> Path:
+    """Write a compiled model into a cache directory; an equal one that is there is kept."""
+    plan = compiled.plan
+    choices = hashlib.sha256(f"{plan.options}\0{plan.compiler}".encode()).hexdigest()[:12]
+    variant = f"{plan.target}-{plan.precision}-{plan.profile}-{choices}"
     folder = variant_folder(cache, plan.fingerprint, variant)
-    return pack(plan, program.sources, program.weights, folder, program.companions)
+    return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)

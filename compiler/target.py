@@ -1,89 +1,67 @@
-"""Which device profile a compilation is for: the one named, or the attached device's."""
+"""What a compilation generates kernels for: a device, a kernel language and a precision."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ..runtime.errors import DeviceError
-from ..runtime.launch.device import DeviceInfo
-from ..runtime.opencl import device as opencl
-from .devices import Profile, Rule, names_profile, profile, profiles
-from .errors import OptionError
+from .devices import Profile
+from .language import GLSL, OPENCL, VULKAN, Language
 
-GLSL_LANES = 4
-GLSL = "gpu"
-"""The profile of GLSL kernels where none is named: OpenGL says too little of a device to choose."""
+SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN}
+"""The language kernels are generated in, by what the option `target` asks for.
 
-
-def choose_profile(device: str, target: str) -> Profile:
-    """The profile for `device`: "auto", part of an attached device's name, a profile or its file.
-
-    DeviceError, which lists devices and profiles, if nothing has that name; OptionError for a
-    profile whose slices are not what the target's vectors hold, or whose file is wrong.
-    """
-    chosen = _chosen(device, target)
-    if target == "opencl":
-        return chosen
-    return replace(chosen, weight_storage="buffer", tensor_storage="buffer", sub_group=0)
-
-
-def _chosen(device: str, target: str) -> Profile:
-    if names_profile(device):
-        return _named(device, target)
-    if target != "opencl" and device == "auto":
-        return profile(GLSL)
-    try:
-        return profile_for(select_device(device, target))
-    except DeviceError as error:
-        names = ", ".join(profiles())
-        raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
-
-
-def _named(name: str, target: str) -> Profile:
-    chosen = profile(name)
-    if target != "opencl" and chosen.slice_width != GLSL_LANES:
-        fitting = [item.name for item in profiles().values() if item.slice_width == GLSL_LANES]
-        raise OptionError(
-            f"device={name!r} has slices of {chosen.slice_width} lanes, vectors of {target} have "
-            f"{GLSL_LANES}; choose one of {', '.join(fitting)}"
-        )
-    return chosen
-
-
-def select_device(device: str, target: str) -> DeviceInfo:
-    """The attached device of that name for kernels of that language (DeviceError)."""
-    if target in ("vulkan", "metal"):
-        raise DeviceError(f"kernels for {target} do not run here, so no device of that name does")
-    if target == "glsl":
-        # Only now, because moderngl is an extra.
-        from ..runtime.opengl import device as opengl
-
-        return opengl.select_device(device)
-    return opencl.select_device(device)
-
-
-def attached_device(device: str) -> str:
-    """The device to load on what was compiled for `device`: "auto" if that is a profile."""
-    return "auto" if names_profile(device) else device
+Metal's kernels are translated from those for Vulkan.
+"""
 
 
 @dataclass(frozen=True)
-class Match:
-    """The profile of an attached device, and the rule of that profile which holds for it."""
+class Target:
+    """A device in a language and a precision; every stage from the rewrites on asks it."""
 
-    profile: Profile
-    rule: Rule
+    device: Profile
+    language: Language = OPENCL
+    precision: str = "f32"
+    """f32, or f16: slices of activations are stored in half precision."""
 
+    @property
+    def lanes(self) -> int:
+        """Channels of a slice, which are the lanes of a vector."""
+        return self.device.slice_width
 
-def match(info: DeviceInfo) -> Match:
-    """The profile with the rule that asks for most of all that hold."""
-    holding = [
-        Match(item, rule) for item in profiles().values() for rule in item.match if rule.holds(info)
-    ]
-    # The first of equals, so that the names of the profiles decide.
-    return max(holding, key=lambda found: len(found.rule.conditions))
+    @property
+    def half(self) -> bool:
+        """Whether slices of activations are stored in half precision."""
+        return self.precision == "f16"
 
+    @property
+    def lane_bytes(self) -> int:
+        """Bytes of one lane of a stored slice."""
+        return 2 if self.half else 4
 
-def profile_for(info: DeviceInfo) -> Profile:
-    """The profile an attached device gets."""
-    return match(info).profile
+    @property
+    def slice_bytes(self) -> int:
+        """Bytes of a stored slice."""
+        return self.lanes * self.lane_bytes
+
+    @property
+    def on_processor(self) -> bool:
+        """Whether a work-group runs on one core of a processor, where vectors share its work."""
+        return self.device.kind == "processor"
+
+    @property
+    def weight_images(self) -> bool:
+        """Whether kernels read weights from images of buffers."""
+        return self.language.images and self.device.weight_storage == "image"
+
+    @property
+    def tensor_images(self) -> bool:
+        """Whether kernels read slices of activations from images of buffers."""
+        return self.language.images and self.device.tensor_storage == "image"
+
+    @property
+    def sub_group(self) -> int:
+        """Work-items that exchange values without memory; 0 if kernels use no sub-groups."""
+        return self.device.sub_group if self.language.sub_groups else 0
+
+    def __str__(self) -> str:
+        return f"{self.language}, {self.precision}, {self.device.name}"

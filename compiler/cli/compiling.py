@@ -82,13 +82,13 @@ def compile_command(
                 warn(f"note: {table} keeps what was found; the same command goes on from there")
                 raise
             options = replace(options, tuning=str(table))
-        program = pipeline.build(model, options, show)
-        path = pipeline.store(program, cache)
+        compiled = pipeline.build(model, options, show)
+        path = pipeline.store(compiled, cache)
         if prebuild:
             show("prebuild", 0, 1)
             build_kernels(path, prebuild)
-    report = program.report
-    if options.tuning and not (search or program.tuned):
+    report = compiled.report
+    if options.tuning and not (search or compiled.tuned):
         device = read_table(Path(options.tuning)).device
         warn(
             f"warning: {options.tuning} has no sizes for kernels of this model; --tune searches "
@@ -104,16 +104,16 @@ def compile_command(
     rows = (
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
-        ("kernels out", kernels_in_launches(program.plan)),
-        *(("on LiteRT", _part(part)) for part in program.plan.parts),
+        ("kernels out", kernels_in_launches(compiled.plan)),
+        *(("on LiteRT", _part(part)) for part in compiled.plan.parts),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
         ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
-        ("weights", decimal(program.plan.weights_size)),
-        ("for", f"{program.plan.target}, {program.plan.precision}, {program.plan.profile}"),
-        *(("tuning", f"{name}, {program.tuned} kernels") for name in [options.tuning] if name),
+        ("weights", decimal(compiled.plan.weights_size)),
+        ("for", f"{compiled.plan.target}, {compiled.plan.precision}, {compiled.plan.profile}"),
+        *(("tuning", f"{name}, {compiled.tuned} kernels") for name in [options.tuning] if name),
     )
-    print_table(program.plan.model, ("what", "how much"), rows)
+    print_table(compiled.plan.model, ("what", "how much"), rows)
     click.echo(path)
 
 
@@ -166,11 +166,11 @@ def _print_explanation(explanation: Explanation) -> None:
         [(rule, reason, operators) for rule, reason, operators in grouped if reason],
     )
     print_table(
-        "Kernels",
-        ("operator", "kernel", "passed over"),
+        "Implementations",
+        ("operators", "implementation", "unsupported"),
         [
-            (kernel.operator, kernel.kernel, "; ".join(kernel.objections))
-            for kernel in explanation.kernels
+            (choice.operators, choice.implementation, "; ".join(choice.unsupported))
+            for choice in explanation.choices
         ],
     )
     print_table(

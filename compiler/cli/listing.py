@@ -8,11 +8,10 @@ import click
 
 from ... import runtime
 from ..devices import profiles
-from ..frontend.op_versions import newest
+from ..devices.attached import match
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ops import OPS, OpDef
 from ..ops.base import ANY
-from ..target import match
 from .shell import Command, json_option, print_json, print_table, warn
 
 COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
@@ -102,13 +101,13 @@ def _row(definition: OpDef) -> tuple[str, ...]:
         _versions(definition),
         _types(definition),
         ", ".join(LANGUAGES),
-        ", ".join(_kernel_names(definition)) or FOLDED,
+        ", ".join(_implementation_names(definition)) or FOLDED,
         definition.note,
     )
 
 
 def _versions(definition: OpDef) -> str:
-    last = newest(definition.name)
+    last = definition.versions
     return "1" if last == 1 else f"1 to {last}"
 
 
@@ -116,16 +115,16 @@ def _types(definition: OpDef) -> str:
     return "any" if definition.dtypes == ANY else ", ".join(definition.dtypes)
 
 
-def _kernel_names(definition: OpDef) -> list[str]:
-    return list(dict.fromkeys(kernel.name for kernel in definition.kernels))
+def _implementation_names(definition: OpDef) -> list[str]:
+    return list(dict.fromkeys(row.name for row in definition.implementations))
 
 
 def _as_dict(definition: OpDef) -> dict[str, Any]:
     return {
         "name": definition.name,
-        "newest_version": newest(definition.name),
+        "newest_version": definition.versions,
         "languages": list(LANGUAGES),
         "dtypes": list(definition.dtypes),
-        "kernels": _kernel_names(definition),
+        "implementations": _implementation_names(definition),
         "note": definition.note,
     }

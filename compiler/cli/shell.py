@@ -24,7 +24,7 @@ from rich.table import Table
 
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
-from ..pipeline import Progress
+from ..pipeline import Progress, silent
 
 WIDTH_IN_A_PIPE = 320
 """Columns of a table nobody sees on a terminal, so that no name is broken for a program."""
@@ -155,7 +155,7 @@ def progress() -> Iterator[Progress]:
     """A progress bar on stderr that names the stage; nothing where stderr is no terminal."""
     errors = Console(stderr=True)
     if not errors.is_terminal:
-        yield lambda stage, done, total: None
+        yield silent
         return
     columns = (SpinnerColumn(), TextColumn("{task.description:<8}"), BarColumn())
     with ProgressBar(*columns, console=errors, transient=True) as bar:

@@ -1,177 +1,180 @@
-"""What a launch binds to: a view for each role, and its constants gathered into one array."""
+"""What a launch binds to: an accessor for each role, and its constants gathered into one array."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..devices import Profile
-from ..errors import RenderError
+from ..accessors import Accessor, LinearAccessor, SlicedAccessor, accessor, image
 from ..ir import Array, Op, Shape, Tensor
-from ..ops.base import SLICED, Kernel, Launch, Runs, device_dtype
-from ..ops.packing import pack_slices, storage_bytes
-from .accessors import HalfView, ImageView, LinearView, RowsView, SlicedView, View
-from .epilogue import steps
+from ..ops.base import (
+    SLICED,
+    Implementation,
+    Launch,
+    StridedLayout,
+    device_dtype,
+    pack_slices,
+    stored_bytes,
+)
+from ..ops.elementwise import read_in_store
+from ..target import Target
 
 CONSTANTS = "constants"
 EARLY = "early"
-"""The array of a value that post-operators go on from."""
-NOWHERE: Mapping[Tensor, Runs] = MappingProxyType({})
+"""The array of a value that the epilogue stores on the way."""
+
+
+@dataclass
+class Argument:
+    """What a parameter of the kernel gets: a tensor, or the constants."""
+
+    tensor: Tensor | None
+    writes: bool
+    accessor: Accessor
 
 
 @dataclass
 class Binding:
-    """Views of one launch by role and by tensor, and the constants gathered into one array."""
+    """Accessors of one launch by role and by tensor, and the constants gathered into one array."""
 
     launch: Launch
-    kernel: Kernel
-    profile: Profile
-    places: Mapping[Tensor, Runs]
-    """Where tensors lie in what the kernel gets of them, if they are not all of it."""
-    views: dict[str, View] = field(default_factory=dict)
+    implementation: Implementation
+    target: Target
+    layouts: Mapping[Tensor, StridedLayout]
+    """How tensors lie in what the kernel gets of them, if they are not all of it."""
+    used: set[str] = field(default_factory=set)
+    """The intrinsics that the accessors' texts call."""
+    roles: dict[str, Accessor] = field(default_factory=dict)
+    arguments: list[Argument] = field(default_factory=list)
     arrays: list[Array] = field(default_factory=list)
     contents: list[tuple[str, int]] = field(default_factory=list)
     """What each constant is, and where it starts."""
-    used: int = 0
-    """Elements of the constants taken so far: slices of lanes, or floats in a linear kernel."""
-    operands: dict[Tensor, View] = field(default_factory=dict)
-    early: dict[int, View] = field(default_factory=dict)
-    """Where values of the chain of post-operators are stored that others need, too."""
-    arguments: list[tuple[Tensor | None, bool, View]] = field(default_factory=list)
+    taken: int = 0
+    """Elements of the constants so far: slices, or floats in a kernel that computes row-major."""
+    operands: dict[Tensor, Accessor] = field(default_factory=dict)
+    """How the epilogue reads what it does not compute."""
+    early: dict[Tensor, Accessor] = field(default_factory=dict)
+    """Where values on the way are stored that others need, too."""
 
     @property
     def sliced(self) -> bool:
         """Whether it computes slice by slice."""
-        return self.kernel.operands == SLICED
-
-    @property
-    def lanes(self) -> int:
-        return self.profile.slice_width
-
-    def view(self, array: str, tensor: Tensor, storage: str) -> View:
-        """How the kernel reaches a tensor in that storage; RowsView where it writes by slices.
-
-        RenderError if it cannot, because of how the tensor lies within another.
-        """
-        unit = 4
-        view: View
-        if storage == SLICED:
-            stored = HalfView if self.profile.half and array != CONSTANTS else SlicedView
-            view = stored.of(array, tensor.shape, self.lanes)
-            unit = self.lanes * self.profile.lane_bytes
-        elif array in self.launch.writes and self.sliced:
-            view = RowsView.of(array, tensor.shape, self.lanes)
-        else:
-            view = LinearView.of(array, tensor.shape, self.lanes)
-            if device_dtype(tensor.dtype) == "int32":
-                view = replace(view, element="int")
-        view = view.flattened() if self.launch.flatten else view
-        runs = self.places.get(tensor)
-        return view if runs is None else _placed(view, tensor, runs, unit)
-
-    def reading(self, array: str, tensor: Tensor, storage: str) -> View:
-        """How the kernel reaches a tensor that it reads: as an image where the profile says so."""
-        view = self.view(array, tensor, storage)
-        if storage != SLICED or self.profile.tensor_storage == "buffer":
-            return view
-        texel = self.lanes * self.profile.lane_bytes
-        runs = self.places.get(tensor)
-        size = storage_bytes(tensor.shape, self.profile)
-        texels = (size if runs is None else runs.start + runs.span(size)) // texel
-        return _image(view, texel) if 0 < texels <= self.profile.image_texels else view
-
-    def add_constant(self, what: str, array: Array) -> int:
-        """Append an array to the constants; returns where it starts."""
-        base = self.used
-        self.contents.append((what, base))
-        flat = np.ascontiguousarray(array, np.float32)
-        self.used += flat.size // (self.lanes if self.sliced else 1)
-        self.arrays.append(flat.reshape(-1))
-        return base
+        return self.implementation.operands == SLICED
 
     def bind(self, op: Op) -> None:
-        """Bind what the launch and its post-operators read, then what it writes."""
+        """Bind what the launch and the epilogue read, then what it writes.
+
+        Raises Unreachable for a tensor that the kernel cannot reach as it lies.
+        """
         for role, tensor in self.launch.reads.items():
-            view = self.reading(role, tensor, self.kernel.reads)
-            self.views[role] = view
-            self.arguments.append((tensor, False, view))
+            self._bind(role, tensor, self._reading(role, tensor, self.implementation.reads))
         for role, array in self.launch.constants.items():
-            base = self.add_constant(role, array)
-            self.views[role] = replace(self._constant_view((array.size,)), base=base)
-        for step in steps(op):
-            for operand in step.operands:
-                if isinstance(operand, Tensor):
-                    self._bind_operand(operand, step.name)
+            base = self._add_constant(role, array)
+            self.roles[role] = replace(self._constants(self._in_a_row(array.size)), base=base)
+        for tensor in read_in_store(op):
+            self._bind_operand(tensor)
         if self.arrays:
-            width = self.lanes if self.sliced else 1
-            constants = self._constant_view((self.used * width,))
-            as_image = self.sliced and self.profile.weight_storage == "image"
-            if as_image and self.used <= self.profile.image_texels:
-                constants = self._as_image(constants)
-            self.arguments.append((None, False, constants))
+            self._bind_constants()
         for role, tensor in self.launch.writes.items():
-            view = self.view(role, tensor, self.kernel.writes)
-            self.views[role] = view
-            self.arguments.append((tensor, True, view))
+            self._bind(role, tensor, self._writing(role, tensor), writes=True)
         if op.output in self.launch.writes.values():
-            for number, tensor in zip(op.stored, op.early, strict=True):
-                view = self.view(EARLY, tensor, self.kernel.writes)
-                self.early[number] = view
-                self.arguments.append((tensor, True, view))
+            for tensor in op.early_outputs:
+                self.early[tensor] = self._writing(EARLY, tensor)
+                self.arguments.append(Argument(tensor, True, self.early[tensor]))
 
-    def _as_image(self, constants: View) -> View:
-        """The constants as an image, from which all that lies in them is read then."""
-        texel = 4 * self.lanes
-        inside = {role: view for role, view in self.views.items() if view.array == CONSTANTS}
-        self.views |= {role: _image(view, texel) for role, view in inside.items()}
-        kept = {item: view for item, view in self.operands.items() if view.array == CONSTANTS}
-        self.operands |= {item: _image(view, texel) for item, view in kept.items()}
-        return _image(constants, texel)
+    def _bind(self, role: str, tensor: Tensor, found: Accessor, writes: bool = False) -> None:
+        self.roles[role] = found
+        self.arguments.append(Argument(tensor, writes, found))
 
-    def _constant_view(self, shape: Shape) -> View:
-        if self.sliced:
-            return SlicedView(CONSTANTS, 1, 1, shape[0] // self.lanes, self.lanes, self.lanes)
-        return LinearView(CONSTANTS, shape, self.lanes)
+    def _accessor(
+        self, array: str, tensor: Tensor, storage: str, by_slices: bool = False
+    ) -> Accessor:
+        return accessor(
+            *(array, tensor, storage, self.target, self.layouts.get(tensor)),
+            by_slices=by_slices,
+            flatten=self.launch.flatten,
+            used=self.used,
+        )
 
-    def _bind_operand(self, tensor: Tensor, reader: str) -> None:
+    def _writing(self, role: str, tensor: Tensor) -> Accessor:
+        return self._accessor(role, tensor, self.implementation.writes, by_slices=self.sliced)
+
+    def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
+        """How the kernel reads a tensor: as an image where the device's profile says so."""
+        found = self._accessor(role, tensor, storage)
+        if not isinstance(found, SlicedAccessor) or not self.target.tensor_images:
+            return found
+        texel = self.target.slice_bytes
+        layout = self.layouts.get(tensor)
+        size = stored_bytes(tensor.shape, storage, self.target)
+        texels = (size if layout is None else layout.start + layout.span(size)) // texel
+        return image(found, texel) if 0 < texels <= self.target.device.image_texels else found
+
+    def _bind_operand(self, tensor: Tensor) -> None:
+        """Bind what the epilogue reads, unless the core reads it in the same storage."""
         if tensor in self.operands or is_literal(tensor):
             return
         if tensor.data is not None and device_dtype(tensor.dtype) == "float32":
-            data = pack_slices(tensor.data, self.lanes) if self.sliced else tensor.data
-            base = self.add_constant(f"operand of {reader}", data)
-            view = self.view(CONSTANTS, tensor, self.kernel.operands)
-            self.operands[tensor] = replace(view, base=base)
+            data = pack_slices(tensor.data, self.target.lanes) if self.sliced else tensor.data
+            base = self._add_constant(tensor.name, data)
+            found = self._constants(tensor.shape)
+            found = found.flattened() if self.launch.flatten else found
+            self.operands[tensor] = replace(found, base=base)
             return
-        for bound, _, view in self.arguments:
-            if bound is tensor and self.kernel.reads == self.kernel.operands:
-                self.operands[tensor] = view
+        for argument in self.arguments:
+            if (
+                argument.tensor is tensor
+                and self.implementation.reads == self.implementation.operands
+            ):
+                self.operands[tensor] = argument.accessor
                 return
-        number = sum(1 for role in self.views if role.startswith("other"))
+        number = sum(1 for role in self.roles if role.startswith("other"))
         role = "other" if not number else f"other{number + 1}"
-        view = self.reading(role, tensor, self.kernel.operands)
-        self.views[role] = self.operands[tensor] = view
-        self.arguments.append((tensor, False, view))
+        found = self._reading(role, tensor, self.implementation.operands)
+        self.operands[tensor] = found
+        self._bind(role, tensor, found)
+
+    # -- constants --------------------------------------------------------------------------
+
+    def _add_constant(self, what: str, array: Array) -> int:
+        """Append an array to the constants; returns where it starts."""
+        base = self.taken
+        self.contents.append((what, base))
+        flat = np.ascontiguousarray(array, np.float32)
+        self.taken += flat.size // (self.target.lanes if self.sliced else 1)
+        self.arrays.append(flat.reshape(-1))
+        return base
+
+    def _constants(self, shape: Shape) -> Accessor:
+        """A constant of that shape in the array of constants, which are never in half precision."""
+        if not self.sliced:
+            return LinearAccessor.of(CONSTANTS, shape, self.target.lanes, self.used)
+        return SlicedAccessor.of(CONSTANTS, shape, self.target, self.used)
+
+    def _in_a_row(self, size: int) -> Shape:
+        """The shape of that many floats whose slices, if they are in slices, are columns."""
+        return (1, 1, size // self.target.lanes, self.target.lanes) if self.sliced else (size,)
+
+    def _bind_constants(self) -> None:
+        """As an image where the profile says so, from which all that lies in them is read then."""
+        size = self.taken * (self.target.lanes if self.sliced else 1)
+        constants = self._constants(self._in_a_row(size))
+        fits = self.taken <= self.target.device.image_texels
+        if isinstance(constants, SlicedAccessor) and self.target.weight_images and fits:
+            texel = 4 * self.target.lanes
+            self.roles = {role: _in_image(found, texel) for role, found in self.roles.items()}
+            self.operands = {t: _in_image(found, texel) for t, found in self.operands.items()}
+            constants = image(constants, texel)
+        self.arguments.append(Argument(None, False, constants))
 
 
-def _image(view: View, texel: int) -> ImageView:
-    """The same tensor as an image."""
-    return ImageView(**{item.name: getattr(view, item.name) for item in fields(view)}, texel=texel)
-
-
-def _placed(view: View, tensor: Tensor, runs: Runs, unit: int) -> View:
-    """The view of a tensor that lies in runs of bytes; an element of the view has `unit` bytes."""
-    if runs.start % unit or runs.pitch % unit:
-        raise RenderError(f"{tensor.name} would start amid a slice")
-    view = replace(view, base=runs.start // unit)
-    if runs.dense:
-        return view
-    spread = view.in_runs(runs.length // unit, runs.pitch // unit)
-    if spread is None:
-        raise RenderError(f"a kernel goes along {tensor.name} across the gaps it would have")
-    return spread
+def _in_image(found: Accessor, texel: int) -> Accessor:
+    """What lies in the constants, once these are an image; anything else stays."""
+    if isinstance(found, SlicedAccessor) and found.array == CONSTANTS:
+        return image(found, texel)
+    return found
 
 
 def is_literal(tensor: Tensor) -> bool:

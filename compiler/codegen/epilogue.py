@@ -1,111 +1,98 @@
-"""Post-operators as kernel text: what happens between a computed value and its store."""
+"""Elementwise operators as kernel text: what happens between a computed value and its store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from ..ir import Op, Tensor
+from ..language import Language
 from ..ops.base import device_dtype
 from ..ops.elementwise import ELEMENTWISE
+from .intrinsics import Use
+from .literal import literal
 
-Operand = Callable[[Tensor], str]
+Read = Callable[[Tensor], str]
 """The text that reads a tensor's element at the position of the store."""
-
-NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Step:
-    """An elementwise operator: its operands are tensors, or numbers of values computed before."""
+class Expressions:
+    """The texts that tables of operators have, in a kernel language."""
 
-    name: str
-    operands: tuple[Tensor | int, ...]
-    attrs: Mapping[str, Any]
+    language: Language
+    use: Use
 
-    @property
-    def integers(self) -> bool:
-        """Whether it computes with integers; values of other steps are floats."""
-        last = self.operands[-1]
-        return isinstance(last, Tensor) and device_dtype(last.dtype) == "int32"
+    def of(self, expression: str, **operands: str) -> str:
+        """An expression with operands and attributes in their places."""
+        cast = self.language.cast
+        to_int, to_float = cast.format(type="int"), cast.format(type="float")
+        return expression.format(use=self.use, to_int=to_int, to_float=to_float, **operands)
 
-
-def steps(op: Op) -> list[Step]:
-    """The elementwise operators a kernel of `op` ends with.
-
-    Value 0 is what the kernel computes itself; an elementwise operator computes it as its step 0.
-    """
-    chain = []
-    if op.name in ELEMENTWISE:
-        operands = tuple(tensor for tensor in op.inputs if tensor is not None)
-        chain.append(Step(op.name, operands, op.attrs))
-    for post in op.post:
-        chosen = tuple(op.post_inputs[i] if i >= 0 else -1 - i for i in post.operands)
-        chain.append(Step(post.name, chosen, post.attrs))
-    return chain
+    def literals(self, attrs: Mapping[str, Any]) -> dict[str, str]:
+        """Attributes that are numbers."""
+        numbers = {key: value for key, value in attrs.items() if isinstance(value, (int, float))}
+        return {key: literal(value, self.use) for key, value in numbers.items()}
 
 
-def literal(value: float, dtype: str = "float32") -> str:
-    """A constant in both languages: shortest digits that give the same float32, or an int32.
+class Chain:
+    """Statements that compute elementwise operators one after another, each result in `v`."""
 
-    >>> literal(0.1), literal(-6), literal(-6, "int32"), literal(-2147483648, "int32")
-    ('0.1f', '-6.0f', '-6', '(-2147483647 - 1)')
-    """
-    if dtype == "int32":
-        if np.isinf(value):
-            value = 2**31 - 1 if value > 0 else -(2**31)
-        whole = (int(value) + 2**31) % 2**32 - 2**31
-        return str(whole) if whole > -(2**31) else f"({whole + 1} - 1)"
-    number = np.float32(value)
-    if np.isnan(number):
-        return "NAN"
-    if np.isinf(number):
-        return "INFINITY" if number > 0 else "-INFINITY"
-    text = np.format_float_scientific(number, trim="0", exp_digits=1)
-    plain = np.format_float_positional(number, trim="0")
-    return f"{plain if len(plain) <= len(text) else text}f"
+    def __init__(self, kind: str, expressions: Expressions) -> None:
+        self._kind, self._expressions = kind, expressions
+        self._last: Tensor | None = None
+        """What `v` is."""
+        self._held: dict[Tensor, str] = {}
+        """Variables of values that more than the next operator needs."""
+        self.lines: list[str] = []
 
+    def start(self, tensor: Tensor, value: str) -> None:
+        """Begin with a value that the kernel has computed."""
+        self._assign(tensor, value)
 
-def statements(
-    chain: list[Step],
-    value: str | None,
-    kind: str,
-    read: Operand,
-    saves: Mapping[int, str] = NOTHING,
-) -> list[str]:
-    """Statements that leave the final value in `v`, of type `kind` (floatS or float).
+    def compute(self, ops: Sequence[Op], read: Read, stores: Mapping[Tensor, str]) -> None:
+        """Go on with operators; what else they read is read where they are computed.
 
-    `value` is the text of what the kernel computed, None for an elementwise kernel; `saves` are
-    statements that store values on the way, by the value's number.
-    """
-    lines = [] if value is None else [f"{kind} v = {value};"]
-    lines += [saves[0]] if value is not None and 0 in saves else []
-    first = 1 if value is not None else 0
-    for number, step in enumerate(chain, start=first):
-        texts = []
-        for operand in step.operands:
-            if isinstance(operand, Tensor):
-                texts.append(read(operand))
-            else:
-                texts.append("v" if operand == number - 1 else f"v{operand}")
-        expression = ELEMENTWISE[step.name].text(step.attrs, step.integers, kind == "floatS")
-        for place, name in enumerate("abc"[: len(texts)]):
-            if expression.count(f"{{{name}}}") > 1 and not texts[place].isidentifier():
-                held = "int" if step.integers else kind
-                lines.append(f"{held} {name}{number} = {texts[place]};")
-                texts[place] = f"{name}{number}"
-        attrs = {key: literal(v) for key, v in step.attrs.items() if isinstance(v, (int, float))}
-        computed = expression.format(**dict(zip("abc", texts, strict=False)), **attrs)
-        declaration = f"{kind} v" if number == 0 else "v"
-        lines.append(f"{declaration} = {computed};  // {step.name}")
-        lines += [saves[number]] if number in saves else []
-        later = chain[number - first + 2 :]
-        if any(number in following.operands for following in later):
-            lines.append(f"{kind} v{number} = v;")
-    if value is not None and any(0 in step.operands for step in chain[1:]):
-        lines.insert(1, f"{kind} v0 = v;")
-    return lines
+        `stores` are statements for values that are stored on the way, by their tensors.
+        """
+        for number, op in enumerate(ops):
+            if self._last is not None:
+                self._keep(self._last, number, ops[number + 1 :], stores)
+            operands = [self._text(tensor, read) for tensor in op.inputs if tensor is not None]
+            self._compute(op, operands, number)
+
+    def _text(self, tensor: Tensor, read: Read) -> str:
+        if tensor is self._last:
+            return "v"
+        return self._held[tensor] if tensor in self._held else read(tensor)
+
+    def _keep(
+        self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, str]
+    ) -> None:
+        """Store the last value, and give it a variable of its own, where it is needed later."""
+        if value in stores:
+            self.lines.append(stores[value])
+        if any(value in op.inputs for op in later):
+            self._held[value] = f"v{number}"
+            self.lines.append(f"{self._kind} v{number} = v;")
+
+    def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
+        """An operand that the expression names twice gets a variable."""
+        integers = device_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
+        expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
+        named = {}
+        for name, operand in zip("abc", operands, strict=False):
+            named[name] = operand
+            if expression.count(f"{{{name}}}") > 1 and not operand.isidentifier():
+                named[name] = f"{name}{number}"
+                kind = "int" if integers else self._kind
+                self.lines.append(f"{kind} {named[name]} = {operand};")
+        literals = self._expressions.literals(op.attrs)
+        text = self._expressions.of(expression, **named, **literals)
+        self._assign(op.output, text, f"  // {op.name}")
+
+    def _assign(self, tensor: Tensor, value: str, remark: str = "") -> None:
+        declaration = "" if self._last is not None else f"{self._kind} "
+        self.lines.append(f"{declaration}v = {value};{remark}")
+        self._last = tensor

@@ -1,61 +1,108 @@
-"""The words of a kernel language: the definitions a template's text relies on.
+"""Intrinsics: functions and macros that kernels call under one name in every language.
 
-Each dialect has one file of them, a definition a line; a kernel gets those it uses.
+`templates/intrinsics.toml` defines them. Whoever writes kernel text names an intrinsic through a
+`Use`, which remembers it, so that a kernel gets the definitions it needs and no others.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Set
+import sys
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import cache
 
-import jinja2
-
 from ... import templates
-from .straighten import straighten
+from ..errors import RenderError
+from ..language import LANGUAGES, OPENCL, Language
+from .environment import environment
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True, eq=False)
+class Intrinsic:
+    """One entry of the table."""
+
+    name: str
+    meaning: str
+    definitions: dict[str, str]
+    """By language; there is none for a language that has it built in, or cannot have it."""
+    needs: tuple[str, ...]
+    """What its definitions call."""
+    sub_group: bool
+    """Whether it needs sub-groups."""
 
 
 @cache
-def environment() -> jinja2.Environment:
-    """Where all kernel templates come from; an unknown name in one is an error."""
-    result = jinja2.Environment(
-        loader=jinja2.FunctionLoader(templates.source),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
+def intrinsics() -> dict[str, Intrinsic]:
+    """Every intrinsic by its name, in the order in which they are defined."""
+    table = tomllib.loads(templates.source("intrinsics.toml"))
+    return {name: _entry(name, dict(entry)) for name, entry in table.items()}
+
+
+def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
+    definitions = {language: str(entry[language]) for language in LANGUAGES if language in entry}
+    if "glsl" in definitions:
+        definitions.setdefault("vulkan", definitions["glsl"])
+    needs = entry.get("needs", [])
+    assert isinstance(needs, list)
+    return Intrinsic(
+        name, str(entry["meaning"]), definitions, tuple(needs), bool(entry.get("sub_group"))
     )
-    result.filters["straighten"] = straighten
-    return result
+
+
+class Use:
+    """Gives an intrinsic's name by attribute, such as `use.sum_lanes`, and remembers it.
+
+    Some have another form for slices, whose name ends with S; with `slices` that one is taken.
+    """
+
+    def __init__(self, used: set[str], slices: bool = False) -> None:
+        self._used, self._slices = used, slices
+
+    def __getattr__(self, name: str) -> str:
+        if self._slices and f"{name}S" in intrinsics():
+            name = f"{name}S"
+        if name not in intrinsics():
+            raise RenderError(f"there is no intrinsic {name}")
+        self._used.add(name)
+        return name
+
+
+def definitions(
+    used: Collection[str], language: Language, lanes: int, kernel: str
+) -> Iterator[str]:
+    """The lines that define intrinsics and what they need, in the order of the table.
+
+    All OpenCL files of a plan become one program, in which each file has functions of its own: they
+    are named after the file's `kernel`.
+    """
+    wanted: set[str] = set()
+    waiting = list(used)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting += intrinsics()[name].needs
+    for name, entry in intrinsics().items():
+        if name in wanted and language.name in entry.definitions:
+            lines = _definition(entry, language, lanes)
+            if language == OPENCL and not lines[0].startswith("#define"):
+                yield f"#undef {name}"
+                yield f"#define {name} {name}_{kernel}"
+            yield from lines
 
 
 @cache
-def _words(dialect: str, lanes: int) -> tuple[str, ...]:
-    text = environment().get_template(f"dialects/{dialect}.h").render(S=lanes)
-    return tuple(text.splitlines())
-
-
-def prelude(dialect: str, lanes: int, body: str, without: Set[str] = frozenset()) -> str:
-    """The dialect's lines that are no definitions, and the definitions of the words used.
-
-    A word is a `#define` or a function, and a function may have a line for each type it takes.
-    The body has definitions of its own of the words in `without`.
-    """
-    words = [(line, defined_word(line)) for line in _words(dialect, lanes)]
-    lines = [(line, word) for line, word in words if word not in without]
-    wanted: set[str] = set()
-    texts = [body]
-    while texts:
-        used = set(re.findall(r"\w+", texts.pop())) - wanted
-        found = {word for _, word in lines if word in used}
-        wanted |= found
-        texts += [line for line, word in lines if word in found]
-    kept = [line for line, word in lines if not word or word in wanted]
-    return "\n".join(kept) + "\n\n" if kept else ""
-
-
-def defined_word(line: str) -> str:
-    """The word a line of a dialect defines; nothing for a line that is always there."""
-    match = re.match(r"(?:#define|(?:float|int|vec4|ivec4)(?= \w+\()) (\w+)", line)
-    return match[1] if match else ""
+def _definition(entry: Intrinsic, language: Language, lanes: int) -> tuple[str, ...]:
+    text = environment().from_string(entry.definitions[language.name].strip())
+    lines = text.render(
+        S=lanes,
+        floatS=language.floats(lanes),
+        intS=language.ints(lanes),
+        lane_numbers=", ".join(map(str, range(lanes))),
+    )
+    return tuple(lines.splitlines())

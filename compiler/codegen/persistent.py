@@ -9,30 +9,24 @@ processors do (persistent threads: Gupta et al., InPar 2012).
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from ...runtime.plan.records import Argument, Dispatch, Kernel, Persistent, Region
-from ..devices import Profile
-from ..errors import RenderError
-from .intrinsics import environment, prelude
-from .render import ENTRY, Rendered
-from .source_files import Launched, title
+from ..language import OPENCL
+from ..target import Target
+from .environment import environment
+from .generate import GeneratedLaunch, Kernels
+from .intrinsics import definitions
+from .kernel_source import KernelSource
 
-TEMPLATE = "dialects/persistent.jinja"
 COUNTERS_APART = 16
 """Integers from one counter to the next, so that no two share a cache line."""
 SHARES = 4
 """Into how many shares for each group what is left of a dispatch is divided."""
 MOST_ITEMS = 1 << 30
 """Work-items of a dispatch; the counter of them runs past their number."""
-
-_FRAME = re.compile(rf"__kernel __attribute__\(\(reqd_work_group_size\(.*\)\)\)\nvoid {ENTRY}\(\n")
-_SHARED = re.compile(r"^  __local (.+);$", re.MULTILINE)
-_REPLACED = frozenset(("global_id", "wait_for_group"))
-"""Words that have another meaning in a persistent kernel."""
 
 
 @dataclass(frozen=True)
@@ -53,28 +47,18 @@ class _Step:
     call: str
 
 
-def merge(
-    launched: Sequence[Launched],
-    dispatches: Sequence[Dispatch],
-    kernels: Sequence[Kernel],
-    stops: Container[int],
-    profile: Profile,
-) -> list[Merged]:
-    """Every stretch of dispatches that is one launch on devices of a profile.
-
-    `launched` are what the dispatches launch; `stops` are dispatches before which a launch ends.
-    """
+def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> list[Merged]:
+    """Every stretch of dispatches that is one launch on the target's device."""
     merged: list[Merged] = []
-    stretches = list(_stretches(launched, stops, profile.persistent_dispatches))
+    if target.language != OPENCL:
+        return merged
+    stretches = list(_stretches(kernels, target.device.persistent_dispatches))
     for first, end in stretches:
         spans = _spans(dispatches[first:end])
-        if len(spans) < profile.max_arguments:
-            number = len(kernels) + len(merged)
+        if len(spans) < target.device.max_arguments:
+            number = len(kernels.records) + len(merged)
             name = f"persistent_{number:03}"
-            # All may become one program, in which every function needs a name of its own.
-            suffix = f"_{number:03}" if len(stretches) > 1 else ""
-            steps = launched[first:end]
-            text = _source(name, suffix, first, steps, dispatches, kernels, spans, profile)
+            text = _Text(kernels, dispatches, first, end, spans, target).of(name)
             digest = hashlib.sha256(text.encode()).digest()
             kernel = Kernel(name, f"kernels/{number:03}_persistent.cl", digest, (1, 1, 1))
             counters = (2 * (end - first) + 1) * COUNTERS_APART * 4
@@ -84,24 +68,21 @@ def merge(
     return merged
 
 
-def _stretches(
-    launched: Sequence[Launched], stops: Container[int], longest: int
-) -> Iterator[tuple[int, int]]:
+def _stretches(kernels: Kernels, longest: int) -> Iterator[tuple[int, int]]:
     """First and end of what can be one launch and is more than one dispatch."""
+    launches = kernels.launches
+    stops = frozenset(kernels.host_steps.values())
     first = 0
-    for index in range(len(launched) + 1):
-        ends = index == len(launched) or not _divisible(launched[index].rendered)
+    for index in range(len(launches) + 1):
+        ends = index == len(launches) or not _divisible(launches[index])
         if ends or index in stops or index - first >= longest:
             if index - first > 1:
                 yield first, index
             first = index + ends
 
 
-def _divisible(rendered: Rendered) -> bool:
-    """Whether every work-item can be computed by itself."""
-    alone = prod(rendered.group) == 1
-    exchange = "wait_for_group" in rendered.body or _SHARED.search(rendered.body)
-    return prod(rendered.grid) <= MOST_ITEMS and (alone or not exchange)
+def _divisible(launch: GeneratedLaunch) -> bool:
+    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MOST_ITEMS
 
 
 def _spans(dispatches: Sequence[Dispatch]) -> dict[str, Argument]:
@@ -123,103 +104,73 @@ def _parameter(region: Region, index: int) -> str:
     return name if region in (Region.ARENA, Region.WEIGHTS) else f"{name}_{index}"
 
 
-def _source(
-    name: str,
-    suffix: str,
-    first: int,
-    launched: Sequence[Launched],
-    dispatches: Sequence[Dispatch],
-    kernels: Sequence[Kernel],
-    spans: dict[str, Argument],
-    profile: Profile,
-) -> str:
-    functions: dict[str, str] = {}
-    steps = []
-    for index, item in enumerate(launched, first):
-        dispatch, kernel = dispatches[index], kernels[item.kernel]
-        if kernel.name not in functions:
-            functions[kernel.name] = _function(kernel, suffix, item.rendered)
-        units = tuple(size // part for size, part in zip(dispatch.grid, kernel.group, strict=True))
-        arguments = [*_place(units), *_pointers(dispatch, item.rendered)]
-        steps.append(
-            _Step(
-                f"dispatch {index}, operator {item.op.index} {title(item.op)}",
-                prod(units),
-                f"{kernel.name}_{_unit(kernel)}{suffix}({', '.join(arguments)})",
-            )
+@dataclass(frozen=True)
+class _Text:
+    """The text of one persistent kernel."""
+
+    kernels: Kernels
+    dispatches: Sequence[Dispatch]
+    first: int
+    end: int
+    spans: Mapping[str, Argument]
+    target: Target
+
+    def of(self, name: str) -> str:
+        """The file of the kernel."""
+        functions: dict[KernelSource, str] = {}
+        used: set[str] = set()
+        steps = []
+        for index in range(self.first, self.end):
+            launch = self.kernels.launches[index]
+            source = launch.rendered.source
+            # All files may become one program, in which every function needs a name of its own.
+            function = f"{name}_{self.kernels.records[launch.kernel].name}"
+            if source not in functions:
+                functions[source] = source.functions(function)
+                used |= source.intrinsics
+            units, call = self._call(index, function)
+            steps.append(_Step(f"dispatch {index}: {launch.title}", units, call))
+        template = environment().get_template("dialects/persistent.jinja")
+        return template.render(
+            name=name,
+            comment=self._comment(name),
+            definitions=definitions(used, OPENCL, self.target.lanes, name),
+            functions=list(functions.values()),
+            steps=steps,
+            regions=[(region, span.writes) for region, span in self.spans.items()],
+            apart=COUNTERS_APART,
+            shares=SHARES,
+            bits=32 * self.target.lanes,
         )
-    context = {
-        "name": name,
-        "functions": list(functions.values()),
-        "steps": steps,
-        "regions": [(region, span.writes) for region, span in spans.items()],
-        "exchange": any("wait_for_group" in text for text in functions.values()),
-        "apart": COUNTERS_APART,
-        "shares": SHARES,
-        "bits": 32 * profile.slice_width,
-    }
-    body = environment().get_template(TEMPLATE).render(context)
-    header = (
-        f"// {name}: dispatches {first} to {first + len(steps) - 1} in one launch\n"
-        f"// counters: of each dispatch, how many work-items are taken and how many are done; of\n"
-        f"//   groups, how many have left; all 0 before and after\n"
-        f"// {', '.join(spans)}: bytes, in which each dispatch has its own\n"
-        f"// grid of as many groups of 1 x 1 x 1 as the device runs at once\n"
-    )
-    return header + prelude("opencl", profile.slice_width, body, without=_REPLACED) + body
+
+    def _comment(self, name: str) -> str:
+        lines = (
+            f"{name}: dispatches {self.first} to {self.end - 1} in one launch",
+            "counters: of each dispatch, how many work-items are taken and how many are done; of",
+            "  groups, how many have left; all 0 before and after",
+            f"{', '.join(self.spans)}: bytes, in which each dispatch has its own",
+            "grid of as many groups of 1 x 1 x 1 as the device runs at once",
+        )
+        return "\n".join(f"// {line}" for line in lines)
+
+    def _call(self, index: int, function: str) -> tuple[int, str]:
+        """How many units a dispatch has, work-items or groups, and the call that computes one."""
+        dispatch, source = self.dispatches[index], self.kernels.launches[index].rendered.source
+        units = tuple(size // part for size, part in zip(dispatch.grid, source.group, strict=True))
+        numbers = [_number(axis, units) for axis, _ in source.axes]
+        pointers = [
+            f"part({_parameter(argument.region, argument.index)}, {argument.offset}, "
+            f"{'' if argument.writes else 'const '}{parameter.element})"
+            for argument, parameter in zip(dispatch.arguments, source.parameters, strict=True)
+        ]
+        unit = "item" if source.alone else "group"
+        return prod(units), f"{function}_{unit}({', '.join([*numbers, *pointers])})"
 
 
-def _unit(kernel: Kernel) -> str:
-    """What a function computes that is called by itself: a work-item, or a group of light ones."""
-    return "item" if prod(kernel.group) == 1 else "group"
-
-
-def _function(kernel: Kernel, suffix: str, rendered: Rendered) -> str:
-    """A kernel as a function for one work-item, and if it has groups, one for a group."""
-    alone = _unit(kernel) == "item"
-    # Calls are cheap beside heavy work-items; light ones are in a loop that compilers vectorize.
-    head = f"{'separate' if alone else 'static inline'} void {kernel.name}_item{suffix}(\n"
-    head += "    int item_0, int item_1, int item_2,\n"
-    text, frames = _FRAME.subn(head, rendered.body)
-    if frames != 1:
-        raise RenderError(f"{rendered.template}: its frame is not that of a kernel")
-    # What only one work-item uses needs no memory of the group.
-    text = _SHARED.sub(r"  __attribute__((aligned(64))) \1;", text)
-    return text if alone else f"{text}\n{_group(kernel, suffix, rendered)}"
-
-
-def _group(kernel: Kernel, suffix: str, rendered: Rendered) -> str:
-    """The function that computes the work-items of a group, which are independent."""
-    # The frame's, in one line.
-    _, _, rest = rendered.body.partition(f"{ENTRY}(\n")
-    parameters = " ".join(rest.partition(") {")[0].split())
-    axes = [axis for axis in (2, 1, 0) if kernel.group[axis] > 1]
-    lines = [
-        f"separate void {kernel.name}_group{suffix}(",
-        f"    int group_0, int group_1, int group_2, {parameters}) {{",
-        *(f"  for (int i{axis} = 0; i{axis} < {kernel.group[axis]}; i{axis}++)" for axis in axes),
-    ]
-    lines.insert(-1, "  #pragma clang loop vectorize(assume_safety)")
-    places = [
-        f"group_{axis} * {size} + i{axis}" if size > 1 else f"group_{axis}"
-        for axis, size in enumerate(kernel.group)
-    ]
-    lines += [f"    {kernel.name}_item{suffix}({', '.join([*places, *rendered.names])});", "}", ""]
-    return "\n".join(lines)
-
-
-def _place(units: tuple[int, ...]) -> Iterator[str]:
-    """The place in a grid of the work-item or group whose number is `item`."""
-    columns, rows, layers = units
-    for step, size in ((1, columns), (columns, rows), (columns * rows, layers)):
-        if size == 1:
-            yield "0"
-        else:
-            number = "item" if step == 1 else f"item / {step}"
-            yield number if step * size == prod(units) else f"{number} % {size}"
-
-
-def _pointers(dispatch: Dispatch, rendered: Rendered) -> Iterator[str]:
-    for argument, element in zip(dispatch.arguments, rendered.elements, strict=True):
-        kind = element if argument.writes else f"const {element}"
-        yield f"part({_parameter(argument.region, argument.index)}, {argument.offset}, {kind})"
+def _number(axis: int, units: tuple[int, ...]) -> str:
+    """The number along an axis of the unit that is number `item` of all."""
+    step = prod(units[:axis])
+    if units[axis] == 1:
+        return "0"
+    text = "item" if step == 1 else f"item / {step}"
+    return text if step * units[axis] == prod(units) else f"{text} % {units[axis]}"

@@ -1,225 +1,244 @@
-"""From a launch to kernel source: a template filled in, and the words it uses put in front.
-
-The source names its entry point `@NAME@`, so that equal kernels are equal texts; `lower.py`
-gives each distinct one its name.
-"""
+"""From a launch to the source of its kernel: a template filled in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import jinja2
 import numpy as np
 
-from ..devices import Profile
+from ..accessors import Position, RowsAccessor, SlicedAccessor
 from ..errors import RenderError
-from ..ir import Array, Op, Shape, Tensor
-from ..ops.base import LINEAR_ROW, Kernel, Launch, Runs, device_dtype
-from .accessors import LinearView, Position, RowsView, SlicedView, View
-from .binding import NOWHERE, Binding, is_literal
-from .epilogue import Step, literal, statements, steps
-from .indexing import affine, horner
-from .intrinsics import environment, prelude
+from ..ir import Array, Op, Tensor
+from ..language import affine, horner, quotient, remainder
+from ..ops.base import Implementation, Launch, StridedLayout, device_dtype
+from ..ops.base.launch import Grid
+from ..target import Target
+from . import control
+from .binding import Argument, Binding, is_literal
+from .environment import environment
+from .epilogue import Chain, Expressions, Read
+from .intrinsics import Use, intrinsics
+from .kernel_source import KernelSource, Parameter
+from .literal import literal
+from .work_item import WorkItem
 
-ENTRY = "@NAME@"
+NO_LAYOUTS: Mapping[Tensor, StridedLayout] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Rendered:
-    """The source of one launch, and what it binds to."""
+class RenderedLaunch:
+    """The kernel of one launch, and what it is launched on."""
 
-    template: str
-    source: str
-    body: str
-    """The source without the definitions in front of it."""
-    grid: tuple[int, int, int]
+    source: KernelSource
+    grid: Grid
     """Work-items, rounded up to whole groups."""
-    group: tuple[int, int, int]
-    parameters: tuple[str, ...]
+    described: tuple[str, ...]
     """What each parameter is, one line of text each, for the header of the file."""
-    arguments: tuple[tuple[Tensor | None, bool], ...]
-    """For each parameter the tensor (None: the constants) and whether it is written."""
-    names: tuple[str, ...]
-    """For each parameter its name in the source."""
-    elements: tuple[str, ...]
-    """For each parameter the type of its elements."""
-    texels: tuple[int, ...]
-    """For each parameter the bytes of a texel if it is an image, 0 if it is a buffer."""
-    sub_group: int
-    """Work-items of the sub-groups it relies on; 0 for none."""
+    tensors: tuple[Tensor | None, ...]
+    """For each parameter the tensor it gets; None for the constants."""
     constants: Array | None
     flops: int
     why: str
-    """Why tile and group are what they are."""
+    """Why tile and work-group are what they are."""
 
 
 def render(
     op: Op,
     launch: Launch,
-    kernel: Kernel,
-    profile: Profile,
-    dialect: str,
-    places: Mapping[Tensor, Runs] = NOWHERE,
-) -> Rendered:
+    implementation: Implementation,
+    target: Target,
+    layouts: Mapping[Tensor, StridedLayout] = NO_LAYOUTS,
+) -> RenderedLaunch:
     """The kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
-    Each tensor in `places` lies in those runs of its argument, and is not the whole of it.
+    Each tensor in `layouts` lies like that in its argument, and is not the whole of it.
     """
-    binding = Binding(launch, kernel, profile, places)
-    binding.bind(op)
     assert launch.group is not None
     group = launch.group
-    grid = tuple(-(-size // part) * part for size, part in zip(launch.grid, group, strict=True))
-    context = _context(op, binding, launch, grid, dialect) | dict(launch.variables)
-    context["group"] = group
-    context["name"] = ENTRY
-    context["parameters"] = [(view, writes) for _, writes, view in binding.arguments]
+    columns, rows, outer = (
+        -(-size // part) * part for size, part in zip(launch.grid, group, strict=True)
+    )
+    binding = Binding(launch, implementation, target, layouts)
+    binding.bind(op)
+    body = _Body(op, binding, (columns, rows, outer))
     try:
-        frame = environment().get_template(f"dialects/{dialect}.jinja")
-        context["frame"] = frame.make_module(context)
-        body = environment().get_template(launch.template).render(context)
+        text = environment().get_template(launch.template).render(body.vocabulary())
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
         place = f"{launch.template}:{line}" if line else launch.template
-        raise RenderError(f"{place}: {error}; context: {', '.join(sorted(context))}") from error
-    body = body.strip("\n") + "\n"
-    constants = np.concatenate(binding.arrays) if binding.arrays else None
-    return Rendered(
-        launch.template,
-        prelude(dialect, profile.slice_width, body) + body,
-        body,
-        grid,  # type: ignore[arg-type]
-        group,
-        tuple(_describe(binding, *argument) for argument in binding.arguments),
-        tuple((tensor, writes) for tensor, writes, _ in binding.arguments),
-        tuple(view.array for _, _, view in binding.arguments),
-        tuple(view.element for _, _, view in binding.arguments),
-        tuple(view.texel for _, _, view in binding.arguments),
-        profile.sub_group if "from_neighbour" in body else 0,
-        constants,
+        known = ", ".join(sorted(body.vocabulary()))
+        raise RenderError(f"{place}: {error}; the template may name: {known}") from error
+    exchanges = any(intrinsics()[name].sub_group for name in binding.used)
+    source = KernelSource(
+        template=launch.template,
+        language=target.language,
+        lanes=target.lanes,
+        parameters=tuple(_parameter(argument, target) for argument in binding.arguments),
+        group=group,
+        axes=tuple(sorted(body.work_item.declared.items())),
+        shared=tuple(body.shared),
+        sub_group=target.sub_group if exchanges else 0,
+        intrinsics=frozenset(binding.used),
+        body=text,
+    )
+    return RenderedLaunch(
+        source,
+        (columns, rows, outer),
+        tuple(_describe(binding, argument) for argument in binding.arguments),
+        tuple(argument.tensor for argument in binding.arguments),
+        np.concatenate(binding.arrays) if binding.arrays else None,
         launch.flops,
         launch.why,
     )
 
 
-def _describe(binding: Binding, tensor: Tensor | None, writes: bool, view: View) -> str:
-    sliced = isinstance(view, SlicedView) and not isinstance(view, RowsView)
-    how = f"in slices of {view.lanes} channels" if sliced else "row-major"
-    how += ", as an image" if view.texel else ""
+def _parameter(argument: Argument, target: Target) -> Parameter:
+    found = argument.accessor
+    element = target.language.element(found.element, target.lanes)
+    return Parameter(found.array, element, argument.writes, found.texel)
+
+
+def _describe(binding: Binding, argument: Argument) -> str:
+    found, tensor = argument.accessor, argument.tensor
+    sliced = isinstance(found, SlicedAccessor) and not isinstance(found, RowsAccessor)
+    how = f"in slices of {found.lanes} channels" if sliced else "row-major"
+    how += ", as an image" if found.texel else ""
     if tensor is None:
         contents = ", ".join(f"{what} from {base}" for what, base in binding.contents)
-        return f"{view.array}: reads {contents}, {how}"
-    how += ", within a larger one" if view.gaps else ""
-    verb = "writes" if writes else "reads"
-    return f"{view.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
+        return f"{found.array}: reads {contents}, {how}"
+    how += ", within a larger one" if found.gaps else ""
+    verb = "writes" if argument.writes else "reads"
+    return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
 
 
-def _context(
-    op: Op, binding: Binding, launch: Launch, grid: tuple[int, ...], dialect: str
-) -> dict[str, Any]:
-    """What templates may name: views by role, position macros, stores, numbers."""
-    output = binding.views[next(iter(launch.writes))]
-    several = isinstance(output, SlicedView) or len(output.shape) <= 4
-    batches = output.batches if several else 1
-    batch = "gb" if batches > 1 else "0"
-    ragged = [axis for axis in range(3) if grid[axis] != launch.grid[axis]]
+class _Body:
+    """What the template of a body may name, and what the body turns out to need."""
 
-    def guard() -> str:
-        """Return from work-items past the end of the grid, where groups do not divide it."""
-        names = ("gx", "gy", "gs")
-        outside = " || ".join(f"{names[axis]} >= {launch.grid[axis]}" for axis in ragged)
-        return f"if ({outside}) return;" if ragged else ""
+    def __init__(self, op: Op, binding: Binding, grid: Grid) -> None:
+        self._op, self._binding = op, binding
+        self._target, self._launch = binding.target, binding.launch
+        self._output = binding.roles[next(iter(self._launch.writes))]
+        self._expressions = Expressions(
+            self._target.language, Use(binding.used, slices=binding.sliced)
+        )
+        batches = self._output.batches if binding.sliced else 1
+        self.work_item = WorkItem(self._launch, grid, self._launch.batches or batches)
+        self.shared: list[str] = []
 
-    def enter(outer: int) -> str:
-        """Work-item to column gx, row gy, outer index gs and, if there are several, batch gb."""
-        lines = ["int gx = global_id(0);", "int gy = global_id(1);", "int gs = global_id(2);"]
-        lines += [guard()] if ragged else []
-        if batches > 1:
-            lines += [f"int gb = gs / {outer};", f"gs = gs % {outer};"]
-        return "\n".join(lines)
+    def vocabulary(self) -> Mapping[str, Any]:
+        """Accessors by role, where the work-item stands, stores, names of types and numbers."""
+        language, lanes = self._target.language, self._target.lanes
+        return {
+            **self._binding.roles,
+            **self.work_item.coordinates,
+            **control.words(language),
+            "affine": affine,
+            "apply": self.apply,
+            "enter": self.work_item.enter,
+            "enter_grid": self.work_item.enter_grid,
+            "enter_linear": self.work_item.enter_linear,
+            "express": self._expressions.of,
+            "floatS": language.floats(lanes),
+            "group": self._launch.group,
+            "horner": horner,
+            "intS": language.ints(lanes),
+            "lane": lambda value, number: language.lane(value, number, lanes),
+            "literal": lambda value: literal(value, self._expressions.use),
+            "number": self.number,
+            "quotient": quotient,
+            "remainder": remainder,
+            "S": lanes,
+            "share": self.share,
+            "slice_loads": self._target.device.slice_loads,
+            "splat": lambda value: language.splat(value, lanes),
+            "store": self.store,
+            "store_at": self.store_at,
+            "sub_group": self._target.sub_group,
+            "to_float": lambda value: language.convert("float", value),
+            "to_int": lambda value: language.convert("int", value),
+            "uniform": self.uniform,
+            "use": self._expressions.use,
+            "vector": lambda values: language.convert(language.floats(lanes), ", ".join(values)),
+            "write": self.write,
+            **self._launch.variables,
+        }
 
-    def enter_linear(shape: Shape) -> str:
-        """Work-item to the flat index of an element."""
-        count = prod(shape)
-        if count <= LINEAR_ROW:
-            lines = ["int index = global_id(0);"]
+    def share(self, kind: str, name: str, count: int) -> None:
+        """Declare an array that the work-items of a group share."""
+        self.shared.append(f"{kind} {name}[{count}]")
+
+    def number(self, value: float) -> str:
+        """A constant of the type of the output's elements."""
+        whole = self._output.element == "int"
+        return literal(value, self._expressions.use, "int32" if whole else "float32")
+
+    @property
+    def uniform(self) -> bool:
+        """Whether the epilogue does the same to a value wherever it stands in the output."""
+        return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
+
+    def apply(self, ops: Sequence[Op], value: str) -> str:
+        """Statements that leave in `v` what elementwise operators make of a value.
+
+        They may read nothing else but constants of one element.
+        """
+        floats = self._target.language.floats(self._target.lanes)
+        chain = Chain(floats, self._expressions)
+        chain.start(ops[0].operand(0) if ops else self._op.output, value)
+        chain.compute(ops, self._reading(Position()), {})
+        return "\n".join(chain.lines)
+
+    def write(self, value: str, batch: str, row: str, column: str, slice: str) -> str:
+        """The statement that writes a slice to which the epilogue was applied before."""
+        return self._output.write(Position(batch, row, column, slice), value)
+
+    def store(self, value: str | None, batch: str, row: str, column: str, slice: str) -> str:
+        """Statements that run the epilogue on a slice and write it."""
+        kind = self._target.language.floats(self._target.lanes)
+        return self._stored(value, kind, Position(batch, row, column, slice))
+
+    def store_at(self, value: str | None, index: str) -> str:
+        """Statements that run the epilogue on an element and write it."""
+        return self._stored(value, self._output.element, Position(index=index))
+
+    def _stored(self, value: str | None, kind: str, position: Position) -> str:
+        op = self._op
+        stores = {
+            tensor: found.write(position, "v") for tensor, found in self._binding.early.items()
+        }
+        ops = op.epilogue if self._binding.implementation.fuses else ()
+        chain = Chain(kind, self._expressions)
+        if value is None:
+            ops = (*op.core, *ops)
+        elif not ops and not self._output.repeats:
+            return self._output.write(position, value)
         else:
-            lines = [f"int index = global_id(1) * {LINEAR_ROW} + global_id(0);"]
-        ragged_row = 0 in ragged if count <= LINEAR_ROW else count % LINEAR_ROW
-        if ragged_row:
-            lines.append(f"if (index >= {count}) return;")
-        return "\n".join(lines)
+            chain.start(op.core[-1].output, value)
+        chain.compute(ops, self._reading(position), stores)
+        return "\n".join([*chain.lines, self._output.write(position, "v")])
 
-    chain = steps(op) if binding.kernel.fuses else []
+    def _reading(self, position: Position) -> Read:
+        """How operands of elementwise operators are read at a position of the output."""
+        output = self._output
 
-    def read_operand(position: Position) -> Callable[[Tensor], str]:
         def read(tensor: Tensor) -> str:
             if is_literal(tensor):
                 assert tensor.data is not None
-                value = literal(tensor.data.reshape(()).item(), device_dtype(tensor.dtype))
+                value = literal(
+                    tensor.data.reshape(()).item(),
+                    self._expressions.use,
+                    device_dtype(tensor.dtype),
+                )
                 value = f"({value})" if value.startswith("-") else value
-                return f"splatS({value})" if binding.sliced else value
-            view = binding.operands[tensor]
-            if isinstance(view, SlicedView):
-                return view.broadcast(position, output.channels)
-            return view.broadcast(position, launch.writes["y"].shape)
+                sliced = self._binding.sliced
+                return self._target.language.splat(value, self._target.lanes) if sliced else value
+            found = self._binding.operands[tensor]
+            if isinstance(found, SlicedAccessor):
+                return found.broadcast(position, output.channels)
+            return found.broadcast(position, self._launch.writes["y"].shape)
 
         return read
-
-    def number(value: float) -> str:
-        """A constant of the type of the output's elements."""
-        return literal(value, "int32" if output.element == "int" else "float32")
-
-    def apply(producer: Op, value: str) -> str:
-        """Statements that leave in `v` what an operator's post-operators make of its value."""
-        chain = steps(producer)
-        return "\n".join(statements(chain, value, "floatS", read_operand(Position())))
-
-    def stored(value: str | None, kind: str, position: Position) -> str:
-        """Statements that run the post-operators on a value and write what is to be kept."""
-        saves = {number: view.write(position, "v") for number, view in binding.early.items()}
-        lines = statements(chain, value, kind, read_operand(position), saves)
-        return "\n".join([*lines, output.write(position, "v")])
-
-    def write(value: str, batch: str, row: str, column: str, slice: str) -> str:
-        """The statement that writes a slice, which post-operators were applied to before."""
-        return output.write(Position(batch, row, column, slice), value)
-
-    def store(value: str | None, batch: str, row: str, column: str, slice: str) -> str:
-        """Statements that run the post-operators on a slice and write it."""
-        assert isinstance(output, SlicedView)
-        return stored(value, "floatS", Position(batch, row, column, slice))
-
-    def store_at(value: str | None, index: str) -> str:
-        """Statements that run the post-operators on an element and write it."""
-        assert isinstance(output, LinearView)
-        return stored(value, output.element, Position(index=index))
-
-    return {
-        **binding.views,
-        "affine": affine,
-        "apply": apply,
-        "batch": batch,
-        "component": lambda lane: f"s{lane:x}" if dialect == "opencl" else "xyzw"[lane],
-        "enter": enter,
-        "enter_linear": enter_linear,
-        "guard": guard,
-        "horner": horner,
-        "literal": literal,
-        "number": number,
-        "S": binding.lanes,
-        "store": store,
-        "store_at": store_at,
-        "sub_group": binding.profile.sub_group,
-        "uniform": _uniform(chain) and not binding.early,
-        "write": write,
-    }
-
-
-def _uniform(chain: Sequence[Step]) -> bool:
-    """Whether post-operators do the same to a value wherever it stands in the output."""
-    operands = (operand for step in chain for operand in step.operands)
-    return all(isinstance(operand, int) or is_literal(operand) for operand in operands)

@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from ...runtime.plan.records import Companion, Kernel
 from .spirv import assemble, to_metal
 
-DIALECTS = {"metal": "vulkan"}
-"""The dialect kernels are rendered in, where it is not the target itself."""
-
 METAL_ENTRY = "main0"
 
 

@@ -22,8 +22,13 @@ class Profile:
 
     name: str
     description: str
+    kind: str
+    """How work-items run: "processor", one after another on a core whose vectors are explicit, or
+    "gpu", those of a work-group side by side."""
     slice_width: int
     """Lanes of one slice of channel-sliced storage."""
+    slice_loads: bool
+    """Whether convolutions load whole slices of their input, rather than one lane after another."""
     alignment: int
     """Bytes an argument's offset in its buffer must be a multiple of."""
     max_group: int
@@ -68,15 +73,6 @@ class Profile:
     """Work-items of a group that exchange values by themselves, in OpenCL C; 0: none do."""
     match: tuple[Rule, ...] = ()
     """Devices it is for; a profile without rules is only taken by name."""
-    tile: tuple[int, int] | None = None
-    """Pixels and slices of a work-item of a convolution, where they were tuned."""
-    half: bool = False
-    """Whether slices of activations are stored in half precision; set by the compilation."""
-
-    @property
-    def lane_bytes(self) -> int:
-        """Bytes of one lane of a stored slice."""
-        return 2 if self.half else 4
 
 
 LIMITS = {
@@ -102,6 +98,7 @@ LIMITS = {
 }
 """The least and the greatest value of each number."""
 POWERS_OF_TWO = ("slice_width", "alignment", "sub_group")
+KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
 TEXEL_LANES = 4
 """Lanes of a texel, which is a slice."""
@@ -114,24 +111,25 @@ _KINDS = {
 }
 
 
-SET_LATER = ("name", "tile", "half")
-"""What the file does not say."""
-
-
 def parse(text: str, name: str, place: str) -> Profile:
     """The profile in the text of a TOML file (OptionError that names `place` and the key)."""
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{place} is no TOML: {error}") from error
-    known = {item.name: item for item in fields(Profile) if item.name not in SET_LATER}
+    known = {item.name: item for item in fields(Profile) if item.name != "name"}
     _check_keys(values, tuple(known), place)
     missing = [key for key, item in known.items() if item.default is MISSING and key not in values]
     if missing:
         raise OptionError(f"{place} lacks {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     _typed(values["description"], str, f"{place}: description")
-    _typed(values["transposed_blocks"], bool, f"{place}: transposed_blocks")
+    for key in ("slice_loads", "transposed_blocks"):
+        _typed(values[key], bool, f"{place}: {key}")
+    if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
+        raise OptionError(
+            f"{place}: kind is {values['kind']!r}, it must be one of {', '.join(KINDS)}"
+        )
     for key, limits in LIMITS.items():
         if key in values:
             _check_number(_typed(values[key], int, f"{place}: {key}"), key, limits, place)

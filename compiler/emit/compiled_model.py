@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ...runtime.plan.records import Plan
@@ -15,20 +15,22 @@ MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
-class Program:
+class CompiledModel:
     """A compiled model in memory: all that goes into a folder of the cache."""
 
     plan: Plan
     sources: Mapping[str, str]
+    """The texts of kernels by file."""
     weights: bytes
+    companions: Mapping[str, bytes]
+    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
+    events: tuple[Event, ...]
+    """What rewrites and views have done, and declined."""
+    fallback: tuple[Finding, ...]
+    """Operators that run on LiteRT instead of the device."""
     operators: int
     """Operators in the model file."""
-    events: tuple[Event, ...]
-    companions: Mapping[str, bytes] = field(default_factory=dict)
-    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
-    fallback: tuple[Finding, ...] = ()
-    """Operators that run on LiteRT instead of the device."""
-    tuned: int = 0
+    tuned: int
     """Different kernels whose sizes the tuning table gave."""
 
     @property
@@ -62,7 +64,7 @@ class Program:
 
 
 def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Which operators run on LiteRT, and why, from what a program's report says of them."""
+    """Which operators run on LiteRT, and why, from what a compiled model's report says."""
     lines = [
         f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
         for item in entries

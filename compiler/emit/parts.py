@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...runtime.plan.records import Argument, HostPart, HostTensor
+from ...runtime.plan.records import HostPart, HostTensor
 from ...runtime.store.variant import FALLBACK
 from ..ir import Graph, Op, Tensor
-from ..ops.litert_part import LITERT, Part, host_only, is_open
+from ..litert.parts import part_file, part_inputs
+from ..memory.allocation import Allocation
+from ..ops.litert_part import LITERT, host_only
 
 
 @dataclass(frozen=True)
@@ -22,39 +24,30 @@ class HostParts:
     """Each part's model by its file."""
 
 
-def host_parts(
-    graph: Graph, before: Mapping[Op, int], lies: Callable[[Tensor, bool], Argument]
-) -> HostParts:
-    """Of the operators that stand for parts, each with the number of dispatches before it.
-
-    `lies` says where a tensor lies on the device.
-    """
+def host_parts(graph: Graph, before: Mapping[Op, int], allocation: Allocation) -> HostParts:
+    """Of the operators that stand for parts, each with the number of dispatches before it."""
     numbers: dict[Tensor, int] = {}
     records, contents = [], {}
     for number, (op, dispatches) in enumerate(before.items()):
-        part: Part = op.attrs["part"]
-        content = part.file(op)
+        content = part_file(graph, op)
         file = f"{FALLBACK}/{number}.tflite"
         contents[file] = content
-        read = [tensor for tensor in op.reads if not tensor.constant]
         records.append(
             HostPart(
                 file,
                 hashlib.sha256(content).digest(),
                 dispatches,
-                tuple(numbers.setdefault(tensor, len(numbers)) for tensor in read),
-                tuple(numbers.setdefault(tensor, len(numbers)) for tensor in op.outputs),
-                str(part),
-                tuple(item.index for item in part.graph.ops),
+                tuple(numbers.setdefault(t, len(numbers)) for t in part_inputs(graph, op)),
+                tuple(numbers.setdefault(t, len(numbers)) for t in op.outputs),
+                " + ".join(inner.name for inner in op.core),
+                tuple(origin.index for origin in op.origins),
             )
         )
-    tensors = tuple(_host_tensor(graph, tensor, lies) for tensor in numbers)
+    tensors = tuple(_host_tensor(graph, tensor, allocation) for tensor in numbers)
     return HostParts(tuple(records), tensors, contents)
 
 
-def _host_tensor(
-    graph: Graph, tensor: Tensor, lies: Callable[[Tensor, bool], Argument]
-) -> HostTensor:
+def _host_tensor(graph: Graph, tensor: Tensor, allocation: Allocation) -> HostTensor:
     producer = graph.producer(tensor)
     written = producer is not None and producer.name == LITERT
     given = tensor in graph.inputs
@@ -65,6 +58,6 @@ def _host_tensor(
         tensor.dtype,
         graph.inputs.index(tensor) if given else -1,
         graph.outputs.index(tensor) if written and tensor in graph.outputs else -1,
-        lies(tensor, written) if on_device else None,
-        producer is not None and is_open(producer, tensor),
+        allocation.lies(tensor, written) if on_device else None,
+        tensor.open,
     )

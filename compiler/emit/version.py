@@ -27,6 +27,6 @@ def _package_files(package: str) -> list[tuple[str, bytes]]:
             path = f"{prefix}{entry.name}"
             if entry.is_dir() and entry.name != "__pycache__":
                 open_folders.append((f"{path}/", entry))
-            elif entry.name.endswith((".py", ".jinja", ".h", ".toml")):
+            elif entry.name.endswith((".py", ".jinja", ".toml")):
                 found.append((path, entry.read_bytes()))
     return sorted(found)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ModelError
-from ..ir import Array, Blocks, Graph, Op, Quantization, Shape, Signature, Tensor
+from ..ir import Array, Blocks, Graph, Op, Origin, Quantization, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .custom_options import custom_attrs
@@ -257,6 +257,7 @@ class _Subgraph:
                 index,
                 version,
                 intermediates=tuple(self.tensors[i] for i in self._indices(table, "Intermediates")),
+                origins=(Origin(index, name),),
             )
 
     def _custom_attrs(self, name: str, table: Any) -> dict[str, Any]:

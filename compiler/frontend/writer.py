@@ -45,7 +45,7 @@ def write(graph: Graph) -> bytes:
     """A .tflite file that holds the graph, and the subgraphs its operators refer to.
 
     Inputs and outputs are called by the graph's `input_names` and `output_names`. Raises PassError
-    for what TFLite has no word for (post-operators, operators of tflgpu itself, options outside
+    for what TFLite has no word for (fused operators, operators of tflgpu itself, options outside
     the schema) and ModelError if the file would be larger than a flatbuffer can be.
     """
     return _Writer(graph).file()
@@ -170,7 +170,7 @@ class _Writer:
     # -- operators --------------------------------------------------------------------------
 
     def _operator(self, op: Op, indices: Mapping[Tensor, int]) -> int:
-        if op.post or op.name.startswith(OWN_PREFIX):
+        if op.epilogue or op.name.startswith(OWN_PREFIX):
             raise PassError(f"TFLite has no word for {op}")
         inputs = [-1 if tensor is None else indices[tensor] for tensor in op.inputs]
         intermediates = [indices[tensor] for tensor in op.intermediates]

@@ -1,31 +1,24 @@
-"""The graph every stage works on: operators and the tensors between them."""
+"""The graph every stage works on: operators, alone or fused, and the tensors between them."""
 
-from .graph import (
-    KERNEL_RESULT,
-    Array,
-    Blocks,
-    Graph,
-    Op,
-    Post,
-    Quantization,
-    Shape,
-    Signature,
-    Tensor,
-    constant,
-    scalar,
-)
+from .graph import Graph, Signature
+from .op import FusedOp, Op, Origin, copies, fuse
+from .tensor import Array, Blocks, Quantization, Shape, Tensor, constant, scalar
+from .text import line
 
 __all__ = [
-    "KERNEL_RESULT",
     "Array",
     "Blocks",
+    "FusedOp",
     "Graph",
     "Op",
-    "Post",
+    "Origin",
     "Quantization",
     "Shape",
     "Signature",
     "Tensor",
     "constant",
+    "copies",
+    "fuse",
+    "line",
     "scalar",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ModelError
-from .graph import Array, Tensor
+from .tensor import Array, Tensor
 
 
 def dequantized(tensor: Tensor) -> Array | None:

@@ -1,165 +1,29 @@
 """The graph every stage works on: operators and tensors as a bipartite directed graph.
 
-The only file that imports networkx. Operators keep their TFLite names; those of tflgpu itself are
-named `tflgpu.something`. One line of `str(graph)` per operator is the language of the pass tests.
+The only file that imports networkx.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
-import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import Finding, ModelError, UnsupportedError
+from ..errors import Finding, ModelError
+from .op import FusedOp, Op
+from .tensor import Array, Shape, Tensor
+from .text import to_text
 
-Array = NDArray[Any]
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Quantization:
-    """Affine quantization, real = scale * (quantized - zero_point); per channel along `axis`."""
-
-    scale: tuple[float, ...]
-    zero_point: tuple[int, ...]
-    axis: int = 0
+ForeignShape = Callable[[Tensor], Shape | None]
+"""The shape that LiteRT gives a tensor; None if only a run tells it."""
 
 
-@dataclass(eq=False)
-class Tensor:
-    """A value that flows between operators; `data` holds its content if it is a constant."""
-
-    name: str
-    shape: Shape
-    dtype: str = "float32"
-    data: Array | None = field(default=None, repr=False)
-    quantization: Quantization | None = None
-    variable: bool = False
-    """Whether the tensor keeps its content between runs."""
-    signature: Shape | None = None
-    """The shape with -1 for the sizes that the file leaves open, where it leaves any open."""
-    blocks: Blocks | None = None
-    """How the tensor is quantized if it is in blocks; `quantization` is None then."""
-
-    @property
-    def elements(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def constant(self) -> bool:
-        return self.data is not None
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Quantization in blocks of `size` along the last axis, each with a scale of its own."""
-
-    size: int
-    scales: Tensor
-    zero_points: Tensor | None
-
-
-KERNEL_RESULT = -1
-"""The operand of a `Post` that stands for the value its operator computed itself."""
-
-
-@dataclass(frozen=True)
-class Post:
-    """An elementwise operator fused into the store of the operator that feeds it.
-
-    `operands` are indices: i >= 0 is the host operator's `post_inputs[i]`, -1 what the host
-    computed itself, -2 the result of its first post-operator, -3 of its second, and so on.
-    """
-
-    name: str
-    operands: tuple[int, ...]
-    attrs: dict[str, Any]
-    index: int
-    """Position in the model file of the operator this was."""
-
-
-@dataclass(eq=False)
-class Op:
-    """An operator. Change its inputs through the graph, so that the edges follow."""
-
-    name: str
-    inputs: tuple[Tensor | None, ...]
-    outputs: tuple[Tensor, ...]
-    attrs: dict[str, Any] = field(default_factory=dict)
-    index: int = 0
-    """Position in the model file of the operator it is, or comes from."""
-    version: int = 1
-    post: tuple[Post, ...] = ()
-    post_inputs: tuple[Tensor, ...] = ()
-    """What the post-operators read besides values computed in the same kernel."""
-    stored: tuple[int, ...] = ()
-    """Where post-operators leave more than the last value: for each further output which one it is,
-    0 what the operator computed itself, 1 the result of its first post-operator, and so on."""
-    intermediates: tuple[Tensor, ...] = ()
-    """Tensors that only hold the quantization of values inside the operator (integer LSTM)."""
-
-    @property
-    def reads(self) -> tuple[Tensor, ...]:
-        """Every tensor the operator reads, its post-operators' included."""
-        return (*(tensor for tensor in self.inputs if tensor is not None), *self.post_inputs)
-
-    @property
-    def results(self) -> tuple[Tensor, ...]:
-        """Its outputs without those that hold an earlier value."""
-        return self.outputs[: len(self.outputs) - len(self.stored)]
-
-    @property
-    def early(self) -> tuple[Tensor, ...]:
-        """Its outputs that hold the values `stored` names."""
-        return self.outputs[len(self.outputs) - len(self.stored) :]
-
-    @property
-    def output(self) -> Tensor:
-        return self.outputs[0]
-
-    def input(self, position: int) -> Tensor | None:
-        """The input at `position`, None if it is left out."""
-        return self.inputs[position] if position < len(self.inputs) else None
-
-    def operand(self, position: int) -> Tensor:
-        """The input at `position`, which must be there (ModelError)."""
-        tensor = self.input(position)
-        if tensor is None:
-            raise ModelError(f"operator {self.index} {self.name} has no input {position}")
-        return tensor
-
-    def constant(self, position: int) -> Array:
-        """The content of the constant input at `position` (UnsupportedError if it is computed)."""
-        tensor = self.operand(position)
-        if tensor.data is None:
-            reason = f"input {position} ({tensor.name}) is computed while the model runs"
-            advice = "it must be a constant; converting the model with fixed shapes makes it one"
-            raise UnsupportedError([Finding(self.index, self.name, reason, advice)])
-        return tensor.data
-
-    def __str__(self) -> str:
-        operands = ", ".join("none" if t is None else t.name for t in self.inputs)
-        attrs = "".join(f" {key}={_plain(value)}" for key, value in self.attrs.items())
-        post = "".join(f" | {_post_text(step, self)}" for step in self.post)
-        results = ", ".join(t.name for t in self.outputs)
-        results += "".join(f"=%{number}" for number in self.stored)
-        return f"{results} = {self.name}({operands}){attrs}{post}"
-
-
-def _plain(value: Any) -> str:
-    return str(value).replace(" ", "")
-
-
-def _post_text(step: Post, op: Op) -> str:
-    """Values computed in the kernel print as %0 (the operator's own), %1, ..."""
-    names = (op.post_inputs[i].name if i >= 0 else f"%{-1 - i}" for i in step.operands)
-    attrs = "".join(f" {key}={_plain(value)}" for key, value in step.attrs.items())
-    return f"{step.name}({', '.join(names)}){attrs}"
+def declared_shape(tensor: Tensor) -> Shape | None:
+    """The shape that the file says, where nobody can be asked."""
+    return tensor.shape
 
 
 @dataclass(frozen=True)
@@ -190,9 +54,14 @@ class Graph:
         """Tensors whose content a variable has after the run, each with its variable."""
         self.contents: dict[Tensor, Array] = {}
         """What variables hold before the first run, where that is not zeros."""
+        self.set_aside: dict[Op, Finding] = {}
+        """Operators that cannot run on the device, with the reason, as far as it is known yet."""
+        self.foreign_shape: ForeignShape = declared_shape
+        """Asked for the shapes of what operators set aside compute."""
         self._graph: nx.DiGraph[Any] = nx.DiGraph()
         self._sequence = 0
         self._touched: dict[Op, None] = {}
+        self._added: list[Op] = []
         self._order: list[Op] | None = None
 
     # -- building ---------------------------------------------------------------------------
@@ -205,6 +74,7 @@ class Graph:
         self._sequence += 1
         self._graph.add_node(op, sequence=self._sequence)
         self._connect(op)
+        self._added.append(op)
         return op
 
     def _connect(self, op: Op) -> None:
@@ -215,27 +85,54 @@ class Graph:
         self._touched[op] = None
         self._order = None
 
+    def take_added(self) -> list[Op]:
+        """The operators added since the last call, some of which may have been removed again."""
+        added, self._added = self._added, []
+        return added
+
     def remove(self, op: Op) -> None:
         """Remove an operator, and the tensors nothing refers to any more."""
         tensors = (*op.reads, *op.outputs)
         self._graph.remove_node(op)
         self._touched.pop(op, None)
+        self.set_aside.pop(op, None)
         self._order = None
-        for tensor in tensors:
-            if tensor in self._graph and not self._graph.degree(tensor):
-                self._graph.remove_node(tensor)
+        self._forget_unused(tensors)
 
-    def set_inputs(
-        self, op: Op, inputs: Iterable[Tensor | None], post_inputs: Iterable[Tensor] | None = None
-    ) -> None:
-        """Give an operator other inputs, and other inputs of its post-operators if given."""
+    def set_inputs(self, op: Op, inputs: Iterable[Tensor | None]) -> None:
+        """Give an operator other operands; a fused one's core must be a single operator."""
+        with self._rewired(op):
+            op.set_operands(inputs)
+
+    def replace_operand(self, op: Op, old: Tensor, new: Tensor) -> None:
+        """Let one operator, its epilogue included, read `new` instead of `old`."""
+        with self._rewired(op):
+            op.replace_operands({old: new})
+
+    def replace_in_core(self, op: Op, old: Tensor, new: Tensor) -> None:
+        """The same for what the core of an operator reads."""
+        with self._rewired(op):
+            for inner in op.core:
+                inner.replace_operands({old: new})
+
+    def replace_in_epilogue(self, op: Op, old: Tensor, new: Tensor) -> None:
+        """The same for what the epilogue of an operator reads."""
+        with self._rewired(op):
+            for inner in op.epilogue:
+                inner.replace_operands({old: new})
+
+    @contextmanager
+    def _rewired(self, op: Op) -> Iterator[None]:
+        """Within the block the operator's operands change; the edges follow at its end."""
         before = dict.fromkeys(op.reads)
         for tensor in before:
             self._graph.remove_edge(tensor, op)
-        op.inputs = tuple(inputs)
-        op.post_inputs = op.post_inputs if post_inputs is None else tuple(post_inputs)
+        yield
         self._connect(op)
-        for tensor in before:
+        self._forget_unused(before)
+
+    def _forget_unused(self, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
             if tensor in self._graph and not self._graph.degree(tensor):
                 self._graph.remove_node(tensor)
 
@@ -243,19 +140,14 @@ class Graph:
         """Let an operator write other tensors, which nothing else may write."""
         for tensor in op.outputs:
             self._graph.remove_edge(op, tensor)
-            if not self._graph.degree(tensor):
-                self._graph.remove_node(tensor)
-        op.outputs = tuple(outputs)
+        self._forget_unused(op.outputs)
+        op.set_results(outputs)
         self._connect(op)
 
     def replace(self, old: Tensor, new: Tensor) -> None:
         """Let everything that reads `old`, the model's outputs included, read `new`."""
         for reader in self.consumers(old):
-            self.set_inputs(
-                reader,
-                [new if tensor is old else tensor for tensor in reader.inputs],
-                [new if tensor is old else tensor for tensor in reader.post_inputs],
-            )
+            self.replace_operand(reader, old, new)
         self.outputs = [new if t is old else t for t in self.outputs]
 
     def bypass(self, op: Op) -> None:
@@ -352,22 +244,29 @@ class Graph:
                 raise ModelError(f"tensor {tensor.name} has a negative size: {list(tensor.shape)}")
             if tensor.data is not None and tensor.data.shape != tensor.shape:
                 raise ModelError(f"tensor {tensor.name}: its content does not have its shape")
-        if op.stored and len(op.stored) != len(op.outputs) - 1:
-            raise ModelError(f"{op} does not say what each of its outputs is")
-        outside = len(op.post_inputs)
-        for step, post in enumerate(op.post):
-            if not all(-1 - step <= operand < outside for operand in post.operands):
-                raise ModelError(f"post-operator {step} of {op} reads an operand that is not there")
+        if isinstance(op, FusedOp):
+            self._verify_fused(op)
+
+    def _verify_fused(self, op: FusedOp) -> None:
+        """Within a kernel, values flow from one operator to the next and nowhere else."""
+        computed: set[Tensor] = set()
+        outside = set(op.reads)
+        for inner in op.ops:
+            for tensor in inner.reads:
+                if tensor not in computed and tensor not in outside:
+                    raise ModelError(f"{inner!r} in {op!r} reads {tensor.name}, not yet computed")
+            computed.update(inner.outputs)
+        if not op.core or computed & outside:
+            raise ModelError(f"{op!r} reads what it computes, or computes nothing")
+        last = not op.epilogue or op.output is op.epilogue[-1].output
+        if not last or not computed.issuperset(op.outputs):
+            raise ModelError(f"{op!r} does not compute each of its outputs, the last one first")
+        for tensor in computed.difference(op.outputs):
+            if tensor in self._graph:
+                raise ModelError(f"{tensor.name} is used outside {op!r}, which does not store it")
+        for inner in op.epilogue:
+            if inner.output.shape != op.output.shape:
+                raise ModelError(f"{inner!r} in the epilogue of {op!r} has another shape")
 
     def __str__(self) -> str:
-        return "\n".join(str(op) for op in self.ops)
-
-
-def scalar(value: float, name: str = "scalar", dtype: str = "float32") -> Tensor:
-    """A constant tensor of rank 0."""
-    return Tensor(name, (), dtype, np.asarray(value, dtype))
-
-
-def constant(name: str, data: Array) -> Tensor:
-    """A constant tensor that holds `data`."""
-    return Tensor(name, tuple(data.shape), data.dtype.name, data)
+        return to_text(self.ops)

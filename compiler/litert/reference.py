@@ -140,18 +140,29 @@ class Reference:
 
     def result_shapes(self) -> list[Shape | None]:
         """The shape of each output; None for one that only a run tells."""
-        shapes: list[Shape | None] = []
-        for item in self._interpreter.get_output_details():
-            if np.dtype(item["dtype"]).kind in "SO":
-                shapes.append(None)  # reading strings before a run ends the process
-                continue
-            try:
-                self._interpreter.get_tensor(item["index"])
-            except ValueError:  # it gets its memory during the run
-                shapes.append(None)
-            else:
-                shapes.append(tuple(int(size) for size in item["shape"]))
-        return shapes
+        return [self._shape(item) for item in self._interpreter.get_output_details()]
+
+    def tensor_shapes(self) -> dict[str, Shape | None]:
+        """The shape of each tensor of the first subgraph by its name; None if only a run tells it.
+
+        Needs `keep_intermediates`. A name that several tensors have is left out.
+        """
+        shapes: dict[str, Shape | None] = {}
+        twice = set()
+        for item in self._interpreter.get_tensor_details():
+            if item["name"] in shapes:
+                twice.add(item["name"])
+            shapes[item["name"]] = self._shape(item)
+        return {name: shape for name, shape in shapes.items() if name not in twice}
+
+    def _shape(self, item: Mapping[str, Any]) -> Shape | None:
+        if np.dtype(item["dtype"]).kind in "SO":
+            return None  # reading strings before a run ends the process
+        try:
+            self._interpreter.get_tensor(item["index"])
+        except ValueError:  # it gets its memory during the run
+            return None
+        return tuple(int(size) for size in item["shape"])
 
     def tensor(self, name: str) -> Array | None:
         """A tensor's value after a run; None if no tensor, or more than one, has this name."""

@@ -2,59 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
-from ..ops.base import Part, Runs
+from ..ops.base import StridedLayout, View
+from ..schedule.sizes import ScheduledOp
 
 
-class Sharing:
-    """Groups of tensors in one stretch of memory, each in runs of it, and where groups lie."""
+class Aliases:
+    """Which tensors share memory: each has a base that it lies within, or memory of its own.
+
+    A tensor with memory of its own is the root of its group.
+    """
 
     def __init__(
         self, graph: Graph, sizes: Mapping[Tensor, int], granules: Mapping[Tensor, int]
     ) -> None:
+        """`sizes` are in bytes; `granules` are what the start of a tensor must be a multiple of."""
         self._graph = graph
         self._sizes = sizes
         self._granules = dict(granules)
         """What the start of each group must be a multiple of, as its members are indexed."""
-        self._parents: dict[Tensor, tuple[Tensor, Runs]] = {}
-        self._children: dict[Tensor, list[Tensor]] = {}
+        self._bases: dict[Tensor, tuple[Tensor, StridedLayout]] = {}
+        self._inside: dict[Tensor, list[Tensor]] = {}
+        """What lies within a tensor directly."""
         self._group_sizes = dict(sizes)
         self._regions: dict[Tensor, tuple[Region, int]] = {}
 
-    def locate(self, tensor: Tensor) -> tuple[Tensor, Runs]:
-        """The tensor that stands for a tensor's group, and how the tensor lies in it."""
-        size = self._sizes[tensor]
-        runs = Runs(0, size, size)
-        while tensor in self._parents:
-            tensor, outer = self._parents[tensor]
-            inner = within(size, runs, outer)
-            assert inner is not None
-            runs = inner
-        return tensor, runs
+    # -- reading ----------------------------------------------------------------------------
 
     def root(self, tensor: Tensor) -> Tensor:
-        while tensor in self._parents:
-            tensor = self._parents[tensor][0]
+        """The tensor that stands for a tensor's group."""
+        while tensor in self._bases:
+            tensor = self._bases[tensor][0]
         return tensor
+
+    def locate(self, tensor: Tensor) -> tuple[Tensor, StridedLayout]:
+        """The root of a tensor's group, and how the tensor lies in it."""
+        size = self._sizes[tensor]
+        layout = StridedLayout(0, size, size)
+        while tensor in self._bases:
+            tensor, outer = self._bases[tensor]
+            inner = within(size, layout, outer)
+            assert inner is not None
+            layout = inner
+        return tensor, layout
 
     def size(self, root: Tensor) -> int:
         """Bytes of a group: its largest member's."""
         return self._group_sizes[root]
 
-    def join(self, view: Tensor, source: Tensor) -> None:
-        """Let a tensor that nothing shares yet be a view of another's bytes."""
-        root, size = self.root(source), self._sizes[view]
-        self._parents[view] = (source, Runs(0, size, size))
-        self._children.setdefault(source, []).append(view)
-        self._group_sizes[root] = max(self._group_sizes[root], self._group_sizes[view])
-        self._granules[root] = max(self._granules[root], self._granules[view])
+    def region(self, tensor: Tensor) -> tuple[Region, int]:
+        """The memory that a tensor's group lies in."""
+        return self._regions.get(self.root(tensor), (Region.ARENA, 0))
+
+    def members(self, tensor: Tensor) -> Iterator[Tensor]:
+        """A tensor and everything that lies within it."""
+        waiting = [tensor]
+        while waiting:
+            member = waiting.pop()
+            yield member
+            waiting += self._inside.get(member, ())
+
+    # -- what is the same bytes by itself ---------------------------------------------------
+
+    def join(self, tensor: Tensor, source: Tensor) -> None:
+        """Let a tensor that shares nothing yet be the bytes of another one."""
+        root, size = self.root(source), self._sizes[tensor]
+        self._bases[tensor] = (source, StridedLayout(0, size, size))
+        self._inside.setdefault(source, []).append(tensor)
+        self._group_sizes[root] = max(self._group_sizes[root], self._group_sizes[tensor])
+        self._granules[root] = max(self._granules[root], self._granules[tensor])
 
     def settle(self) -> None:
-        """Inputs and outputs have memory of their own; everything else lies in the arena."""
+        """Inputs, outputs and variables have memory of their own; all else lies in the arena."""
         for index, tensor in enumerate(self._graph.inputs):
             self._regions[self.root(tensor)] = (Region.INPUT, index)
         for index, tensor in enumerate(self._graph.outputs):
@@ -65,78 +88,84 @@ class Sharing:
                 if kept is tensor:
                     self._regions[self.root(written)] = (Region.STATE, index)
 
-    def region(self, tensor: Tensor) -> tuple[Region, int]:
-        return self._regions.get(self.root(tensor), (Region.ARENA, 0))
+    # -- views that save copies -------------------------------------------------------------
 
-    def members(self, tensor: Tensor) -> Iterator[Tensor]:
-        """A tensor and all that lie in it."""
-        open_tensors = [tensor]
-        while open_tensors:
-            member = open_tensors.pop()
-            yield member
-            open_tensors += self._children.get(member, ())
-
-    def objection(self, part: Part) -> str | None:
-        """Why a part cannot lie within its whole."""
-        size = self._sizes.get(part.tensor, -1)
-        if size < 0 or part.whole not in self._sizes:
+    def unsupported_reason(self, view: View) -> str | None:
+        """Why a tensor cannot lie within its base."""
+        size = self._sizes.get(view.tensor, -1)
+        if size < 0 or view.base not in self._sizes:
             return "one of them is a constant"
-        root, runs = self.locate(part.tensor)
+        root, layout = self.locate(view.tensor)
         if root in self._regions:
-            return f"{part.tensor.name} is an input or output of the model"
-        if runs.start or not runs.dense or self._group_sizes[root] != size:
-            return f"{part.tensor.name} shares the memory of something larger"
-        whole, outer = self.locate(part.whole)
-        if root is whole:
-            return f"{part.tensor.name} already lies there"
-        if self.region(whole)[0] == Region.STATE:
-            return f"{part.whole.name} is a variable, which may change before the part is read"
-        inside = within(size, part.runs, outer)
-        if inside is None or not self._fit(root, inside):
-            return f"{part.tensor.name} would be cut along two axes of {whole.name}"
+            return f"{view.tensor.name} is an input or output of the model"
+        if layout.start or not layout.contiguous or self._group_sizes[root] != size:
+            return f"{view.tensor.name} shares the memory of something larger"
+        base, outer = self.locate(view.base)
+        if root is base:
+            return f"{view.tensor.name} already lies there"
+        if self.region(base)[0] == Region.STATE:
+            return f"{view.base.name} is a variable, which may change before the view is read"
+        inside = within(size, view.layout, outer)
+        if inside is None or not self._fits(root, inside):
+            return f"{view.tensor.name} would be cut along two axes of {base.name}"
         if inside.start % self._granules[root]:
-            return f"{part.tensor.name} would not start at a whole slice"
-        if part.runs.start + part.runs.span(size) > self._sizes[part.whole]:
-            return f"{part.tensor.name} takes more room than it has there"
+            return f"{view.tensor.name} would not start at a whole slice"
+        if view.layout.start + view.layout.span(size) > self._sizes[view.base]:
+            return f"{view.tensor.name} takes more room than it has there"
         return None
 
-    def _fit(self, root: Tensor, runs: Runs) -> bool:
-        """Whether all that lies in a tensor can, once that tensor lies in runs."""
-        if runs.dense:
+    def _fits(self, root: Tensor, layout: StridedLayout) -> bool:
+        """Whether everything within a tensor can stay there, once the tensor lies like that."""
+        if layout.contiguous:
             return True
         members = ((self._sizes[m], self.locate(m)[1]) for m in self.members(root))
-        return all(within(size, inner, runs) is not None for size, inner in members)
+        return all(within(size, inner, layout) is not None for size, inner in members)
 
-    def place(self, part: Part) -> None:
-        """Put a part to which there is no objection into its whole."""
-        root, whole = self.root(part.tensor), self.root(part.whole)
-        self._parents[root] = (part.whole, part.runs)
-        self._children.setdefault(part.whole, []).append(root)
-        self._granules[whole] = max(self._granules[whole], self._granules[root])
+    def place(self, view: View) -> None:
+        """Put a tensor into its base; there must be no reason against it."""
+        root, base = self.root(view.tensor), self.root(view.base)
+        self._bases[root] = (view.base, view.layout)
+        self._inside.setdefault(view.base, []).append(root)
+        self._granules[base] = max(self._granules[base], self._granules[root])
 
     def take_out(self, root: Tensor) -> None:
         """Give a group that was placed memory of its own again."""
-        whole, _ = self._parents.pop(root)
-        self._children[whole].remove(root)
+        base, _ = self._bases.pop(root)
+        self._inside[base].remove(root)
 
 
-def within(size: int, inner: Runs, outer: Runs) -> Runs | None:
-    """How a tensor of that size, in runs of one that itself lies in runs, lies where that does.
+def alias(
+    graph: Graph,
+    scheduled: Sequence[ScheduledOp],
+    sizes: Mapping[Tensor, int],
+    granules: Mapping[Tensor, int],
+) -> Aliases:
+    """What shares memory by itself: results of operators that launch nothing are their inputs."""
+    aliases = Aliases(graph, sizes, granules)
+    for item in scheduled:
+        if not item.launches and item.op.output.elements:
+            aliases.join(item.op.output, item.op.operand(0))
+    aliases.settle()
+    return aliases
 
-    None where that would take runs of two different pitches.
+
+def within(size: int, inner: StridedLayout, outer: StridedLayout) -> StridedLayout | None:
+    """How a tensor of that size, which lies like `inner` in one that lies like `outer`, lies there.
+
+    None where that would take two different pitches.
     """
-    if outer.dense:
+    if outer.contiguous:
         return replace(inner, start=outer.start + inner.start)
     number, inside = divmod(inner.start, outer.length)
     start = outer.start + number * outer.pitch + inside
     if inside + inner.span(size) <= outer.length:
         return replace(inner, start=start)
-    if inner.dense:
+    if inner.contiguous:
         fits = inside == 0 and size % outer.length == 0
-        return Runs(start, outer.length, outer.pitch) if fits else None
+        return StridedLayout(start, outer.length, outer.pitch) if fits else None
     if inside + inner.length > outer.length or inner.pitch % outer.length:
         return None
-    return Runs(start, inner.length, inner.pitch // outer.length * outer.pitch)
+    return StridedLayout(start, inner.length, inner.pitch // outer.length * outer.pitch)
 
 
 def variables(graph: Graph) -> list[Tensor]:

@@ -14,8 +14,8 @@ from heapq import heappop, heappush
 
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
-from .aliases import Sharing
-from .lifetimes import Step
+from ..schedule.sizes import ScheduledOp
+from .aliases import Aliases
 
 STATES = 20_000
 """Sets of operators the exact search looks at before it gives up."""
@@ -50,39 +50,41 @@ class _Problem:
         return max((sum(self.sizes[g] for g in task.touches) for task in self.tasks), default=0)
 
 
-def execution_order(graph: Graph, plan: Sequence[Step], sharing: Sharing) -> list[Step]:
-    """The steps of a plan in the order in which they shall run."""
+def execution_order(
+    graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases
+) -> list[ScheduledOp]:
+    """Operators in the order in which they shall run."""
     if graph.kept:
-        return list(plan)  # what writes a state must stay behind what reads it
-    problem = _problem(graph, plan, sharing)
-    best = list(range(len(plan)))
+        return list(scheduled)  # what writes a state must stay behind what reads it
+    problem = _problem(graph, scheduled, aliases)
+    best = list(range(len(scheduled)))
     lowest = _peak(problem, best)
     if lowest > problem.bound:
         for order in (_greedy(problem), _exact(problem, lowest)):
             if order is not None and (peak := _peak(problem, order)) < lowest:
                 best, lowest = order, peak
-    return [plan[position] for position in best]
+    return [scheduled[position] for position in best]
 
 
-def _problem(graph: Graph, plan: Sequence[Step], sharing: Sharing) -> _Problem:
-    positions = {step.op: position for position, step in enumerate(plan)}
+def _problem(graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases) -> _Problem:
+    positions = {item.op: position for position, item in enumerate(scheduled)}
     groups: dict[Tensor, int] = {}
-    tasks, readers = [], [[] for _ in plan]  # type: tuple[list[_Task], list[list[int]]]
-    for position, step in enumerate(plan):
-        op = step.op
+    tasks, readers = [], [[] for _ in scheduled]  # type: tuple[list[_Task], list[list[int]]]
+    for position, item in enumerate(scheduled):
+        op = item.op
         producers = (graph.producer(tensor) for tensor in op.reads)
         needs = frozenset(positions[producer] for producer in producers if producer)
-        roots = {sharing.root(t): None for t in (*op.reads, *op.outputs) if not t.constant}
-        arena = [root for root in roots if sharing.region(root)[0] == Region.ARENA]
+        roots = {aliases.root(t): None for t in (*op.reads, *op.outputs) if not t.constant}
+        arena = [root for root in roots if aliases.region(root)[0] == Region.ARENA]
         touches = tuple(groups.setdefault(root, len(groups)) for root in arena)
-        tasks.append(_Task(needs, touches if step.launches else ()))
+        tasks.append(_Task(needs, touches if item.launches else ()))
         for need in needs:
             readers[need].append(position)
     users: list[list[int]] = [[] for _ in groups]
     for position, task in enumerate(tasks):
         for group in task.touches:
             users[group].append(position)
-    return _Problem(tasks, [sharing.size(root) for root in groups], users, readers)
+    return _Problem(tasks, [aliases.size(root) for root in groups], users, readers)
 
 
 def _peak(problem: _Problem, order: Sequence[int]) -> int:

@@ -1,14 +1,13 @@
-"""Which tensors share memory: views of the same bytes, and parts that lie within a whole.
+"""Views that save copies: tensors that lie within the larger ones they are copied from or to.
 
-    y = RESHAPE(x)                y is x
     y = CONCATENATION(a, b)       a and b are written where y has them; nothing is copied
     a, b = SPLIT(x)               a and b are read where x has them
 
-A part that is cut out of the middle of its whole lies there in runs with gaps between them, such as
-the channels of `a` in each picture of a batch of `y`. Kernels then step over the gaps.
+A tensor that is cut out of the middle of its base lies there with gaps, such as the channels of `a`
+in each feature map of a batch of `y`. Kernels then step over the gaps.
 
-Parts go into their whole, those of the largest copies first, only if that does not raise the peak
-of live bytes: the memory of a whole is taken from the moment its first part is written.
+Tensors go into their bases, those of the largest copies first, only if that does not raise the peak
+of live bytes: the memory of a base is taken from the moment its first view is written.
 """
 
 from __future__ import annotations
@@ -20,148 +19,135 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.plan.records import Region
-from ..codegen.binding import Binding
-from ..devices import Profile
-from ..errors import RenderError
+from ..accessors import Unreachable, accessor
 from ..events import Event, describe
 from ..ir import Graph, Tensor
-from ..ops.base import Launch, Part
+from ..ops.base import SLICED, Launch, StridedLayout, View
+from ..ops.elementwise import read_in_store
 from ..ops.litert_part import LITERT
-from .aliases import Sharing
-from .lifetimes import Step, lifetimes, touched
+from ..schedule.sizes import ScheduledOp
+from ..target import Target
+from .aliases import Aliases
+from .lifetimes import lifetimes, touched
 
-RULE = "share_memory"
+PASS = "place_views"
 
 SWEEPS = 2
-"""How often parts are tried: where one went into its whole, there may be room for another."""
+"""How often views are tried: where one went into its base, there may be room for another."""
 
-Place = tuple[int, int]
-"""A launch: the number of its step, and its number there."""
+Copy = tuple[int, int]
+"""A launch that only copies: the position of its operator in the order, and its number there."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """What is left to launch once parts lie in their wholes."""
+    """What is left to launch once tensors lie within others."""
 
-    plan: list[Step]
+    order: list[ScheduledOp]
     events: tuple[Event, ...]
     peak: int
     """The most bytes alive at once."""
 
     @property
     def launches(self) -> int:
-        return sum(len(step.launches) for step in self.plan)
+        return sum(len(scheduled.launches) for scheduled in self.order)
 
 
-def share(
+def place_views(
     graph: Graph,
-    plan: Sequence[Step],
-    sizes: Mapping[Tensor, int],
-    granules: Mapping[Tensor, int],
-) -> Sharing:
-    """The views of a graph, joined; inputs and outputs settled."""
-    sharing = Sharing(graph, sizes, granules)
-    for step in plan:
-        if not step.launches and step.op.output.elements:
-            sharing.join(step.op.output, step.op.operand(0))
-    sharing.settle()
-    return sharing
-
-
-def place_parts(
-    graph: Graph,
-    plan: Sequence[Step],
-    sharing: Sharing,
-    profile: Profile,
+    order: Sequence[ScheduledOp],
+    aliases: Aliases,
+    target: Target,
     gaps: bool = True,
     limited: bool = True,
 ) -> Placed:
-    """Put parts into the wholes they are copied from or to, which saves the copies.
+    """Put tensors into the bases they are copied from or to, which saves the copies.
 
     With `gaps` False each tensor keeps all its bytes behind each other; with `limited` False the
     peak may rise.
     """
-    placing = _Placing(graph, plan, sharing, profile, gaps, limited)
-    copies = {n: found for n, step in enumerate(plan) if (found := _copies(step))}
-    order = sorted(copies, key=lambda position: -sum(map(_elements, copies[position].values())))
+    placing = _Placing(graph, order, aliases, target, gaps, limited)
+    copies = {n: found for n, item in enumerate(order) if (found := _copies(item))}
+    by_size = sorted(copies, key=lambda position: -sum(map(_elements, copies[position].values())))
     for _ in range(SWEEPS):
-        for position in order:
-            parts = {
-                (position, number): part
-                for number, part in copies[position].items()
-                if isinstance(part, Part) and (position, number) not in placing.saved
+        for position in by_size:
+            views = {
+                (position, number): view
+                for number, view in copies[position].items()
+                if isinstance(view, View) and (position, number) not in placing.saved
             }
-            if not placing.put(parts) and len(parts) > 1:
-                for place, part in parts.items():
-                    placing.put({place: part})
+            if not placing.put(views) and len(views) > 1:
+                for copy, view in views.items():
+                    placing.put({copy: view})
     events = []
     for position, found in copies.items():
-        op = plan[position].op
-        told = {
-            number: part if isinstance(part, str) else placing.reasons[position, number]
-            for number, part in found.items()
+        reasons = {
+            number: view if isinstance(view, str) else placing.reasons[position, number]
+            for number, view in found.items()
             if (position, number) not in placing.saved
         }
-        events.append(Event(RULE, (describe(op),), _reason(told, len(found))))
-    return Placed(_without(plan, placing.saved), tuple(events), placing.peak)
+        op = order[position].op
+        events.append(Event(PASS, (describe(op),), _reason(reasons, len(found))))
+    return Placed(_without(order, placing.saved), tuple(events), placing.peak)
 
 
-def _reason(told: Mapping[int, str], count: int) -> str | None:
+def _reason(reasons: Mapping[int, str], count: int) -> str | None:
     """Why some of an operator's parts are copied; None if none is."""
-    if not told:
+    if not reasons:
         return None
-    verb = "is" if len(told) == 1 else "are"
-    some = f"{len(told)} of {count} parts {verb} copied: " if len(told) < count else ""
-    return some + "; ".join(dict.fromkeys(told.values()))
+    verb = "is" if len(reasons) == 1 else "are"
+    some = f"{len(reasons)} of {count} parts {verb} copied: " if len(reasons) < count else ""
+    return some + "; ".join(dict.fromkeys(reasons.values()))
 
 
-def _copies(step: Step) -> dict[int, Part | str]:
-    """By the number of each launch that only copies a part: the part, or why it is none."""
-    found = {n: launch.part for n, launch in enumerate(step.launches) if launch.part is not None}
-    if step.op.post:
-        return dict.fromkeys(found, f"it computes {step.op.post[0].name}, too")
-    if step.kernel.reads != step.kernel.writes:
+def _copies(scheduled: ScheduledOp) -> dict[int, View | str]:
+    """By the number of each launch that only copies: the view that saves it, or why none does."""
+    launches = enumerate(scheduled.launches)
+    found = {number: launch.view for number, launch in launches if launch.view is not None}
+    if scheduled.op.epilogue:
+        return dict.fromkeys(found, f"it computes {scheduled.op.epilogue[0].name}, too")
+    if scheduled.implementation.reads != scheduled.implementation.writes:
         return dict.fromkeys(found, "it changes the storage, too")
     return found
 
 
-def _elements(part: Part | str) -> int:
-    return part.tensor.elements if isinstance(part, Part) else 0
+def _elements(view: View | str) -> int:
+    return view.tensor.elements if isinstance(view, View) else 0
 
 
-def _without(plan: Sequence[Step], saved: set[Place]) -> list[Step]:
+def _without(order: Sequence[ScheduledOp], saved: set[Copy]) -> list[ScheduledOp]:
     """The launches that are still needed."""
     left = []
-    for position, step in enumerate(plan):
-        numbered = enumerate(step.launches)
+    for position, scheduled in enumerate(order):
+        numbered = enumerate(scheduled.launches)
         kept = tuple(launch for number, launch in numbered if (position, number) not in saved)
-        left.append(replace(step, launches=kept))
+        left.append(replace(scheduled, launches=kept))
     return left
 
 
 class _Placing:
-    """Parts put into wholes so far, and the bytes of the arena alive during each dispatch."""
+    """Tensors put into bases so far, and the bytes of the arena alive during each dispatch."""
 
     def __init__(
         self,
         graph: Graph,
-        plan: Sequence[Step],
-        sharing: Sharing,
-        profile: Profile,
+        order: Sequence[ScheduledOp],
+        aliases: Aliases,
+        target: Target,
         gaps: bool,
         limited: bool,
     ) -> None:
-        self.saved: set[Place] = set()
+        self.saved: set[Copy] = set()
         """Copies that need not be launched."""
-        self.reasons: dict[Place, str] = {}
+        self.reasons: dict[Copy, str] = {}
         """Why the others must be."""
-        self._sharing, self._profile, self._gaps = sharing, profile, gaps
-        self._users: dict[Tensor, list[tuple[Step, Launch]]] = {}
-        for step in plan:
-            for launch in step.launches:
-                for tensor in dict.fromkeys(touched(step, launch)):
-                    self._users.setdefault(tensor, []).append((step, launch))
-        self._spans = lifetimes(graph, plan, sharing)
+        self._aliases, self._target, self._gaps = aliases, target, gaps
+        self._users: dict[Tensor, list[tuple[ScheduledOp, Launch]]] = {}
+        for scheduled in order:
+            for launch in scheduled.launches:
+                for tensor in dict.fromkeys(touched(scheduled, launch)):
+                    self._users.setdefault(tensor, []).append((scheduled, launch))
+        self._spans = lifetimes(graph, order, aliases)
         last = max((span[1] for span in self._spans.values()), default=0)
         self._live = np.zeros(last + 1, np.int64)
         for root in self._spans:
@@ -173,75 +159,90 @@ class _Placing:
         """The most bytes alive at once."""
         return int(self._live.max())
 
-    def put(self, parts: Mapping[Place, Part]) -> bool:
-        """Put parts into wholes, if all of those that can be together do not raise the peak."""
-        done: list[tuple[Place, Tensor, Tensor, tuple[int, int]]] = []
+    def put(self, views: Mapping[Copy, View]) -> bool:
+        """Put tensors into bases, if all of those that can be there do not raise the peak."""
+        done: list[tuple[Copy, Tensor, Tensor, tuple[int, int]]] = []
         peak = 0
-        for place, part in parts.items():
-            root = self._sharing.root(part.tensor)
-            objection = self._sharing.objection(part) or self._place(part, root)
-            if objection:
-                self.reasons[place] = objection
+        for copy, view in views.items():
+            root = self._aliases.root(view.tensor)
+            reason = self._aliases.unsupported_reason(view) or self._place(view, root)
+            if reason:
+                self.reasons[copy] = reason
                 continue
-            whole = self._sharing.root(root)
-            done.append((place, root, whole, self._spans[whole]))
-            peak = max(peak, self._join(root, whole))
-        self.saved.update(place for place, *_ in done)
+            base = self._aliases.root(root)
+            done.append((copy, root, base, self._spans[base]))
+            peak = max(peak, self._join(root, base))
+        self.saved.update(copy for copy, *_ in done)
         if self._limit is None or peak <= self._limit:
             return True
         more = peak - self._limit
-        for place, root, whole, span in reversed(done):
-            self._separate(root, whole, span)
-            self.saved.remove(place)
-            self.reasons[place] = f"the peak of live memory would rise by {more} bytes"
+        for copy, root, base, span in reversed(done):
+            self._separate(root, base, span)
+            self.saved.remove(copy)
+            self.reasons[copy] = f"the peak of live memory would rise by {more} bytes"
         return False
 
-    def _join(self, root: Tensor, whole: Tensor) -> int:
-        """Let a whole live as long as a part does, too; returns the most bytes alive then."""
-        (first, last), (other_first, other_last) = self._spans[root], self._spans[whole]
-        self._alive(root)[:] -= self._sharing.size(root)
-        self._count(whole, -1)
-        self._spans[whole] = min(first, other_first), max(last, other_last)
-        self._count(whole, 1)
-        return int(self._alive(whole).max(initial=0))
+    def _join(self, root: Tensor, base: Tensor) -> int:
+        """Let a base live as long as its view does, too; returns the most bytes alive then."""
+        (first, last), (base_first, base_last) = self._spans[root], self._spans[base]
+        self._alive(root)[:] -= self._aliases.size(root)
+        self._count(base, -1)
+        self._spans[base] = min(first, base_first), max(last, base_last)
+        self._count(base, 1)
+        return int(self._alive(base).max(initial=0))
 
-    def _separate(self, root: Tensor, whole: Tensor, span: tuple[int, int]) -> None:
-        """Undo what was done last; `span` is that of the whole without the part."""
-        self._count(whole, -1)
-        self._spans[whole] = span
-        self._count(whole, 1)
-        self._sharing.take_out(root)
+    def _separate(self, root: Tensor, base: Tensor, span: tuple[int, int]) -> None:
+        """Undo what was done last; `span` is that of the base without the view."""
+        self._count(base, -1)
+        self._spans[base] = span
+        self._count(base, 1)
+        self._aliases.take_out(root)
         self._count(root, 1)
 
     def _count(self, root: Tensor, sign: int) -> None:
-        if self._sharing.region(root)[0] == Region.ARENA:
-            self._alive(root)[:] += sign * self._sharing.size(root)
+        if self._aliases.region(root)[0] == Region.ARENA:
+            self._alive(root)[:] += sign * self._aliases.size(root)
 
     def _alive(self, root: Tensor) -> NDArray[np.int64]:
         first, last = self._spans[root]
         return self._live[max(first, 0) : last + 1]
 
-    def _place(self, part: Part, root: Tensor) -> str | None:
-        """Put one part into its whole, or say why what touches it cannot step over the gaps."""
-        self._sharing.place(part)
-        objection = self._gap_in_the_way(root)
-        if objection:
-            self._sharing.take_out(root)
-        return objection
+    def _place(self, view: View, root: Tensor) -> str | None:
+        """Put a tensor into its base, or say why what touches it cannot step over the gaps."""
+        self._aliases.place(view)
+        reason = self._gap_in_the_way(root)
+        if reason:
+            self._aliases.take_out(root)
+        return reason
 
     def _gap_in_the_way(self, root: Tensor) -> str | None:
-        _, runs = self._sharing.locate(root)
-        if runs.dense:
+        _, layout = self._aliases.locate(root)
+        if layout.contiguous:
             return None
         if not self._gaps:
             return f"{root.name} is to be readable after the run"
-        for member in self._sharing.members(root):
-            _, runs = self._sharing.locate(member)
-            for step, launch in self._users.get(member, ()) if not runs.dense else ():
-                if step.op.name == LITERT:
+        for member in self._aliases.members(root):
+            _, layout = self._aliases.locate(member)
+            for scheduled, launch in () if layout.contiguous else self._users.get(member, ()):
+                if scheduled.op.name == LITERT:
                     return f"LiteRT takes {member.name} without gaps"
                 try:
-                    Binding(launch, step.kernel, self._profile, {member: runs}).bind(step.op)
-                except RenderError as error:
+                    _reach(scheduled, launch, member, layout, self._target)
+                except Unreachable as error:
                     return str(error)
         return None
+
+
+def _reach(
+    scheduled: ScheduledOp, launch: Launch, tensor: Tensor, layout: StridedLayout, target: Target
+) -> None:
+    """Raises Unreachable if a launch cannot reach a tensor that lies like that."""
+    implementation = scheduled.implementation
+    flat, by_slices = launch.flatten, implementation.operands == SLICED
+    if tensor in launch.reads.values():
+        accessor("x", tensor, implementation.reads, target, layout, flatten=flat)
+    if tensor in read_in_store(scheduled.op):
+        accessor("x", tensor, implementation.operands, target, layout, flatten=flat)
+    if tensor in (*launch.writes.values(), *scheduled.op.early_outputs):
+        storage = implementation.writes
+        accessor("y", tensor, storage, target, layout, by_slices=by_slices, flatten=flat)

@@ -1,11 +1,21 @@
 """The operators: one module each, or a table where they are alike. Importing registers them."""
 
+from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .base import OPS, Kernel, Launch, OpDef, define
+from .base import OPS, Implementation, Launch, OpDef, Traits, define
 
-for _module in sorted(module.name for module in iter_modules(__path__)):
+for _module in sorted(module.name for module in iter_modules(__path__) if not module.ispkg):
     import_module(f".{_module}", __name__)
 
-__all__ = ["OPS", "Kernel", "Launch", "OpDef", "define"]
+
+def operators_with(condition: Callable[[Traits], object]) -> frozenset[str]:
+    """The names of all operators whose traits fulfil a condition."""
+    return frozenset(name for name, row in OPS.items() if condition(row.traits))
+
+
+RESHAPES = operators_with(lambda traits: traits.reshapes)
+"""Operators whose output has the elements of their input in the same order."""
+
+__all__ = ["OPS", "RESHAPES", "Implementation", "Launch", "OpDef", "define", "operators_with"]

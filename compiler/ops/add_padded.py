@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir import Array, Op
 from .base import OpDef, define, same_as_first
-from .elementwise import ELEMENTWISE, KERNELS, Elementwise
+from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise
 
 NAME = "tflgpu.add_padded"
 
@@ -24,4 +24,4 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 ELEMENTWISE[NAME] = Elementwise("{a} + {b}", np.add)
 """The views read zeros past the narrower operand's channels, so that kernels just add."""
 
-define(OpDef(NAME, same_as_first, KERNELS, reference))
+define(OpDef(NAME, same_as_first, IMPLEMENTATIONS, reference))

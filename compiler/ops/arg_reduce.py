@@ -8,10 +8,10 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, linear_grid, normalize_axis
+from ..target import Target
+from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
 
 FEW_OF = 8
 """Of how many values one is kept where few are."""
@@ -30,7 +30,7 @@ def _infer_arg(op: Op) -> list[Shape]:
     return [(*shape[:axis], *shape[axis + 1 :])]
 
 
-def _arg(op: Op, profile: Profile) -> Sequence[Launch]:
+def _arg(op: Op, target: Target) -> Sequence[Launch]:
     shape, axis = op.operand(0).shape, _axis(op)
     return [
         Launch(
@@ -60,7 +60,7 @@ def _infer_top(op: Op) -> list[Shape]:
     return [(*shape[:-1], count)] * 2
 
 
-def _top(op: Op, profile: Profile) -> Sequence[Launch]:
+def _top(op: Op, target: Target) -> Sequence[Launch]:
     shape = op.operand(0).shape
     values, places = op.outputs
     return [
@@ -82,33 +82,43 @@ def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.take_along_axis(values, places, -1), places.astype(op.outputs[1].dtype)]
 
 
-def inserts(size: int, count: int, profile: Profile) -> bool:
+def inserts(size: int, count: int, target: Target) -> bool:
     """Whether one work-item finds the largest `count` of `size` values soon, in whatever order."""
-    alone = profile.heavy_group == 1
+    alone = target.on_processor
     return alone and 0 < count <= size // FEW_OF and size * count <= MOST_MOVES
 
 
-def _few_are_kept(op: Op, profile: Profile) -> str | None:
+def _few_are_kept(op: Op, target: Target) -> str | None:
     size, count = op.operand(0).shape[-1], op.output.shape[-1]
-    return None if inserts(size, count, profile) else f"{count} of {size} values are compared"
+    return None if inserts(size, count, target) else f"{count} of {size} values are compared"
 
 
-def _insert(op: Op, profile: Profile) -> Sequence[Launch]:
-    (launch,) = _top(op, profile)
+def _insert(op: Op, target: Target) -> Sequence[Launch]:
+    (launch,) = _top(op, target)
     rows = op.output.elements // op.output.shape[-1]
     grid, flops = (rows, 1, 1), op.operand(0).elements
     template = "sort/top_insertion.jinja"
     return [replace(launch, template=template, grid=grid, flops=flops, heavy=True)]
 
 
-_ARG = (Kernel("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
+_ARG = (Implementation("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
 _TOP = (
-    Kernel("top_insertion", _insert, _few_are_kept, reads=LINEAR, writes=LINEAR, fuses=False),
-    Kernel("top", _top, reads=LINEAR, writes=LINEAR, fuses=False),
+    Implementation(
+        "top_insertion", _insert, _few_are_kept, reads=LINEAR, writes=LINEAR, fuses=False
+    ),
+    Implementation("top", _top, reads=LINEAR, writes=LINEAR, fuses=False),
 )
 
 define(
-    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY),
-    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY),
-    OpDef("TOPK_V2", _infer_top, _TOP, _reference_top, ANY, note="their number must be a constant"),
+    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY, versions=3),
+    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY, versions=3),
+    OpDef(
+        "TOPK_V2",
+        _infer_top,
+        _TOP,
+        _reference_top,
+        ANY,
+        note="their number must be a constant",
+        versions=3,
+    ),
 )

@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, broadcast, define, slices
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, bhwc, broadcast, define, slice_count
 from .elementwise import rank_fits
 
 COLUMNS = 4
@@ -53,7 +53,7 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.matmul(first, second)]
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     rows, inner, columns = matrices(op)
     batches = op.output.shape[:-2]
     return [
@@ -68,8 +68,8 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
                 "columns": columns,
                 "batches": batches,
                 "tile": COLUMNS,
-                "a_turned": bool(op.attrs.get("adj_x", False)),
-                "b_turned": bool(op.attrs.get("adj_y", False)),
+                "a_transposed": bool(op.attrs.get("adj_x", False)),
+                "b_transposed": bool(op.attrs.get("adj_y", False)),
                 "prod": prod,
             },
             heavy=True,
@@ -78,27 +78,27 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _rows_of_slices(op: Op, profile: Profile) -> str | None:
+def _rows_of_slices(op: Op, target: Target) -> str | None:
     """Rows of the second operand are pixels, whose slices are multiplied as a whole."""
     if op.attrs.get("adj_x", False) or op.attrs.get("adj_y", False):
         return "an operand is transposed"
     rows, columns = op.output.shape[-2:]
     if rows < FEW:
         return f"{rows} rows are not worth bringing the second operand into slices"
-    if 2 * columns <= profile.slice_width:
+    if 2 * columns <= target.lanes:
         return f"{columns} columns leave most of a slice empty"
-    return rank_fits(op, profile)
+    return rank_fits(op, target)
 
 
-def _single_elements(op: Op, profile: Profile) -> str | None:
+def _single_elements(op: Op, target: Target) -> str | None:
     """Slices are several times as fast where they can be had."""
-    return "whole slices can be multiplied" if _rows_of_slices(op, profile) is None else None
+    return "whole slices can be multiplied" if _rows_of_slices(op, target) is None else None
 
 
-def _build_sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:
     rows, inner, columns = matrices(op)
     batch, height, _, _ = bhwc(op.output.shape)
-    count = slices(columns, profile)
+    count = slice_count(columns, target)
     tile = min(ROWS, rows)
     return [
         Launch(
@@ -114,8 +114,8 @@ def _build_sliced(op: Op, profile: Profile) -> Sequence[Launch]:
 
 
 _KERNELS = (
-    Kernel("batch_matmul_sliced", _build_sliced, _rows_of_slices),
-    Kernel("batch_matmul", _build, _single_elements, reads=LINEAR, writes=LINEAR),
+    Implementation("batch_matmul_sliced", _build_sliced, _rows_of_slices),
+    Implementation("batch_matmul", _build, _single_elements, reads=LINEAR, writes=LINEAR),
 )
 
-define(OpDef("BATCH_MATMUL", infer, _KERNELS, reference))
+define(OpDef("BATCH_MATMUL", infer, _KERNELS, reference, versions=4))

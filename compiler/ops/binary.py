@@ -12,13 +12,15 @@ from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
-_MODULUS = "remainder_of(remainder_of({a}, {b}) + {b}, {b})"
+_MODULUS = "{use.remainder_of}({use.remainder_of}({a}, {b}) + {b}, {b})"
 """Of integers, with the sign of the divisor."""
 
 
-def _arithmetic(sign: str, function: np.ufunc) -> Elementwise:
+def _arithmetic(sign: str, function: np.ufunc, versions: int, neutral: float) -> Elementwise:
     text = f"{{a}} {sign} {{b}}"
-    return Elementwise(text, function, text, _ARITHMETIC)
+    return Elementwise(
+        *(text, function, text, _ARITHMETIC), versions=versions, cheap=True, neutral=neutral
+    )
 
 
 def _divide(a: Array, b: Array) -> Array:
@@ -51,30 +53,62 @@ def _squared_difference(a: Array, b: Array) -> Array:
 
 
 BINARY = {
-    "ADD": _arithmetic("+", np.add),
-    "ATAN2": Elementwise("angle_of({a}, {b})", np.arctan2),
+    "ADD": _arithmetic("+", np.add, versions=6, neutral=0.0),
+    "ATAN2": Elementwise("{use.angle_of}({a}, {b})", np.arctan2),
     "BITWISE_XOR": Elementwise("{a} ^ {b}", np.bitwise_xor, "{a} ^ {b}", (*INTEGERS, "bool")),
-    "DIV": Elementwise("{a} / {b}", _divide, "quotient_of({a}, {b})", _ARITHMETIC),
-    "FLOOR_DIV": Elementwise(
-        "floor_div({a}, {b})",
-        _floor_divide,
-        f"quotient_of({{a}} - {_MODULUS}, {{b}})",
+    "DIV": Elementwise(
+        "{a} / {b}",
+        _divide,
+        "{use.quotient_of}({a}, {b})",
         _ARITHMETIC,
+        versions=2,
+        cheap=True,
+        neutral=1.0,
     ),
-    "FLOOR_MOD": Elementwise("floor_mod({a}, {b})", np.mod, _MODULUS, _ARITHMETIC),
-    "MAXIMUM": Elementwise("larger({a}, {b})", _second_nan(np.fmax), "max({a}, {b})", _ARITHMETIC),
-    "MINIMUM": Elementwise("smaller({a}, {b})", _second_nan(np.fmin), "min({a}, {b})", _ARITHMETIC),
-    "MUL": _arithmetic("*", np.multiply),
-    "POW": Elementwise("power({a}, {b})", _power, "whole_power({a}, {b})", (*FLOATS, "int32")),
+    "FLOOR_DIV": Elementwise(
+        "{use.floor_div}({a}, {b})",
+        _floor_divide,
+        f"{{use.quotient_of}}({{a}} - {_MODULUS}, {{b}})",
+        _ARITHMETIC,
+        versions=3,
+    ),
+    "FLOOR_MOD": Elementwise(
+        "{use.floor_mod}({a}, {b})", np.mod, _MODULUS, _ARITHMETIC, versions=2
+    ),
+    "MAXIMUM": Elementwise(
+        "{use.larger}({a}, {b})",
+        _second_nan(np.fmax),
+        "max({a}, {b})",
+        _ARITHMETIC,
+        versions=4,
+        cheap=True,
+    ),
+    "MINIMUM": Elementwise(
+        "{use.smaller}({a}, {b})",
+        _second_nan(np.fmin),
+        "min({a}, {b})",
+        _ARITHMETIC,
+        versions=4,
+        cheap=True,
+    ),
+    "MUL": _arithmetic("*", np.multiply, versions=8, neutral=1.0),
+    "POW": Elementwise(
+        "{use.power}({a}, {b})", _power, "{use.whole_power}({a}, {b})", (*FLOATS, "int32")
+    ),
     "PRELU": Elementwise(
-        "at_least{S}({a}, 0.0f) + {b} * min({a}, 0.0f)",
+        "{use.at_least}({a}, 0.0f) + {b} * min({a}, 0.0f)",
         lambda a, b: np.where(a > 0, a, b * a),
+        cheap=True,
     ),
     "RIGHT_SHIFT": Elementwise("{a} >> {b}", np.right_shift, "{a} >> {b}", INTEGERS),
     "SQUARED_DIFFERENCE": Elementwise(
-        "({a} - {b}) * ({a} - {b})", _squared_difference, "({a} - {b}) * ({a} - {b})", _ARITHMETIC
+        "({a} - {b}) * ({a} - {b})",
+        _squared_difference,
+        "({a} - {b}) * ({a} - {b})",
+        _ARITHMETIC,
+        versions=2,
     ),
-    "SUB": _arithmetic("-", np.subtract),
+    "SUB": _arithmetic("-", np.subtract, versions=5, neutral=0.0),
 }
 
 define_elementwise(BINARY)

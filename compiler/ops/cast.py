@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
+from ..target import Target
 from .base import (
     ANY,
     LINEAR,
-    Kernel,
+    Implementation,
     Launch,
     OpDef,
     define,
@@ -34,10 +34,10 @@ def _expression(source: str, target: str) -> str:
     """The text of a cast of {v}: fractions are cut off, what does not fit loses upper bits."""
     floating = device_dtype(source) == "float32"
     if device_dtype(target) == "float32":
-        return "{v}" if floating else "to_float({v})"
+        return "{v}" if floating else "{to_float}({v})"
     if target == "bool":
-        return "to_int({v} != 0.0f)" if floating else "to_int({v} != 0)"
-    whole = "to_int({v})" if floating else "{v}"
+        return "{to_int}({v} != 0.0f)" if floating else "{to_int}({v} != 0)"
+    whole = "{to_int}({v})" if floating else "{v}"
     return _NARROW.get(target, "{v}").format(v=whole) if source != target else whole
 
 
@@ -48,7 +48,7 @@ def _launch(op: Op, expression: str) -> list[Launch]:
     return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
 
 
-def _cast(op: Op, profile: Profile) -> Sequence[Launch]:
+def _cast(op: Op, target: Target) -> Sequence[Launch]:
     return _launch(op, _expression(op.operand(0).dtype, op.output.dtype))
 
 
@@ -67,19 +67,20 @@ def _infer_bits(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
-def _bits(op: Op, profile: Profile) -> Sequence[Launch]:
-    source, target = (device_dtype(t.dtype) for t in (op.operand(0), op.output))
-    word = (
-        "{v}" if source == target else f"bits_to_{'float' if target == 'float32' else 'int'}({{v}})"
+def _bits(op: Op, target: Target) -> Sequence[Launch]:
+    before, after = (device_dtype(tensor.dtype) for tensor in (op.operand(0), op.output))
+    if before == after:
+        return _launch(op, "{v}")
+    return _launch(
+        op, "{use.bits_to_float}({v})" if after == "float32" else "{use.bits_to_int}({v})"
     )
-    return _launch(op, word)
 
 
 def _reference_bits(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.ascontiguousarray(arrays[0]).view(op.output.dtype)]
 
 
-def _keep(op: Op, profile: Profile) -> Sequence[Launch]:
+def _keep(op: Op, target: Target) -> Sequence[Launch]:
     return _launch(op, "{v}")
 
 
@@ -87,21 +88,22 @@ define(
     OpDef(
         "tflgpu.keep",
         same_as_first,
-        (Kernel("keep", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (Implementation("keep", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
         None,
         ANY,
     ),
     OpDef(
         "CAST",
         same_as_first,
-        (Kernel("cast", _cast, reads=LINEAR, writes=LINEAR),),
+        (Implementation("cast", _cast, reads=LINEAR, writes=LINEAR),),
         _reference,
         ANY,
+        versions=9,
     ),
     OpDef(
         "BITCAST",
         _infer_bits,
-        (Kernel("bitcast", _bits, reads=LINEAR, writes=LINEAR),),
+        (Implementation("bitcast", _bits, reads=LINEAR, writes=LINEAR),),
         _reference_bits,
         ("float32", "int32", "uint32"),
     ),

@@ -1,4 +1,4 @@
-"""Operators that `compiler/expand/` spells out: here are only their shapes and their meaning."""
+"""Operators that are decomposed: here are only their shapes and their meaning."""
 
 from __future__ import annotations
 
@@ -48,21 +48,29 @@ def _composite(
     note: str,
     reference: Reference | None = None,
     dtypes: tuple[str, ...] = FLOATS,
+    versions: int = 1,
 ) -> OpDef:
-    return OpDef(name, infer, (), reference, dtypes, note=f"becomes {note}")
+    return OpDef(name, infer, (), reference, dtypes, note=f"becomes {note}", versions=versions)
 
 
 define(
     _composite("ADD_N", broadcast_shapes, "ADDs", _add_n, (*FLOATS, *INTEGERS)),
-    _composite("EMBEDDING_LOOKUP", _infer_lookup, "GATHER", None, ANY),
+    _composite("EMBEDDING_LOOKUP", _infer_lookup, "GATHER", None, ANY, versions=5),
     _composite(
         "L2_NORMALIZATION",
         same_as_first,
         "SUM, SQRT and DIV along the last axis",
         _l2_normalization,
+        versions=2,
     ),
     _composite(
         "LOCAL_RESPONSE_NORMALIZATION", same_as_first, "CONV_2D with a band of ones and POW"
     ),
-    _composite("LOG_SOFTMAX", same_as_first, "SUM, LOG and SUB along the last axis", _log_softmax),
+    _composite(
+        "LOG_SOFTMAX",
+        same_as_first,
+        "SUM, LOG and SUB along the last axis",
+        _log_softmax,
+        versions=2,
+    ),
 )

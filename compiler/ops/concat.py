@@ -7,23 +7,26 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
+from ..target import Target
 from .base import (
     ANY,
     LINEAR,
-    Kernel,
+    Implementation,
     Launch,
     OpDef,
+    Permutable,
+    Traits,
     bhwc,
     define,
     linear_grid,
     normalize_axis,
+    row_major_view,
     sliced_grid,
+    sliced_view,
 )
 from .elementwise import rank_fits
-from .strided_view import row_major_part, sliced_part
 
 
 def concat_axis(op: Op) -> int:
@@ -66,60 +69,61 @@ def _starts(axis: int, start: int, rank: int) -> list[int]:
     return [start if position == axis else 0 for position in range(rank)]
 
 
-def _whole_slices(op: Op, profile: Profile) -> str | None:
-    if objection := rank_fits(op, profile):
-        return objection
-    if _axis4(op) == 3 and any(start % profile.slice_width for _, start in placed(op)):
+def _whole_slices(op: Op, target: Target) -> str | None:
+    if reason := rank_fits(op, target):
+        return reason
+    if _axis4(op) == 3 and any(start % target.lanes for _, start in placed(op)):
         return "an input does not start at a whole slice"
     return None
 
 
-def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
     axis = _axis4(op)
     launches = []
     for tensor, start in placed(op):
         shift = [0, 0, 0, 0]
-        shift[axis] = start // profile.slice_width if axis == 3 else start
+        shift[axis] = start // target.lanes if axis == 3 else start
         launches.append(
             Launch(
                 "move/concat.jinja",
-                sliced_grid(tensor.shape, profile),
+                sliced_grid(tensor.shape, target),
                 {"x": tensor},
                 {"y": op.output},
                 variables={"shift": shift},
-                part=sliced_part(tensor, op.output, _starts(axis, start, 4), profile),
+                batches=bhwc(tensor.shape)[0],
+                view=sliced_view(tensor, op.output, _starts(axis, start, 4), target),
             )
         )
     return launches
 
 
-def _single_lanes(op: Op, profile: Profile) -> str | None:
-    if profile.half:
+def _single_lanes(op: Op, target: Target) -> str | None:
+    if target.half:
         return "single lanes of half slices cannot be written"
-    if objection := rank_fits(op, profile):
-        return objection
+    if reason := rank_fits(op, target):
+        return reason
     return None if _axis4(op) == 3 else "the axis is not the channels"
 
 
-def _lanes(op: Op, profile: Profile) -> Sequence[Launch]:
+def _lanes(op: Op, target: Target) -> Sequence[Launch]:
     channels = bhwc(op.output.shape)[3]
     return [
         Launch(
             "move/concat_lanes.jinja",
-            sliced_grid(tensor.shape, profile),
+            sliced_grid(tensor.shape, target),
             {"x": tensor},
             {"y": op.output},
             variables={
                 "start": start,
                 "last": start + bhwc(tensor.shape)[3] == channels,
             },
-            part=sliced_part(tensor, op.output, (0, 0, 0, start), profile),
+            view=sliced_view(tensor, op.output, (0, 0, 0, start), target),
         )
         for tensor, start in placed(op)
     ]
 
 
-def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
     axis = concat_axis(op)
     inner = prod(op.output.shape[axis + 1 :])
     return [
@@ -133,7 +137,7 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
                 "row": op.output.shape[axis] * inner,
                 "start": start * inner,
             },
-            part=row_major_part(
+            view=row_major_view(
                 tensor,
                 op.output,
                 tensor.shape,
@@ -144,10 +148,21 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (
-    Kernel("concat", _sliced, _whole_slices),
-    Kernel("concat_lanes", _lanes, _single_lanes, fuses=False),
-    Kernel("concat_linear", _linear, reads=LINEAR, writes=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("concat", _sliced, _whole_slices),
+    Implementation("concat_lanes", _lanes, _single_lanes, fuses=False),
+    Implementation("concat_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 
-define(OpDef("CONCATENATION", infer, KERNELS, reference, ANY))
+define(
+    OpDef(
+        *("CONCATENATION", infer, IMPLEMENTATIONS, reference, ANY),
+        versions=7,
+        traits=Traits(
+            identity=lambda op: len(op.inputs) == 1,
+            permutable=Permutable(images=None, axis=concat_axis),
+            aliases=True,
+            joins=True,
+        ),
+    )
+)

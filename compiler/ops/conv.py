@@ -12,15 +12,28 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
+from ..target import Target
 from . import winograd
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
+from .base import (
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    Tile,
+    TiledImplementation,
+    TileShape,
+    Traits,
+    Weights,
+    Window,
+    bhwc,
+    choose_tile,
+    define,
+    slice_count,
+)
 from .elementwise import flattens
 from .split_sums import split_sums, splits
-from .tile import Tile, choose_tile
-from .window import Window
 
 THIN = 4
 """Output channels that fill less than one in so many lanes of a slice are few."""
@@ -63,76 +76,74 @@ def check_bias(op: Op, channels: int) -> None:
         )
 
 
-def bias_slices(
-    op: Op, channels: int, profile: Profile, blocks: int = 1, position: int = 2
-) -> Array:
+def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position: int = 2) -> Array:
     """The bias, zeros if there is none, padded to whole blocks of slices: [slice][lane]."""
-    lanes = profile.slice_width
-    count = -(-slices(channels, profile) // blocks) * blocks
+    lanes = target.lanes
+    count = -(-slice_count(channels, target) // blocks) * blocks
     padded = np.zeros(count * lanes, np.float32)
     if op.input(position) is not None:
         padded[:channels] = op.constant(position).reshape(-1)
     return padded.reshape(count, lanes)
 
 
-def pack_weights(weights: Array, blocks: int, profile: Profile) -> Array:
+def pack_weights(weights: Array, blocks: int, target: Target) -> Array:
     """Weights OHWI as [block][row][column][input channel][slice of the block][lane]."""
-    lanes = profile.slice_width
+    lanes = target.lanes
     outputs, height, width, inputs = weights.shape
-    count = -(-slices(outputs, profile) // blocks)
+    count = -(-slice_count(outputs, target) // blocks)
     padded = np.zeros((count * blocks * lanes, height, width, inputs), np.float32)
     padded[:outputs] = weights
     blocked = padded.reshape(count, blocks, lanes, height, width, inputs)
     return np.ascontiguousarray(blocked.transpose(0, 3, 4, 5, 1, 2)).reshape(-1, lanes)
 
 
-def constant_weights(op: Op, profile: Profile) -> str | None:
+def constant_weights(op: Op, target: Target) -> str | None:
     """Weights are packed ahead of time."""
     computed = [i for i in (1, 2) if (tensor := op.input(i)) and not tensor.constant]
     return f"input {computed[0]} is computed while the model runs" if computed else None
 
 
-def _pointwise(op: Op, profile: Profile) -> str | None:
+def _pointwise(op: Op, target: Target) -> str | None:
     if not window(op).pointwise:
         return "the window is not 1x1"
     if groups(op) != 1:
         return "the channels are split into groups"
-    return constant_weights(op, profile)
+    return constant_weights(op, target)
 
 
-def _aligned(op: Op, profile: Profile) -> str | None:
+def _aligned(op: Op, target: Target) -> str | None:
     """Groups must be whole slices on both sides."""
     inputs, outputs = op.operand(1).shape[3], op.operand(1).shape[0]
     parts = groups(op)
-    if parts > 1 and (inputs % profile.slice_width or outputs // parts % profile.slice_width):
+    if parts > 1 and (inputs % target.lanes or outputs // parts % target.lanes):
         return f"{parts} groups are not whole slices"
-    return _ungated(op, profile)
+    return _ungated(op, target)
 
 
-def _ungated(op: Op, profile: Profile) -> str | None:
+def _ungated(op: Op, target: Target) -> str | None:
     """Only 1x1 kernels multiply the channels as they read them."""
     if op.input(3) is not None:
         return "the channels are multiplied by a fourth input"
-    return constant_weights(op, profile)
+    return constant_weights(op, target)
 
 
-def _few_outputs(op: Op, profile: Profile) -> str | None:
+def _few_outputs(op: Op, target: Target) -> str | None:
     """Lanes of outputs would mostly be idle, and there are whole slices of inputs."""
     outputs, inputs = op.operand(1).shape[0], op.operand(1).shape[3]
-    if outputs > profile.slice_width // THIN or groups(op) > 1:
+    if outputs > target.lanes // THIN or groups(op) > 1:
         return f"{outputs} output channels fill a slice well enough"
     if window(op).pointwise:
         return "a 1x1 window gains little"
-    if inputs < profile.slice_width:
+    if inputs < target.lanes:
         return f"{inputs} input channels fill no slice"
-    return _ungated(op, profile)
+    return _ungated(op, target)
 
 
-def _launch(op: Op, profile: Profile, template: str, flat: bool, tile: Tile) -> Launch:
+def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> Launch:
     batch, height, width, channels = bhwc(op.output.shape)
     weights = op.constant(1)
     shape = window(op)
-    blocks = -(-slices(channels, profile) // tile.blocks)
+    blocks = -(-slice_count(channels, target) // tile.slices)
     columns, rows = (height * width, 1) if flat else (width, height)
     return Launch(
         template,
@@ -140,8 +151,8 @@ def _launch(op: Op, profile: Profile, template: str, flat: bool, tile: Tile) -> 
         {"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
         {"y": op.output},
         {
-            "bias": bias_slices(op, channels, profile, tile.blocks),
-            "weights": pack_weights(weights, tile.blocks, profile),
+            "bias": bias_slices(op, channels, target, tile.slices),
+            "weights": pack_weights(weights, tile.slices, target),
         },
         {
             "tile": tile,
@@ -156,28 +167,29 @@ def _launch(op: Op, profile: Profile, template: str, flat: bool, tile: Tile) -> 
     )
 
 
-def _build_pointwise(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     flat = flattens(op)
     batch, height, width, channels = op.output.shape
     columns, rows = (height * width, 1) if flat else (width, height)
-    tile = choose_tile(columns, rows * batch, slices(channels, profile), profile)
-    return [_launch(op, profile, "conv/conv_1x1.jinja", flat, tile)]
+    tile = choose_tile(columns, rows * batch, slice_count(channels, target), target, shape)
+    return [_launch(op, target, "conv/conv_1x1.jinja", flat, tile)]
 
 
-def _build_window(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
-    per_group = slices(channels // groups(op), profile)
-    tile = choose_tile(width, height * batch, per_group, profile, whole_blocks=groups(op) > 1)
-    return [_launch(op, profile, "conv/conv.jinja", False, tile)]
+    per_group = slice_count(channels // groups(op), target)
+    whole = groups(op) > 1
+    tile = choose_tile(width, height * batch, per_group, target, shape, whole_blocks=whole)
+    return [_launch(op, target, "conv/conv.jinja", False, tile)]
 
 
-def _build_linear(op: Op, profile: Profile) -> Sequence[Launch]:
-    return [replace(*_build_window(op, profile), template="conv/conv_linear.jinja")]
+def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    return [replace(*_build_window(op, target, shape), template="conv/conv_linear.jinja")]
 
 
-def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
-    count = slices(channels, profile)
+    count = slice_count(channels, target)
     weights = op.constant(1)
     return [
         Launch(
@@ -186,8 +198,8 @@ def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
             {"x": op.operand(0)},
             {"y": op.output},
             {
-                "bias": bias_slices(op, channels, profile),
-                "weights": pack_weights(weights, 1, profile),
+                "bias": bias_slices(op, channels, target),
+                "weights": pack_weights(weights, 1, target),
             },
             {"window": window(op), "inputs": weights.shape[3], "outputs": channels // groups(op)},
             heavy=True,
@@ -196,18 +208,18 @@ def _build_grouped(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, profile, sums=outputs)
-    lanes = profile.slice_width
+    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs)
+    lanes = target.lanes
     weights = op.constant(1)
-    inputs = slices(weights.shape[3], profile)
+    inputs = slice_count(weights.shape[3], target)
     padded = np.zeros((*weights.shape[:3], inputs * lanes), np.float32)
     padded[..., : weights.shape[3]] = weights
     by_tap = padded.reshape(*weights.shape[:3], inputs, lanes).transpose(1, 2, 3, 0, 4)
     # Lane 0 starts from the bias, the others from zero.
     bias = np.zeros((outputs, lanes), np.float32)
-    bias[:, 0] = bias_slices(op, outputs, profile).reshape(-1)[:outputs]
+    bias[:, 0] = bias_slices(op, outputs, target).reshape(-1)[:outputs]
     return [
         Launch(
             "conv/conv_thin.jinja",
@@ -222,35 +234,35 @@ def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _one_pixel(op: Op, profile: Profile) -> str | None:
+def _one_pixel(op: Op, target: Target) -> str | None:
     """A 1x1 convolution of a single pixel is a vector times a matrix."""
-    return _pointwise(op, profile) or _ungated(op, profile) or splits(op, profile)
+    return _pointwise(op, target) or _ungated(op, target) or splits(op, target)
 
 
-def _build_split(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_split(op: Op, target: Target) -> Sequence[Launch]:
     weights = op.constant(1)
-    bias = bias_slices(op, weights.shape[0], profile)
-    return [split_sums(op, profile, bias, weights.reshape(weights.shape[0], -1))]
+    bias = bias_slices(op, weights.shape[0], target)
+    return [split_sums(op, target, bias, weights.reshape(weights.shape[0], -1))]
 
 
-def _winograd(op: Op, profile: Profile) -> str | None:
+def _winograd(op: Op, target: Target) -> str | None:
     if groups(op) != 1:
         return "the channels are split into groups"
-    objection = _ungated(op, profile) or winograd.objection(op, window(op), profile)
-    return objection or winograd.apart(op, profile)
+    reason = _ungated(op, target) or winograd.unsuited(op, window(op), target)
+    return reason or winograd.separate_steps(op, target)
 
 
-def _from_rows(op: Op, profile: Profile) -> str | None:
-    if _winograd(op, profile) is None:
+def _from_rows(op: Op, target: Target) -> str | None:
+    if _winograd(op, target) is None:
         return "Winograd's algorithm is worth the conversion to slices that it reads"
     if groups(op) > 1 or window(op).dilation_x > 1:
         return "the taps of a row are no neighbours"
-    return _ungated(op, profile)
+    return _ungated(op, target)
 
 
-def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, _, _, outputs = op.output.shape
-    tile = winograd.choose_strip(op, profile)
+    tile = winograd.choose_strip(op, target, shape)
     weights = winograd.transform(op.constant(1))
     count = winograd.squares(op)
     return [
@@ -260,12 +272,12 @@ def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
             {"x": op.operand(0)},
             {"y": op.output},
             {
-                "bias": bias_slices(op, outputs, profile, tile.blocks),
-                "weights": pack_weights(weights, tile.blocks, profile),
+                "bias": bias_slices(op, outputs, target, tile.slices),
+                "weights": pack_weights(weights, tile.slices, target),
             },
             {
                 "tile": tile,
-                "blocks": -(-slices(outputs, profile) // tile.blocks),
+                "blocks": -(-slice_count(outputs, target) // tile.slices),
                 "window": window(op),
                 "a": winograd.A,
                 "b": winograd.B,
@@ -277,14 +289,22 @@ def _build_winograd(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (
-    Kernel("conv_split", _build_split, _one_pixel),
-    Kernel("conv_thin", _build_thin, _few_outputs),
-    Kernel("conv_1x1", _build_pointwise, _pointwise),
-    Kernel("conv_winograd", _build_winograd, _winograd),
-    Kernel("conv", _build_window, _aligned),
-    Kernel("conv_from_linear", _build_linear, _from_rows, reads=LINEAR),
-    Kernel("conv_grouped", _build_grouped, _ungated),
+IMPLEMENTATIONS = (
+    Implementation("conv_split", _build_split, _one_pixel),
+    TiledImplementation("conv_thin", _build_thin, _few_outputs),
+    TiledImplementation("conv_1x1", _build_pointwise, _pointwise),
+    TiledImplementation("conv_winograd", _build_winograd, _winograd),
+    TiledImplementation("conv", _build_window, _aligned),
+    TiledImplementation("conv_from_linear", _build_linear, _from_rows, reads=LINEAR),
+    Implementation("conv_grouped", _build_grouped, _ungated),
 )
 
-define(OpDef("CONV_2D", infer, KERNELS))
+define(
+    OpDef(
+        "CONV_2D",
+        infer,
+        IMPLEMENTATIONS,
+        versions=8,
+        traits=Traits(weights=Weights(0, input_axis=3, summed_axes=(1, 2, 3)), window=window),
+    )
+)

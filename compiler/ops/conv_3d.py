@@ -8,10 +8,10 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape, constant
-from .base import LINEAR, Kernel, Launch, OpDef, define, linear_grid
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
 from .conv import check_bias
 
 CHANNELS = 4
@@ -65,7 +65,7 @@ def _infer(op: Op) -> list[Shape]:
     return [(source[0], *(walk.output for walk in walks(op)), weights[4])]
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     inputs, channels = op.operand(1).shape[3:]
     bias = op.input(2)
     if bias is None:
@@ -92,4 +92,4 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-define(OpDef("CONV_3D", _infer, (Kernel("conv_3d", _build, reads=LINEAR, writes=LINEAR),)))
+define(OpDef("CONV_3D", _infer, (Implementation("conv_3d", _build, reads=LINEAR, writes=LINEAR),)))

@@ -7,13 +7,13 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array, Op
+from ..target import Target
 from .base import (
     FLOATS,
     INTEGERS,
     LINEAR,
-    Kernel,
+    Implementation,
     Launch,
     OpDef,
     define,
@@ -27,7 +27,7 @@ def _axis(op: Op) -> int:
     return normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(op.operand(0).shape))
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     shape, axis = op.output.shape, _axis(op)
     return [
         Launch(
@@ -56,6 +56,6 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.flip(sums, axis) if op.attrs.get("reverse") else sums]
 
 
-_KERNELS = (Kernel("cumsum", _build, reads=LINEAR, writes=LINEAR),)
+_KERNELS = (Implementation("cumsum", _build, reads=LINEAR, writes=LINEAR),)
 
 define(OpDef("CUMSUM", same_as_first, _KERNELS, _reference, (*FLOATS, *INTEGERS)))

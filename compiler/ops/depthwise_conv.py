@@ -9,13 +9,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import Kernel, Launch, OpDef, define, slices
+from ..target import Target
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    TiledImplementation,
+    TileShape,
+    Traits,
+    Weights,
+    Window,
+    choose_tile,
+    define,
+    slice_count,
+)
 from .conv import bias_slices, check_bias, constant_weights
-from .tile import choose_tile
-from .window import Window
 
 MOST_PIXELS = 8
 """Neighbouring pixels a work-item computes at most."""
@@ -49,28 +59,29 @@ def infer(op: Op) -> list[Shape]:
     return [(image[0], rows, columns, weights[3])]
 
 
-def pack_weights(op: Op, profile: Profile) -> Array:
+def pack_weights(op: Op, target: Target) -> Array:
     """Weights 1HWC as [slice][row][column][lane]."""
     _, height, width, channels = op.operand(1).shape
-    count = slices(channels, profile)
-    weights = np.zeros((height, width, count * profile.slice_width), np.float32)
+    count = slice_count(channels, target)
+    weights = np.zeros((height, width, count * target.lanes), np.float32)
     weights[:, :, :channels] = op.constant(1)[0]
-    lanes = weights.reshape(height, width, count, profile.slice_width)
+    lanes = weights.reshape(height, width, count, target.lanes)
     return np.ascontiguousarray(lanes.transpose(2, 0, 1, 3))
 
 
-def _one_to_one(op: Op, profile: Profile) -> str | None:
+def _one_to_one(op: Op, target: Target) -> str | None:
     if op.operand(1).shape[3] != op.operand(0).shape[3]:
         return "several output channels for an input channel"
-    return constant_weights(op, profile)
+    return constant_weights(op, target)
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     shape = window(op)
-    count = slices(channels, profile)
+    count = slice_count(channels, target)
     # Each tap of the window is a line of its own once unrolled; long rows of them compile slowly.
-    tile = choose_tile(width, height * batch * count, 1, profile, most=MOST_PIXELS)
+    rows = height * batch * count
+    tile = choose_tile(width, rows, 1, target, tile_shape, most=MOST_PIXELS)
     return [
         Launch(
             "conv/depthwise_conv.jinja",
@@ -78,8 +89,8 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
             {"x": op.operand(0)},
             {"y": op.output},
             {
-                "bias": bias_slices(op, channels, profile),
-                "weights": pack_weights(op, profile),
+                "bias": bias_slices(op, channels, target),
+                "weights": pack_weights(op, target),
             },
             {"window": shape, "tile": tile},
             heavy=True,
@@ -88,25 +99,25 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _by_rows(op: Op, profile: Profile) -> str | None:
+def _by_rows(op: Op, target: Target) -> str | None:
     """Vectors of a row are loaded once, which pays where a work-item is alone in its group."""
-    if profile.heavy_group > 1:
+    if not target.on_processor:
         return "work-items of a group would read far apart"
-    return _one_to_one(op, profile)
+    return _one_to_one(op, target)
 
 
-def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     shape = window(op)
     return [
         Launch(
             "conv/depthwise_conv_rows.jinja",
-            (1, height, batch * slices(channels, profile)),
+            (1, height, batch * slice_count(channels, target)),
             {"x": op.operand(0)},
             {"y": op.output},
             {
-                "bias": bias_slices(op, channels, profile),
-                "weights": pack_weights(op, profile),
+                "bias": bias_slices(op, channels, target),
+                "weights": pack_weights(op, target),
             },
             {"window": shape, "tap_pixels": row_tile(width)},
             heavy=True,
@@ -115,9 +126,17 @@ def _build_rows(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (
-    Kernel("depthwise_conv_rows", _build_rows, _by_rows),
-    Kernel("depthwise_conv", _build, _one_to_one),
+IMPLEMENTATIONS = (
+    Implementation("depthwise_conv_rows", _build_rows, _by_rows),
+    TiledImplementation("depthwise_conv", _build, _one_to_one),
 )
 
-define(OpDef("DEPTHWISE_CONV_2D", infer, KERNELS))
+define(
+    OpDef(
+        "DEPTHWISE_CONV_2D",
+        infer,
+        IMPLEMENTATIONS,
+        versions=7,
+        traits=Traits(weights=Weights(3, input_axis=3, summed_axes=(0, 1, 2)), window=window),
+    )
+)

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import Profile
-from ..ir import Array, Op
+from ..ir import Array, Op, Tensor
+from ..target import Target
 from .base import (
     FLOATS,
     LINEAR,
-    Kernel,
+    Implementation,
     Launch,
     OpDef,
+    Permutable,
+    Traits,
     bhwc,
     broadcast_shapes,
     define,
@@ -32,10 +34,10 @@ from .base import (
 class Elementwise:
     """An operator computed from the same element of each operand.
 
-    `expression` is valid in both kernel languages for one lane and for a slice of lanes; the
-    operands are {a}, {b} and {c}, an attribute of the operator is {attribute}, and {S} ends words
-    that have a form of their own for slices. What gives a truth value, 0 or 1, is valid for one
-    lane only, since only floats are stored in slices.
+    Expressions are valid in all kernel languages, for one lane and for a slice of lanes. In them
+    the operands are {a}, {b} and {c}, an attribute of the operator is {attribute}, an intrinsic is
+    {use.name}, and {to_int} and {to_float} convert what follows in brackets. What gives a truth
+    value, 0 or 1, is valid for one lane only, since only floats are stored in slices.
     """
 
     expression: str
@@ -47,16 +49,33 @@ class Elementwise:
     """Types of the operands and the result."""
     switch: tuple[str, str] | None = None
     """An attribute, and the expression that holds where it is set."""
+    versions: int = 1
+    """The newest version that is known."""
+    cheap: bool = False
+    """Whether it takes one or two instructions, less than reading its result from memory."""
+    neutral: float | None = None
+    """The constant that, as second operand, changes nothing."""
 
-    def text(self, attrs: Mapping[str, Any], integers: bool, slices: bool) -> str:
-        """The expression for operands that are floats or integers, slices or one lane of them."""
+    def traits(self) -> Traits:
+        """What rewrites may rely on."""
+        return Traits(
+            identity=None if self.neutral is None else self._is_neutral,
+            permutable=Permutable(images=None, condition=_keeps_axes),
+            cheap=self.cheap,
+        )
+
+    def _is_neutral(self, op: Op) -> bool:
+        other = op.operand(1)
+        return other.data is not None and bool((other.data == self.neutral).all())
+
+    def chosen(self, attrs: Mapping[str, Any], integers: bool) -> str:
+        """The expression for an operator with those attributes, on floats or on integers."""
         if integers:
             assert self.integer is not None
             return self.integer
-        text = self.expression
         if self.switch and attrs.get(self.switch[0]):
-            text = self.switch[1]
-        return text.replace("{S}", "S" if slices else "")
+            return self.switch[1]
+        return self.expression
 
     def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
         named = {key for key in op.attrs if f"{{{key}}}" in self.expression}
@@ -66,11 +85,26 @@ class Elementwise:
             return [np.asarray(result).astype(op.output.dtype)]
 
 
+def _keeps_axes(op: Op) -> bool:
+    """Whether each operand has all axes of the output, or can be given them while compiling."""
+    rank = len(op.output.shape)
+    return all(t.elements == 1 or t.constant or len(t.shape) == rank for t in op.reads)
+
+
 ELEMENTWISE: dict[str, Elementwise] = {}
 """Every elementwise operator by name."""
 
 
-def rank_fits(op: Op, profile: Profile) -> str | None:
+def read_in_store(op: Op) -> tuple[Tensor, ...]:
+    """What a kernel of an operator reads while it stores its result, each once.
+
+    Those are the operands of the epilogue, and of an elementwise operator its own.
+    """
+    own = [tensor for tensor in op.inputs if tensor] if op.name in ELEMENTWISE else []
+    return tuple(dict.fromkeys((*own, *op.epilogue_inputs)))
+
+
+def rank_fits(op: Op, target: Target) -> str | None:
     """Slices need a batch, a height, a width and channels."""
     ranks = [len(tensor.shape) for tensor in (*op.reads, *op.outputs)]
     return f"rank {max(ranks)} is above 4" if max(ranks) > 4 else None
@@ -83,12 +117,12 @@ def flattens(op: Op) -> bool:
     return all(image in ((rows, columns), (1, 1)) for image in images)
 
 
-def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
     flat = flattens(op)
     return [
         Launch(
             "elementwise/elementwise.jinja",
-            sliced_grid(op.output.shape, profile, flat),
+            sliced_grid(op.output.shape, target, flat),
             {},
             {"y": op.output},
             flatten=flat,
@@ -97,7 +131,7 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
     return [
         Launch(
             "elementwise/elementwise_linear.jinja",
@@ -109,9 +143,9 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (
-    Kernel("elementwise", _sliced, rank_fits),
-    Kernel("elementwise_linear", _linear, reads=LINEAR, writes=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("elementwise", _sliced, rank_fits),
+    Implementation("elementwise_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 
 
@@ -119,4 +153,10 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
     """Register the rows of a table of elementwise operators."""
     for name, row in table.items():
         ELEMENTWISE[name] = row
-        define(OpDef(name, broadcast_shapes, KERNELS, row.reference, row.dtypes))
+        define(
+            OpDef(
+                *(name, broadcast_shapes, IMPLEMENTATIONS, row.reference, row.dtypes),
+                versions=row.versions,
+                traits=row.traits(),
+            )
+        )

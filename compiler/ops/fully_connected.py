@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
+from ..target import Target
+from .base import (
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    TiledImplementation,
+    TileShape,
+    Traits,
+    Weights,
+    bhwc,
+    choose_tile,
+    define,
+    slice_count,
+)
 from .conv import bias_slices, check_bias, constant_weights, pack_weights
 from .elementwise import flattens
 from .split_sums import split_sums, splits
-from .tile import choose_tile
 
 
 def infer(op: Op) -> list[Shape]:
@@ -34,7 +46,7 @@ def infer(op: Op) -> list[Shape]:
     return [(prod(shape) // weights[1], weights[0])]
 
 
-def _rows(op: Op, profile: Profile) -> str | None:
+def _rows(op: Op, target: Target) -> str | None:
     """The pass `reshape_fully_connected` sees to it that the input has the weights' width."""
     if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
         return "the weights are shuffled"
@@ -42,15 +54,15 @@ def _rows(op: Op, profile: Profile) -> str | None:
         return "rank is above 4"
     if not op.operand(0).shape or op.operand(0).shape[-1] != op.operand(1).shape[1]:
         return "the input is not cut into rows"
-    return constant_weights(op, profile)
+    return constant_weights(op, target)
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     flat = flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
-    tile = choose_tile(columns, rows * batch, slices(channels, profile), profile)
-    blocks = -(-slices(channels, profile) // tile.blocks)
+    tile = choose_tile(columns, rows * batch, slice_count(channels, target), target, shape)
+    blocks = -(-slice_count(channels, target) // tile.slices)
     weights = op.constant(1)
     return [
         Launch(
@@ -59,8 +71,8 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
             {"x": op.operand(0)},
             {"y": op.output},
             {
-                "bias": bias_slices(op, channels, profile, tile.blocks),
-                "weights": pack_weights(weights[:, None, None, :], tile.blocks, profile),
+                "bias": bias_slices(op, channels, target, tile.slices),
+                "weights": pack_weights(weights[:, None, None, :], tile.slices, target),
             },
             {"tile": tile, "blocks": blocks, "inputs": weights.shape[1]},
             flatten=flat,
@@ -70,20 +82,28 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _vector(op: Op, profile: Profile) -> str | None:
-    return _rows(op, profile) or splits(op, profile)
+def _vector(op: Op, target: Target) -> str | None:
+    return _rows(op, target) or splits(op, target)
 
 
-def _build_split(op: Op, profile: Profile) -> Sequence[Launch]:
-    bias = bias_slices(op, op.output.shape[-1], profile)
-    return [split_sums(op, profile, bias, op.constant(1))]
+def _build_split(op: Op, target: Target) -> Sequence[Launch]:
+    bias = bias_slices(op, op.output.shape[-1], target)
+    return [split_sums(op, target, bias, op.constant(1))]
 
 
-KERNELS = (
-    Kernel("fully_connected_split", _build_split, _vector),
-    Kernel("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
-    Kernel("fully_connected", _build, _rows),
-    Kernel("fully_connected_from_linear", _build, _rows, reads=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("fully_connected_split", _build_split, _vector),
+    Implementation("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
+    TiledImplementation("fully_connected", _build, _rows),
+    TiledImplementation("fully_connected_from_linear", _build, _rows, reads=LINEAR),
 )
 
-define(OpDef("FULLY_CONNECTED", infer, KERNELS))
+define(
+    OpDef(
+        "FULLY_CONNECTED",
+        infer,
+        IMPLEMENTATIONS,
+        versions=14,
+        traits=Traits(weights=Weights(0, input_axis=1, summed_axes=(1,))),
+    )
+)

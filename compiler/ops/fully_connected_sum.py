@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, slices
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
 from .conv import bias_slices, pack_weights
 from .elementwise import rank_fits
 
@@ -32,7 +32,7 @@ def halves(op: Op) -> tuple[Op, Op]:
     )
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     """A work-item for each slice of each row."""
     batch, height, width, channels = bhwc(op.output.shape)
     layers = halves(op)
@@ -40,13 +40,13 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     return [
         Launch(
             "matmul/fully_connected_sum.jinja",
-            (width, height, batch * slices(channels, profile)),
+            (width, height, batch * slice_count(channels, target)),
             {"x": op.operand(0), "second": op.operand(3)},
             {"y": op.output},
             {
-                "bias": np.concatenate([bias_slices(o, channels, profile) for o in layers]),
+                "bias": np.concatenate([bias_slices(o, channels, target) for o in layers]),
                 "weights": np.concatenate(
-                    [pack_weights(w[:, None, None, :], 1, profile) for w in weights]
+                    [pack_weights(w[:, None, None, :], 1, target) for w in weights]
                 ),
             },
             {"inputs": [w.shape[1] for w in weights]},
@@ -56,9 +56,9 @@ def _build(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (
-    Kernel("fully_connected_sum", _build, rank_fits),
-    Kernel("fully_connected_sum_from_linear", _build, rank_fits, reads=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("fully_connected_sum", _build, rank_fits),
+    Implementation("fully_connected_sum_from_linear", _build, rank_fits, reads=LINEAR),
 )
 
-define(OpDef(NAME, infer, KERNELS))
+define(OpDef(NAME, infer, IMPLEMENTATIONS))

@@ -11,10 +11,20 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
-from .base import ANY, LINEAR, Build, Kernel, Launch, OpDef, define, linear_grid, normalize_axis
+from ..target import Target
+from .base import (
+    ANY,
+    LINEAR,
+    Build,
+    Implementation,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    normalize_axis,
+)
 
 
 def _axes(op: Op) -> tuple[int, int]:
@@ -37,7 +47,7 @@ def _infer_gather(op: Op) -> list[Shape]:
     return [(*shape[:axis], *indices[batches:], *shape[axis + 1 :])]
 
 
-def _gather(op: Op, profile: Profile) -> Sequence[Launch]:
+def _gather(op: Op, target: Target) -> Sequence[Launch]:
     axis, batches = _axes(op)
     shape, indices = op.operand(0).shape, op.operand(1).shape
     variables = {
@@ -74,7 +84,7 @@ def _infer_gather_nd(op: Op) -> list[Shape]:
     return [(*indices.shape[:-1], *shape[_depth(op, shape, indices) :])]
 
 
-def _gather_nd(op: Op, profile: Profile) -> Sequence[Launch]:
+def _gather_nd(op: Op, target: Target) -> Sequence[Launch]:
     shape = op.operand(0).shape
     depth = _depth(op, shape, op.operand(1))
     variables = {"sizes": shape[:depth], "inner": prod(shape[depth:])}
@@ -99,7 +109,7 @@ def _infer_scatter_nd(op: Op) -> list[Shape]:
     return [shape]
 
 
-def _scatter_nd(op: Op, profile: Profile) -> Sequence[Launch]:
+def _scatter_nd(op: Op, target: Target) -> Sequence[Launch]:
     depth = _depth(op, op.output.shape, op.operand(0))
     variables = {
         "sizes": op.output.shape[:depth],
@@ -128,7 +138,7 @@ def _infer_one_hot(op: Op) -> list[Shape]:
     return [(*shape[:axis], depth, *shape[axis:])]
 
 
-def _one_hot(op: Op, profile: Profile) -> Sequence[Launch]:
+def _one_hot(op: Op, target: Target) -> Sequence[Launch]:
     axis = _one_hot_axis(op)
     variables = {"depth": op.output.shape[axis], "inner": prod(op.output.shape[axis + 1 :])}
     return _launch(op, "move/one_hot.jinja", {"x": 0, "on": 2, "off": 3}, variables)
@@ -150,14 +160,19 @@ def _launch(
     return [Launch(template, grid, reads, {"y": op.output}, variables=variables)]
 
 
-def _kernel(name: str, build: Build) -> tuple[Kernel, ...]:
-    return (Kernel(name, build, reads=LINEAR, writes=LINEAR),)
+def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
+    return (Implementation(name, build, reads=LINEAR, writes=LINEAR),)
 
 
 define(
-    OpDef("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
+    OpDef("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY, versions=8),
     OpDef(
-        "GATHER_ND", _infer_gather_nd, _kernel("gather_nd", _gather_nd), _reference_gather_nd, ANY
+        "GATHER_ND",
+        _infer_gather_nd,
+        _kernel("gather_nd", _gather_nd),
+        _reference_gather_nd,
+        ANY,
+        versions=6,
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
     OpDef(

@@ -9,14 +9,14 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import ANY, FLOATS, INTEGERS, OpDef, broadcast, define
-from .elementwise import ELEMENTWISE, KERNELS, Elementwise, define_elementwise
+from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
 
 
-def _comparison(sign: str, function: np.ufunc) -> Elementwise:
-    text = f"to_int({{a}} {sign} {{b}})"
-    return Elementwise(text, function, text, _COMPARED)
+def _comparison(sign: str, function: np.ufunc, versions: int) -> Elementwise:
+    text = f"{{to_int}}({{a}} {sign} {{b}})"
+    return Elementwise(text, function, text, _COMPARED, versions=versions)
 
 
 def _logical(sign: str, function: np.ufunc) -> Elementwise:
@@ -25,14 +25,14 @@ def _logical(sign: str, function: np.ufunc) -> Elementwise:
 
 
 LOGIC = {
-    "EQUAL": _comparison("==", np.equal),
-    "GREATER": _comparison(">", np.greater),
-    "GREATER_EQUAL": _comparison(">=", np.greater_equal),
-    "LESS": _comparison("<", np.less),
-    "LESS_EQUAL": _comparison("<=", np.less_equal),
+    "EQUAL": _comparison("==", np.equal, versions=5),
+    "GREATER": _comparison(">", np.greater, versions=2),
+    "GREATER_EQUAL": _comparison(">=", np.greater_equal, versions=3),
+    "LESS": _comparison("<", np.less, versions=3),
+    "LESS_EQUAL": _comparison("<=", np.less_equal, versions=2),
     "LOGICAL_AND": _logical("&", np.logical_and),
     "LOGICAL_OR": _logical("|", np.logical_or),
-    "NOT_EQUAL": _comparison("!=", np.not_equal),
+    "NOT_EQUAL": _comparison("!=", np.not_equal, versions=4),
 }
 
 define_elementwise(LOGIC)
@@ -67,6 +67,15 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return SELECTION.reference(op, (condition, first, second))
 
 
-for _name, _infer in (("SELECT", _infer_select), ("SELECT_V2", _infer_select_v2)):
+for _name, _infer, _versions in (
+    ("SELECT", _infer_select, 4),
+    ("SELECT_V2", _infer_select_v2, 2),
+):
     ELEMENTWISE[_name] = SELECTION
-    define(OpDef(_name, _infer, KERNELS, _reference, ANY))
+    define(
+        OpDef(
+            *(_name, _infer, IMPLEMENTATIONS, _reference, ANY),
+            versions=_versions,
+            traits=SELECTION.traits(),
+        )
+    )

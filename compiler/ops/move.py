@@ -13,22 +13,24 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array, Op, Shape, Tensor
+from ..target import Target
 from .base import (
     ANY,
     LINEAR,
-    SLICED,
+    NO_TRAITS,
+    Implementation,
     Infer,
-    Kernel,
     Launch,
     OpDef,
-    Part,
+    Traits,
+    View,
     bhwc,
     linear_grid,
+    row_major_view,
     sliced_grid,
+    sliced_view,
 )
-from .strided_view import row_major_part, sliced_part
 
 
 @dataclass(frozen=True)
@@ -125,14 +127,14 @@ def bounds(axis: Axis, text: str, size: int, extent: int) -> list[str]:
     return below + above
 
 
-def _sliced_part(tensor: Tensor, whole: Tensor, move: Move, profile: Profile) -> Part | str | None:
-    starts = move.block(bhwc(whole.shape))
-    return None if starts is None else sliced_part(tensor, whole, starts, profile)
+def _sliced_view(tensor: Tensor, base: Tensor, move: Move, target: Target) -> View | str | None:
+    starts = move.block(bhwc(base.shape))
+    return None if starts is None else sliced_view(tensor, base, starts, target)
 
 
-def _row_major_part(tensor: Tensor, whole: Tensor, move: Move) -> Part | str | None:
-    starts = move.block(whole.shape)
-    return None if starts is None else row_major_part(tensor, whole, move.shape, starts)
+def _row_major_view(tensor: Tensor, base: Tensor, move: Move) -> View | str | None:
+    starts = move.block(base.shape)
+    return None if starts is None else row_major_view(tensor, base, move.shape, starts)
 
 
 def _keeps_slices(move: Move, lanes: int) -> bool:
@@ -143,10 +145,10 @@ def _keeps_slices(move: Move, lanes: int) -> bool:
     return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
 
 
-def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
-    """The kernels of an operator whose outputs are moves of the tensor `source` names."""
+def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Implementation, ...]:
+    """The implementations of an operator whose outputs are moves of the tensor `source` names."""
 
-    def fits(op: Op, profile: Profile) -> str | None:
+    def whole_images(op: Op, target: Target) -> str | None:
         ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
         if max(ranks) > 4:
             return f"rank {max(ranks)} is above 4"
@@ -157,25 +159,25 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
             return "channels are padded"
         return None
 
-    def sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+    def sliced(op: Op, target: Target) -> Sequence[Launch]:
         return [
             Launch(
                 "move/move.jinja",
-                sliced_grid(tensor.shape, profile),
+                sliced_grid(tensor.shape, target),
                 {"x": source(op)},
                 {"y": tensor},
                 variables={
                     "move": move.aligned_to(4),
-                    "whole": _keeps_slices(move.aligned_to(4), profile.slice_width),
+                    "whole": _keeps_slices(move.aligned_to(4), target.lanes),
                     "folded": folded,
                     "bounds": bounds,
                 },
-                part=_sliced_part(tensor, source(op), move.aligned_to(4), profile),
+                view=_sliced_view(tensor, source(op), move.aligned_to(4), target),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
-    def linear(op: Op, profile: Profile) -> Sequence[Launch]:
+    def linear(op: Op, target: Target) -> Sequence[Launch]:
         return [
             Launch(
                 "move/move_linear.jinja",
@@ -183,14 +185,14 @@ def kernels(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Kernel, ...]:
                 {"x": source(op)},
                 {"y": tensor},
                 variables={"move": move, "folded": folded, "bounds": bounds, "prod": prod},
-                part=_row_major_part(tensor, source(op), move),
+                view=_row_major_view(tensor, source(op), move),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
     return (
-        Kernel("move", sliced, fits, SLICED, SLICED),
-        Kernel("move_linear", linear, reads=LINEAR, writes=LINEAR),
+        Implementation("move", sliced, whole_images),
+        Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
     )
 
 
@@ -203,18 +205,19 @@ def _pads_pixels(move: Move, source: Tensor) -> bool:
 
 
 def move_operator(
-    name: str, infer: Infer, moves: Moves, source: Callable[[Op], Tensor] | None = None
+    name: str,
+    infer: Infer,
+    moves: Moves,
+    source: int = 0,
+    versions: int = 1,
+    traits: Traits = NO_TRAITS,
 ) -> OpDef:
-    """The definition of an operator that moves its input `source`, the first by default."""
-
-    def first(op: Op) -> Tensor:
-        return op.operand(0)
-
-    chosen = source or first
+    """The definition of an operator that moves the operand at position `source`."""
 
     def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-        position = [tensor is chosen(op) for tensor in op.inputs].index(True)
+        position = [tensor is op.operand(source) for tensor in op.inputs].index(True)
         results = zip(moves(op), op.results, strict=True)
         return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]
 
-    return OpDef(name, infer, kernels(chosen, moves), reference, ANY)
+    rows = implementations(lambda op: op.operand(source), moves)
+    return OpDef(name, infer, rows, reference, ANY, versions=versions, traits=traits)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, define
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, define
 
 SUPPRESS = "tflgpu.suppress"
 """Of boxes, scores, their number, least overlap, least score and sigma: kept, scores, count, left.
@@ -40,7 +40,7 @@ def _infer_suppress(op: Op) -> list[Shape]:
     return [kept, kept, scores[:-1], scores]
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     kept, scores, count, left = op.outputs
     roles = {"boxes": 0, "x": 1, "overlap": 3, "least": 4, "sigma": 5}
     reads = {role: op.operand(position) for role, position in roles.items()}
@@ -70,7 +70,7 @@ define(
     OpDef(
         SUPPRESS,
         _infer_suppress,
-        (Kernel("suppress", _build, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (Implementation("suppress", _build, reads=LINEAR, writes=LINEAR, fuses=False),),
         None,
         _TYPES,
     ),

@@ -15,9 +15,19 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array, Op
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, same_as_first, slices
+from ..target import Target
+from .base import (
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    bhwc,
+    define,
+    linear_grid,
+    same_as_first,
+    slice_count,
+)
 from .work_group_reduction import team
 
 NAME = "tflgpu.normalization"
@@ -43,7 +53,7 @@ def _reduced(op: Op) -> tuple[bool, ...]:
     return tuple(sizes[axis] > 1 and axis - first in _axes(op) for axis in range(4))
 
 
-def _whole_pictures(op: Op, profile: Profile) -> str | None:
+def _whole_pictures(op: Op, target: Target) -> str | None:
     """Slices suit means over all pixels, over all channels, or over both."""
     shape = op.operand(0).shape
     if len(shape) > 4:
@@ -69,13 +79,13 @@ def _flops(op: Op) -> int:
     return (7 if op.attrs["centered"] else 4) * op.output.elements
 
 
-def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
     """A work-group shares the mean of many pixels; of channels alone each pixel has its own."""
     batch, rows, columns, channels = bhwc(op.output.shape)
     over_pixels = any(_reduced(op)[1:3])
     over_channels = _reduced(op)[3]
-    items = team(rows * columns, profile) if over_pixels else 1
-    outer = batch * (1 if over_channels else slices(channels, profile))
+    items = team(rows * columns, target) if over_pixels else 1
+    outer = batch * (1 if over_channels else slice_count(channels, target))
     return [
         Launch(
             "reduce/normalization.jinja",
@@ -95,7 +105,7 @@ def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
     """A work-item for what has a mean in common, over any axes of any rank."""
     shape = op.operand(0).shape
     kept = prod(size for axis, size in enumerate(shape) if axis not in _axes(op))
@@ -111,9 +121,9 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-KERNELS = (
-    Kernel("normalization", _sliced, _whole_pictures),
-    Kernel("normalization_linear", _linear, reads=LINEAR, writes=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("normalization", _sliced, _whole_pictures),
+    Implementation("normalization_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 
-define(OpDef(NAME, same_as_first, KERNELS, reference))
+define(OpDef(NAME, same_as_first, IMPLEMENTATIONS, reference))

@@ -48,6 +48,6 @@ def _infer_unpack(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef("PACK", infer, (), reference, ANY, note="becomes RESHAPE and CONCATENATION"),
-    move_operator("UNPACK", _infer_unpack, _unpack),
+    OpDef("PACK", infer, (), reference, ANY, note="becomes RESHAPE and CONCATENATION", versions=5),
+    move_operator("UNPACK", _infer_unpack, _unpack, versions=6),
 )

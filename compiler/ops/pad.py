@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import define
+from .base import Permutable, Traits, always, define
 from .move import Axis, Move, move_operator
 
 
@@ -53,8 +53,10 @@ def _padded(op: Op) -> Shape:
     return tuple(size + before + after for size, (before, after) in sizes)
 
 
+_TRAITS = Traits(always, permutable=Permutable(per_axis=(1,)))
+
 define(
-    move_operator("MIRROR_PAD", lambda op: [_padded(op)], _mirrored),
-    move_operator("PAD", lambda op: [_padded(op)], _moves),
-    move_operator("PADV2", lambda op: [_padded(op)], _moves),
+    move_operator("MIRROR_PAD", lambda op: [_padded(op)], _mirrored, versions=3, traits=_TRAITS),
+    move_operator("PAD", lambda op: [_padded(op)], _moves, versions=6, traits=_TRAITS),
+    move_operator("PADV2", lambda op: [_padded(op)], _moves, versions=6, traits=_TRAITS),
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import Kernel, Launch, OpDef, define, image_launch
-from .window import Window
+from ..target import Target
+from .base import Implementation, Launch, OpDef, Window, define, image_launch
 
 
 def window(op: Op) -> Window:
@@ -24,16 +23,16 @@ def infer(op: Op) -> list[Shape]:
     return [(image[0], rows, columns, image[3])]
 
 
-def _kernel(template: str) -> Kernel:
-    def build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _kernel(template: str) -> Implementation:
+    def build(op: Op, target: Target) -> Sequence[Launch]:
         shape = window(op)
         flops = op.output.elements * shape.height * shape.width
-        return [image_launch(op, profile, template, {"window": shape}, flops)]
+        return [image_launch(op, target, template, {"window": shape}, flops)]
 
-    return Kernel(PurePosixPath(template).stem, build)
+    return Implementation(PurePosixPath(template).stem, build)
 
 
 define(
-    OpDef("AVERAGE_POOL_2D", infer, (_kernel("pool/average_pool.jinja"),)),
-    OpDef("MAX_POOL_2D", infer, (_kernel("pool/max_pool.jinja"),)),
+    OpDef("AVERAGE_POOL_2D", infer, (_kernel("pool/average_pool.jinja"),), versions=3),
+    OpDef("MAX_POOL_2D", infer, (_kernel("pool/max_pool.jinja"),), versions=3),
 )

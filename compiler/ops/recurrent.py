@@ -41,9 +41,11 @@ def _infer_svdf(op: Op) -> list[Shape]:
 _NOTE = "becomes FULLY_CONNECTED and elementwise operators"
 
 define(
-    OpDef("LSTM", infer_lstm, (), note=_NOTE),
-    OpDef("RNN", _infer_rnn, (), note=_NOTE),
-    OpDef("SVDF", _infer_svdf, (), note=_NOTE),
-    OpDef("UNIDIRECTIONAL_SEQUENCE_LSTM", _infer_full, (), note=f"{_NOTE}, step by step"),
-    OpDef("UNIDIRECTIONAL_SEQUENCE_RNN", _infer_rnn, (), note=f"{_NOTE}, step by step"),
+    OpDef("LSTM", infer_lstm, (), note=_NOTE, versions=4),
+    OpDef("RNN", _infer_rnn, (), note=_NOTE, versions=3),
+    OpDef("SVDF", _infer_svdf, (), note=_NOTE, versions=4),
+    OpDef(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM", _infer_full, (), note=f"{_NOTE}, step by step", versions=4
+    ),
+    OpDef("UNIDIRECTIONAL_SEQUENCE_RNN", _infer_rnn, (), note=f"{_NOTE}, step by step", versions=3),
 )

@@ -8,21 +8,23 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array, Op, Shape
+from ..target import Target
 from .base import (
     FLOATS,
     INTEGERS,
     LINEAR,
-    Kernel,
+    Implementation,
     Launch,
     OpDef,
+    Permutable,
+    Traits,
     bhwc,
     define,
     device_dtype,
     linear_grid,
     normalize_axis,
-    slices,
+    slice_count,
 )
 from .work_group_reduction import team, too_small
 
@@ -38,16 +40,18 @@ class Reduction:
     """Text of the result from `total` and {count}."""
     function: Callable[..., Array]
     """The same in numpy."""
+    dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
+    versions: int = 1
 
 
 REDUCTIONS = {
-    "REDUCE_ALL": Reduction(1, "min(total, v)", "total", np.all),
-    "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any),
-    "MEAN": Reduction(0.0, "total + v", "total / {count}", np.mean),
-    "REDUCE_MAX": Reduction(-np.inf, "max(total, v)", "total", np.max),
-    "REDUCE_MIN": Reduction(np.inf, "min(total, v)", "total", np.min),
-    "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod),
-    "SUM": Reduction(0.0, "total + v", "total", np.sum),
+    "REDUCE_ALL": Reduction(1, "min(total, v)", "total", np.all, dtypes=("bool",)),
+    "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any, dtypes=("bool",)),
+    "MEAN": Reduction(0.0, "total + v", "total / {count}", np.mean, versions=3),
+    "REDUCE_MAX": Reduction(-np.inf, "max(total, v)", "total", np.max, versions=3),
+    "REDUCE_MIN": Reduction(np.inf, "min(total, v)", "total", np.min, versions=3),
+    "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod, versions=2),
+    "SUM": Reduction(0.0, "total + v", "total", np.sum, versions=2),
 }
 
 
@@ -75,7 +79,7 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.asarray(result).astype(arrays[0].dtype).reshape(op.output.shape)]
 
 
-def _pixels_only(op: Op, profile: Profile) -> str | None:
+def _pixels_only(op: Op, target: Target) -> str | None:
     """Slices suit reductions that keep the channels, and dropped axes that change no place."""
     shape = op.operand(0).shape
     if len(shape) > 4:
@@ -87,15 +91,15 @@ def _pixels_only(op: Op, profile: Profile) -> str | None:
     return None
 
 
-def _all_pixels(op: Op, profile: Profile) -> str | None:
+def _all_pixels(op: Op, target: Target) -> str | None:
     """A group for each slice needs all rows and columns of a picture, and only those."""
-    objection = _pixels_only(op, profile)
-    if objection is not None:
-        return objection
+    reason = _pixels_only(op, target)
+    if reason is not None:
+        return reason
     batch, height, width, _ = bhwc(op.operand(0).shape)
     if bhwc(op.output.shape)[:3] != (batch, 1, 1):
         return "not all pixels of a picture are reduced, or several pictures"
-    return too_small(height * width, profile)
+    return too_small(height * width, target)
 
 
 def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
@@ -110,32 +114,41 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> 
     return Launch(template, grid, reads, writes, variables=variables, flops=op.operand(0).elements)
 
 
-def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
-    grid = (width, height, batch * slices(channels, profile))
+    grid = (width, height, batch * slice_count(channels, target))
     return [_launch(op, "reduce/reduce.jinja", grid, bhwc(op.operand(0).shape))]
 
 
-def _grouped(op: Op, profile: Profile) -> Sequence[Launch]:
+def _grouped(op: Op, target: Target) -> Sequence[Launch]:
     source = bhwc(op.operand(0).shape)
-    items = team(source[1] * source[2], profile)
-    grid = (items, 1, source[0] * slices(source[3], profile))
+    items = team(source[1] * source[2], target)
+    grid = (items, 1, source[0] * slice_count(source[3], target))
     launch = _launch(op, "reduce/reduce_group.jinja", grid, source)
     variables = {**launch.variables, "team": items}
     return [replace(launch, variables=variables, group=(items, 1, 1), flatten=True)]
 
 
-def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
     grid = linear_grid(op.output.elements)
     return [_launch(op, "reduce/reduce_linear.jinja", grid, op.operand(0).shape)]
 
 
-KERNELS = (
-    Kernel("reduce_group", _grouped, _all_pixels),
-    Kernel("reduce", _sliced, _pixels_only),
-    Kernel("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("reduce_group", _grouped, _all_pixels),
+    Implementation("reduce", _sliced, _pixels_only),
+    Implementation("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 
-for _name in REDUCTIONS:
-    _types = ("bool",) if _name in ("REDUCE_ALL", "REDUCE_ANY") else (*FLOATS, *INTEGERS)
-    define(OpDef(_name, infer, KERNELS, _reference, _types))
+_PERMUTABLE = Permutable(
+    axes=1, condition=lambda op: bool(op.attrs.get("keep_dims")) and op.operand(1).constant
+)
+
+for _name, _row in REDUCTIONS.items():
+    define(
+        OpDef(
+            *(_name, infer, IMPLEMENTATIONS, _reference, _row.dtypes),
+            versions=_row.versions,
+            traits=Traits(permutable=_PERMUTABLE),
+        )
+    )

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, define, linear_grid
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -23,11 +23,13 @@ def _infer(op: Op) -> list[Shape]:
     return [(*warp[:3], image[3])]
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     reads = {"x": op.operand(0), "warp": op.operand(1)}
     grid = linear_grid(op.output.elements)
     flops = 12 * op.output.elements
     return [Launch("resize/resampler.jinja", grid, reads, {"y": op.output}, flops=flops)]
 
 
-define(OpDef("Resampler", _infer, (Kernel("resampler", _build, reads=LINEAR, writes=LINEAR),)))
+define(
+    OpDef("Resampler", _infer, (Implementation("resampler", _build, reads=LINEAR, writes=LINEAR),))
+)

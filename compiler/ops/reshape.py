@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import ANY, LINEAR, Kernel, Launch, OpDef, bhwc, define, normalize_axis
-
-RESHAPES = frozenset(["EXPAND_DIMS", "RESHAPE", "SQUEEZE"])
-"""Operators that give the same elements in the same order another shape."""
+from ..target import Target
+from .base import (
+    ANY,
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    always,
+    bhwc,
+    define,
+    normalize_axis,
+)
 
 
 def infer(op: Op) -> list[Shape]:
@@ -48,7 +56,7 @@ def infer_expand_dims(op: Op) -> list[Shape]:
     return [(*shape[:axis], 1, *shape[axis:])]
 
 
-def same_slices(op: Op, profile: Profile) -> str | None:
+def same_slices(op: Op, target: Target) -> str | None:
     """Whether channel slices lie alike before and after."""
     shapes = op.operand(0).shape, op.output.shape
     if max(map(len, shapes)) > 4:
@@ -56,18 +64,18 @@ def same_slices(op: Op, profile: Profile) -> str | None:
     (batch, _, _, channels), (batches, _, _, outputs) = map(bhwc, shapes)
     if channels != outputs:
         return "the channels change"
-    if batch != batches and channels > profile.slice_width:
+    if batch != batches and channels > target.lanes:
         return "slices would move between batches"
     return None
 
 
-def _view(op: Op, profile: Profile) -> Sequence[Launch]:
+def _view(op: Op, target: Target) -> Sequence[Launch]:
     return []
 
 
-KERNELS = (
-    Kernel("view", _view, same_slices, fuses=False),
-    Kernel("view_linear", _view, reads=LINEAR, writes=LINEAR, fuses=False),
+IMPLEMENTATIONS = (
+    Implementation("view", _view, same_slices, fuses=False, is_view=True),
+    Implementation("view_linear", _view, reads=LINEAR, writes=LINEAR, fuses=False, is_view=True),
 )
 """Kernels that launch nothing: the output is the input's memory."""
 
@@ -76,8 +84,10 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].reshape(op.output.shape)]
 
 
+_TRAITS = Traits(always, reshapes=True)
+
 define(
-    OpDef("RESHAPE", infer, KERNELS, reference, ANY),
-    OpDef("SQUEEZE", infer_squeeze, KERNELS, reference, ANY),
-    OpDef("EXPAND_DIMS", infer_expand_dims, KERNELS, reference, ANY),
+    OpDef("RESHAPE", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
+    OpDef(*("SQUEEZE", infer_squeeze, IMPLEMENTATIONS, reference, ANY), versions=2, traits=_TRAITS),
+    OpDef("EXPAND_DIMS", infer_expand_dims, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),
 )

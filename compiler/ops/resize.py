@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import Kernel, Launch, OpDef, define, image_launch
+from ..target import Target
+from .base import Implementation, Launch, OpDef, Traits, always, define, image_launch
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,31 @@ def _scale(op: Op, axis: int, offset: float) -> Scale:
     return Scale(factor, 0.5 if half else 0.0, offset if half else 0.0)
 
 
-def _kernel(template: str, offset: float) -> Kernel:
-    def build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _kernel(template: str, offset: float) -> Implementation:
+    def build(op: Op, target: Target) -> Sequence[Launch]:
         variables = {
             "rows": _scale(op, 1, offset),
             "columns": _scale(op, 2, offset),
             "corners": bool(op.attrs.get("align_corners", False)),
         }
-        return [image_launch(op, profile, template, variables, 8 * op.output.elements)]
+        return [image_launch(op, target, template, variables, 8 * op.output.elements)]
 
-    return Kernel(PurePosixPath(template).stem, build)
+    return Implementation(PurePosixPath(template).stem, build)
 
 
 define(
-    OpDef("RESIZE_BILINEAR", infer, (_kernel("resize/resize_bilinear.jinja", 0.5),)),
-    OpDef("RESIZE_NEAREST_NEIGHBOR", infer, (_kernel("resize/resize_nearest.jinja", 0.0),)),
+    OpDef(
+        "RESIZE_BILINEAR",
+        infer,
+        (_kernel("resize/resize_bilinear.jinja", 0.5),),
+        versions=4,
+        traits=Traits(always),
+    ),
+    OpDef(
+        "RESIZE_NEAREST_NEIGHBOR",
+        infer,
+        (_kernel("resize/resize_nearest.jinja", 0.0),),
+        versions=4,
+        traits=Traits(always),
+    ),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import define, normalize_axis
+from .base import Permutable, Traits, always, define, normalize_axis
 from .move import Axis, Move, move_operator
 
 
@@ -146,15 +146,46 @@ def _split(op: Op) -> list[Move]:
     return moves
 
 
+def _keeps_axes(op: Op) -> bool:
+    """Whether the axes of a STRIDED_SLICE are those of its input."""
+    masks = ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+    return not any(op.attrs.get(mask) for mask in masks)
+
+
 define(
-    move_operator("SLICE", lambda op: [_moved(_slice(op)).shape], lambda op: [_moved(_slice(op))]),
+    move_operator(
+        "SLICE",
+        lambda op: [_moved(_slice(op)).shape],
+        lambda op: [_moved(_slice(op))],
+        versions=8,
+        traits=Traits(always, permutable=Permutable(per_axis=(1, 2)), aliases=True),
+    ),
     move_operator(
         "STRIDED_SLICE",
         lambda op: [_strided(op).shape],
         lambda op: [_moved(_strided(op).ranges)],
+        versions=8,
+        traits=Traits(
+            identity=lambda op: not (op.constant(3) < 0).any(),
+            permutable=Permutable(
+                per_axis=(1, 2, 3), bits=("begin_mask", "end_mask"), condition=_keeps_axes
+            ),
+            aliases=True,
+        ),
     ),
     move_operator(
-        "SPLIT", lambda op: [m.shape for m in _split(op)], _split, lambda op: op.operand(1)
+        "SPLIT",
+        lambda op: [m.shape for m in _split(op)],
+        _split,
+        source=1,
+        versions=5,
+        traits=Traits(always, passes=1, permutable=Permutable(images=(1,), axes=0), aliases=True),
     ),
-    move_operator("SPLIT_V", lambda op: [m.shape for m in _split(op)], _split),
+    move_operator(
+        "SPLIT_V",
+        lambda op: [m.shape for m in _split(op)],
+        _split,
+        versions=3,
+        traits=Traits(always, permutable=Permutable(axes=2), aliases=True),
+    ),
 )

@@ -8,10 +8,22 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, bhwc, define, linear_grid, normalize_axis, slices
+from ..target import Target
+from .base import (
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    Permutable,
+    Traits,
+    bhwc,
+    define,
+    linear_grid,
+    normalize_axis,
+    slice_count,
+)
 from .elementwise import flattens, rank_fits
 from .work_group_reduction import team, too_small
 
@@ -38,37 +50,37 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [powers / powers.sum(axis, keepdims=True)]
 
 
-def _over_channels(op: Op, profile: Profile) -> str | None:
+def _over_channels(op: Op, target: Target) -> str | None:
     last = len(op.output.shape) - 1
     return None if softmax_axis(op) == last else f"it is over axis {softmax_axis(op)}, not the last"
 
 
-def _over_pixels(op: Op, profile: Profile) -> str | None:
-    if objection := rank_fits(op, profile):
-        return objection
+def _over_pixels(op: Op, target: Target) -> str | None:
+    if reason := rank_fits(op, target):
+        return reason
     axis = softmax_axis(op) + 4 - len(op.output.shape)
     return None if axis in (1, 2) else "it is over channels or batches"
 
 
-def _few_rows(op: Op, profile: Profile) -> str | None:
+def _few_rows(op: Op, target: Target) -> str | None:
     """A group for each row pays where rows are few and long, as in LiteRT's GPU delegate."""
-    if objection := _over_channels(op, profile):
-        return objection
+    if reason := _over_channels(op, target):
+        return reason
     *outer, count = op.output.shape
     if prod(outer) > min(MOST_ROWS, count):
         return f"{prod(outer)} rows keep the device busy"
-    return too_small(count // profile.slice_width, profile)
+    return too_small(count // target.lanes, target)
 
 
-def _few_pixels(op: Op, profile: Profile) -> str | None:
-    objection = rank_fits(op, profile) or _few_rows(op, profile)
-    if objection is None and not flattens(op):
+def _few_pixels(op: Op, target: Target) -> str | None:
+    reason = rank_fits(op, target) or _few_rows(op, target)
+    if reason is None and not flattens(op):
         return "what follows needs rows and columns"
-    return objection
+    return reason
 
 
-def _channels(op: Op, profile: Profile) -> str | None:
-    return rank_fits(op, profile) or _over_channels(op, profile)
+def _channels(op: Op, target: Target) -> str | None:
+    return rank_fits(op, target) or _over_channels(op, target)
 
 
 def _launch(op: Op, template: str, grid: tuple[int, int, int], items: int = 1) -> Launch:
@@ -84,21 +96,21 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], items: int = 1) -
     )
 
 
-def _sliced(op: Op, profile: Profile) -> Sequence[Launch]:
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, _ = bhwc(op.output.shape)
     return [_launch(op, "reduce/softmax.jinja", (width, height, batch))]
 
 
-def _pixels(op: Op, profile: Profile) -> Sequence[Launch]:
+def _pixels(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
     axis = softmax_axis(op) + 4 - len(op.output.shape)
     columns, rows = (width, 1) if axis == 1 else (1, height)
-    grid = (columns, rows, batch * slices(channels, profile))
+    grid = (columns, rows, batch * slice_count(channels, target))
     launch = _launch(op, "reduce/softmax_pixels.jinja", grid)
     return [replace(launch, variables={**launch.variables, "over_rows": axis == 1})]
 
 
-def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
     axis, shape = softmax_axis(op), op.output.shape
     others = (*shape[:axis], *shape[axis + 1 :])
     launch = _launch(op, "reduce/softmax_linear.jinja", linear_grid(prod(others)))
@@ -106,24 +118,30 @@ def _linear(op: Op, profile: Profile) -> Sequence[Launch]:
     return [replace(launch, variables={**launch.variables, **places})]
 
 
-def _sliced_group(op: Op, profile: Profile) -> Sequence[Launch]:
+def _sliced_group(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
-    items = team(channels // profile.slice_width, profile)
+    items = team(channels // target.lanes, target)
     return [_launch(op, "reduce/softmax_group.jinja", (items, height * width, batch), items)]
 
 
-def _linear_group(op: Op, profile: Profile) -> Sequence[Launch]:
+def _linear_group(op: Op, target: Target) -> Sequence[Launch]:
     *outer, count = op.output.shape
-    items = team(count // profile.slice_width, profile)
+    items = team(count // target.lanes, target)
     return [_launch(op, "reduce/softmax_group_linear.jinja", (items, prod(outer), 1), items)]
 
 
-KERNELS = (
-    Kernel("softmax_group", _sliced_group, _few_pixels),
-    Kernel("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
-    Kernel("softmax", _sliced, _channels),
-    Kernel("softmax_pixels", _pixels, _over_pixels),
-    Kernel("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
+IMPLEMENTATIONS = (
+    Implementation("softmax_group", _sliced_group, _few_pixels),
+    Implementation("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
+    Implementation("softmax", _sliced, _channels),
+    Implementation("softmax_pixels", _pixels, _over_pixels),
+    Implementation("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 
-define(OpDef("SOFTMAX", infer, KERNELS, reference))
+define(
+    OpDef(
+        *("SOFTMAX", infer, IMPLEMENTATIONS, reference),
+        versions=4,
+        traits=Traits(permutable=Permutable(axis=softmax_axis)),
+    )
+)

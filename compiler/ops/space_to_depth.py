@@ -8,10 +8,21 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, image_launch, linear_grid
+from ..target import Target
+from .base import (
+    ANY,
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    always,
+    define,
+    image_launch,
+    linear_grid,
+)
 
 
 @dataclass(frozen=True)
@@ -146,26 +157,26 @@ def _from_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
 # -- kernels ----------------------------------------------------------------------------------
 
 
-def _kernels(find: Find) -> tuple[Kernel, ...]:
-    def sliced(op: Op, profile: Profile) -> Sequence[Launch]:
-        lanes = profile.slice_width
+def _kernels(find: Find) -> tuple[Implementation, ...]:
+    def sliced(op: Op, target: Target) -> Sequence[Launch]:
+        lanes = target.lanes
         whole = not any(tensor.shape[3] % lanes for tensor in (op.operand(0), op.output))
         unit = lanes if whole else 1
         variables = {
             "whole": whole or op.operand(0).shape[3] == op.output.shape[3],
             "find": lambda *at: find(op, at, unit),
         }
-        return [image_launch(op, profile, "move/rearrange.jinja", variables)]
+        return [image_launch(op, target, "move/rearrange.jinja", variables)]
 
-    def linear(op: Op, profile: Profile) -> Sequence[Launch]:
+    def linear(op: Op, target: Target) -> Sequence[Launch]:
         variables = {"find": lambda *at: find(op, at, 1), "prod": prod}
         grid = linear_grid(op.output.elements)
         reads, writes = {"x": op.operand(0)}, {"y": op.output}
         return [Launch("move/rearrange_linear.jinja", grid, reads, writes, variables=variables)]
 
     return (
-        Kernel("rearrange", sliced),
-        Kernel("rearrange_linear", linear, reads=LINEAR, writes=LINEAR),
+        Implementation("rearrange", sliced),
+        Implementation("rearrange_linear", linear, reads=LINEAR, writes=LINEAR),
     )
 
 
@@ -206,9 +217,39 @@ def _reference_from_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 define(
     OpDef(
-        "BATCH_TO_SPACE_ND", _infer_from_batch, _kernels(_from_batch), _reference_from_batch, ANY
+        "BATCH_TO_SPACE_ND",
+        _infer_from_batch,
+        _kernels(_from_batch),
+        _reference_from_batch,
+        ANY,
+        versions=4,
+        traits=Traits(always),
     ),
-    OpDef("DEPTH_TO_SPACE", _infer_to_space, _kernels(_to_space), _reference_to_space, ANY),
-    OpDef("SPACE_TO_BATCH_ND", _infer_to_batch, _kernels(_to_batch), _reference_to_batch, ANY),
-    OpDef("SPACE_TO_DEPTH", _infer_to_depth, _kernels(_to_depth), _reference_to_depth, ANY),
+    OpDef(
+        "DEPTH_TO_SPACE",
+        _infer_to_space,
+        _kernels(_to_space),
+        _reference_to_space,
+        ANY,
+        versions=2,
+        traits=Traits(always),
+    ),
+    OpDef(
+        "SPACE_TO_BATCH_ND",
+        _infer_to_batch,
+        _kernels(_to_batch),
+        _reference_to_batch,
+        ANY,
+        versions=4,
+        traits=Traits(always),
+    ),
+    OpDef(
+        "SPACE_TO_DEPTH",
+        _infer_to_depth,
+        _kernels(_to_depth),
+        _reference_to_depth,
+        ANY,
+        versions=2,
+        traits=Traits(always),
+    ),
 )

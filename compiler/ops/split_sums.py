@@ -10,9 +10,9 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array, Op
-from .base import Launch, slices
+from ..target import Target
+from .base import Launch, slice_count
 
 PARTS = 4
 """Work-items that share the sums of a slice of outputs."""
@@ -20,9 +20,9 @@ LEAST_INPUTS = 64
 """Inputs from which on sharing pays for the work-items that wait."""
 
 
-def splits(op: Op, profile: Profile) -> str | None:
+def splits(op: Op, target: Target) -> str | None:
     """Why the sums of a product with the weights, operand 1, are better not split."""
-    if profile.heavy_group < PARTS:
+    if target.device.heavy_group < PARTS:
         return "work-groups are too small to share sums"
     if prod(op.output.shape) != op.output.shape[-1]:
         return "there are several vectors"
@@ -31,19 +31,19 @@ def splits(op: Op, profile: Profile) -> str | None:
     return None
 
 
-def split_sums(op: Op, profile: Profile, bias: Array, weights: Array) -> Launch:
+def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     """The product with weights [outputs, inputs]; bias is [slice][lane]."""
     outputs, inputs = weights.shape
-    count = slices(outputs, profile)
-    padded = np.zeros((inputs, count * profile.slice_width), np.float32)
+    count = slice_count(outputs, target)
+    padded = np.zeros((inputs, count * target.lanes), np.float32)
     padded[:, :outputs] = weights.T
-    group = (profile.heavy_group // PARTS, PARTS, 1)
+    group = (target.device.heavy_group // PARTS, PARTS, 1)
     return Launch(
         "matmul/split_sums.jinja",
         (-(-count // group[0]) * group[0], PARTS, 1),
         {"x": op.operand(0)},
         {"y": op.output},
-        {"bias": bias, "weights": padded.reshape(inputs, count, profile.slice_width)},
+        {"bias": bias, "weights": padded.reshape(inputs, count, target.lanes)},
         {"parts": PARTS, "inputs": inputs},
         group=group,
         heavy=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op
-from .base import broadcast, define, normalize_axis
+from .base import Permutable, Traits, always, broadcast, define, normalize_axis
 from .move import Axis, Move, move_operator
 
 
@@ -35,7 +35,19 @@ def _reverse(op: Op) -> list[Move]:
 
 
 define(
-    move_operator("BROADCAST_TO", lambda op: [_broadcast(op)[0].shape], _broadcast),
-    move_operator("REVERSE_V2", lambda op: [_reverse(op)[0].shape], _reverse),
-    move_operator("TILE", lambda op: [_tile(op)[0].shape], _tile),
+    move_operator(
+        "BROADCAST_TO",
+        lambda op: [_broadcast(op)[0].shape],
+        _broadcast,
+        versions=4,
+        traits=Traits(always),
+    ),
+    move_operator("REVERSE_V2", lambda op: [_reverse(op)[0].shape], _reverse, versions=4),
+    move_operator(
+        "TILE",
+        lambda op: [_tile(op)[0].shape],
+        _tile,
+        versions=3,
+        traits=Traits(always, permutable=Permutable(per_axis=(1,))),
+    ),
 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..devices import Profile
 from ..ir import Op, Shape
-from .base import ANY, LINEAR, Build, Kernel, Launch, OpDef, define
+from ..target import Target
+from .base import ANY, LINEAR, Build, Implementation, Launch, OpDef, define
 
 BLOCKS = "tflgpu.top_of_blocks"
 MERGE = "tflgpu.merge_tops"
@@ -55,16 +55,16 @@ def _launch(op: Op, template: str, steps: int) -> Sequence[Launch]:
     ]
 
 
-def _build_blocks(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_blocks(op: Op, target: Target) -> Sequence[Launch]:
     return _launch(op, "sort/top_blocks.jinja", op.attrs["length"])
 
 
-def _build_merge(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_merge(op: Op, target: Target) -> Sequence[Launch]:
     return _launch(op, "sort/top_merge.jinja", op.attrs["lists"] * op.attrs["length"].bit_length())
 
 
-def _kernel(name: str, build: Build) -> tuple[Kernel]:
-    return (Kernel(name, build, reads=LINEAR, writes=LINEAR, fuses=False),)
+def _kernel(name: str, build: Build) -> tuple[Implementation]:
+    return (Implementation(name, build, reads=LINEAR, writes=LINEAR, fuses=False),)
 
 
 define(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op
-from .base import define
+from .base import Traits, define
 from .move import Axis, Move, move_operator
 
 
@@ -24,4 +24,16 @@ def _moves(op: Op) -> list[Move]:
     return [Move(tuple(shape[axis] for axis in order), axes)]
 
 
-define(move_operator("TRANSPOSE", lambda op: [_moves(op)[0].shape], _moves))
+def _keeps_order(op: Op) -> bool:
+    return permutation(op) == list(range(len(op.output.shape)))
+
+
+define(
+    move_operator(
+        "TRANSPOSE",
+        lambda op: [_moves(op)[0].shape],
+        _moves,
+        versions=9,
+        traits=Traits(_keeps_order),
+    )
+)

@@ -11,14 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
-from .base import Kernel, Launch, OpDef, define, slices
+from ..target import Target
+from .base import (
+    Launch,
+    OpDef,
+    TiledImplementation,
+    TileShape,
+    Traits,
+    Weights,
+    Window,
+    choose_tile,
+    define,
+    slice_count,
+)
 from .conv import bias_slices, pack_weights
-from .tile import choose_tile
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
-from .window import Window
 
 
 def picture(op: Op) -> Tensor:
@@ -81,28 +90,28 @@ def window(op: Op) -> Window:
     return Window(height, width, stride_y, stride_x, 1, 1, top, 0, left, 0)
 
 
-def _constant(op: Op, profile: Profile) -> str | None:
+def _constant(op: Op, target: Target) -> str | None:
     computed = [
         i for i in (1, bias_position(op)) if (tensor := op.input(i)) and not tensor.constant
     ]
     return f"input {computed[0]} is computed while the model runs" if computed else None
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, height, _, channels = op.output.shape
     weights = op.constant(1)
     shape, phases = window(op), _by_phases(op)
     rows = height * batch * shape.stride_x
-    tile = choose_tile(phases.columns, rows, slices(channels, profile), profile)
-    blocks = -(-slices(channels, profile) // tile.blocks)
+    tile = choose_tile(phases.columns, rows, slice_count(channels, target), target, tile_shape)
+    blocks = -(-slice_count(channels, target) // tile.slices)
     return [
         _launch(
             op,
             "transpose_conv/transpose_conv.jinja",
             (-(-phases.columns // tile.pixels) * shape.stride_x, height, batch * blocks),
             {
-                "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
-                "weights": pack_weights(weights, tile.blocks, profile),
+                "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
+                "weights": pack_weights(weights, tile.slices, target),
             },
             {"tile": tile, "blocks": blocks, "window": shape, "first": phases.first_column},
         )
@@ -113,29 +122,30 @@ def _by_phases(op: Op) -> Phases:
     return Phases(window(op), *op.output.shape[1:3])
 
 
-def _thin(op: Op, profile: Profile) -> str | None:
+def _thin(op: Op, target: Target) -> str | None:
     channels = op.output.shape[3]
-    if channels > profile.transposed_thin:
-        return f"{channels} output channels are more than {profile.transposed_thin}"
-    if channels > profile.slice_width:
+    if channels > target.device.transposed_thin:
+        return f"{channels} output channels are more than {target.device.transposed_thin}"
+    if channels > target.lanes:
         return f"{channels} output channels are more than a slice"
     phases = _by_phases(op)
-    vectors = slices(phases.count * channels, profile)
-    if vectors > profile.accumulators:
+    vectors = slice_count(phases.count * channels, target)
+    if vectors > target.device.accumulators:
         return f"{phases.count} output pixels for each of the input are too many to keep"
     products = phases.taps_down * phases.taps_across * vectors
-    apart = prod(op.operand(1).shape[1:3]) * slices(channels, profile)
+    apart = prod(op.operand(1).shape[1:3]) * slice_count(channels, target)
     if products > apart:
         return f"{products} slices of weights with phases in their lanes, {apart} without"
-    return _constant(op, profile)
+    return _constant(op, target)
 
 
-def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
-    vectors = slices(phases.count * channels, profile)
-    tile = choose_tile(phases.columns, phases.rows * batch, 1, profile, sums=vectors)
-    bias = np.zeros(vectors * profile.slice_width, np.float32)
+    vectors = slice_count(phases.count * channels, target)
+    rows = phases.rows * batch
+    tile = choose_tile(phases.columns, rows, 1, target, tile_shape, sums=vectors)
+    bias = np.zeros(vectors * target.lanes, np.float32)
     if op.input(bias_position(op)) is not None:
         own = op.constant(bias_position(op)).reshape(-1)
         bias[: phases.count * channels] = np.tile(own, phases.count)
@@ -146,52 +156,52 @@ def _build_thin(op: Op, profile: Profile) -> Sequence[Launch]:
             (-(-phases.columns // tile.pixels), phases.rows, batch),
             {
                 "bias": bias.reshape(vectors, -1),
-                "weights": pack_thin(weights, phases, vectors, profile),
+                "weights": pack_thin(weights, phases, vectors, target),
             },
-            {"tile": tile, "phases": phases, "part": phases.all_taps, "operator": op},
+            {"tile": tile, "phases": phases, "part": phases.all_taps, "epilogue": op.epilogue},
         )
     ]
 
 
-def _block(size: int) -> Callable[[Op, Profile], str | None]:
+def _block(size: int) -> Callable[[Op, Target], str | None]:
     """The condition of the kernel for square windows of a size, with a stride of 2."""
 
-    def objection(op: Op, profile: Profile) -> str | None:
+    def reason(op: Op, target: Target) -> str | None:
         shape = window(op)
         if (shape.height, shape.width) != (size, size):
             return f"the window is not {size}x{size}"
         if (shape.stride_y, shape.stride_x) != (2, 2):
             return "the stride is not 2"
-        if not profile.transposed_blocks:
-            return "the profile has each output pixel computed apart"
-        return _constant(op, profile)
+        if not target.device.transposed_blocks:
+            return "the device computes each output pixel by itself"
+        return _constant(op, target)
 
-    return objection
+    return reason
 
 
-def _build_block(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, _, _, channels = op.output.shape
     weights, phases = op.constant(1), _by_phases(op)
-    count = slices(channels, profile)
+    count = slice_count(channels, target)
     rows = phases.rows * batch
-    tile = choose_tile(phases.columns, rows, count, profile, sums=phases.count)
-    blocks = -(-count // tile.blocks)
-    parts = list(phases.parts(weights.shape[3], tile.blocks))
+    tile = choose_tile(phases.columns, rows, count, target, tile_shape, sums=phases.count)
+    blocks = -(-count // tile.slices)
+    parts = list(phases.parts(weights.shape[3], tile.slices))
     return [
         _launch(
             op,
             "transpose_conv/transpose_conv_block.jinja",
             (-(-phases.columns // tile.pixels), phases.rows, batch * blocks),
             {
-                "bias": bias_slices(op, channels, profile, tile.blocks, bias_position(op)),
-                "weights": pack_phases(weights, phases, tile.blocks, profile),
+                "bias": bias_slices(op, channels, target, tile.slices, bias_position(op)),
+                "weights": pack_phases(weights, phases, tile.slices, target),
             },
             {
                 "tile": tile,
                 "blocks": blocks,
                 "phases": phases,
                 "parts": parts,
-                "block": prod(weights.shape[1:]) * tile.blocks,
+                "block": prod(weights.shape[1:]) * tile.slices,
             },
         )
     ]
@@ -217,13 +227,19 @@ def _launch(
     )
 
 
-KERNELS = (
-    Kernel("transpose_conv_thin", _build_thin, _thin),
-    *(Kernel(f"transpose_conv_{n}x{n}", _build_block, _block(n)) for n in (2, 3, 4)),
-    Kernel("transpose_conv", _build, _constant),
+IMPLEMENTATIONS = (
+    TiledImplementation("transpose_conv_thin", _build_thin, _thin),
+    *(TiledImplementation(f"transpose_conv_{n}x{n}", _build_block, _block(n)) for n in (2, 3, 4)),
+    TiledImplementation("transpose_conv", _build, _constant),
 )
 
 define(
-    OpDef("TRANSPOSE_CONV", infer, KERNELS),
-    OpDef("Convolution2DTransposeBias", infer, KERNELS),
+    OpDef(
+        "TRANSPOSE_CONV",
+        infer,
+        IMPLEMENTATIONS,
+        versions=5,
+        traits=Traits(weights=Weights(0, input_axis=3, image=2, bias=3)),
+    ),
+    OpDef("Convolution2DTransposeBias", infer, IMPLEMENTATIONS, traits=Traits(weights=Weights(0))),
 )

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array
-from .base import slices
+from ..target import Target
+from .base import Window, slice_count
 from .conv import pack_weights
-from .window import Window
 
 
 @dataclass(frozen=True)
@@ -102,13 +101,15 @@ class Phases:
                 yield Neighbours(row, rows, column, columns, down, across, start)
                 start += rows * columns * inputs * down * across * blocks
 
-    def sees_edges(self, part: Neighbours, height: int, width: int) -> tuple[bool, bool]:
-        """Whether work-items see rows and columns beyond an input of that size in a part."""
+    def reaches_beyond(self, part: Neighbours, height: int, width: int) -> tuple[bool, ...]:
+        """Whether a part of an input of that size goes beyond it: above, below, before, behind."""
         last_row = self.first_row + self.rows - 1 - part.row
         last_column = self.first_column + self.columns - 1 - part.column
         return (
-            self.first_row - (part.row + part.rows - 1) < 0 or last_row >= height,
-            self.first_column - (part.column + part.columns - 1) < 0 or last_column >= width,
+            self.first_row - (part.row + part.rows - 1) < 0,
+            last_row >= height,
+            self.first_column - (part.column + part.columns - 1) < 0,
+            last_column >= width,
         )
 
 
@@ -120,14 +121,14 @@ def _ranges(size: int, stride: int) -> Iterator[tuple[int, int, int]]:
         yield size // stride, 1, size % stride
 
 
-def pack_phases(weights: Array, phases: Phases, blocks: int, profile: Profile) -> Array:
+def pack_phases(weights: Array, phases: Phases, blocks: int, target: Target) -> Array:
     """Weights OHWI in the order the kernel walks them, part by part.
 
     [block of output slices][part][row][column][input channel][phase][slice of the block][lane].
     """
-    lanes = profile.slice_width
+    lanes = target.lanes
     outputs, *size, inputs = weights.shape
-    count = -(-slices(outputs, profile) // blocks)
+    count = -(-slice_count(outputs, target) // blocks)
     padded = np.zeros((count * blocks * lanes, *size, inputs), np.float32)
     padded[:outputs] = weights
     window = phases.window
@@ -147,7 +148,7 @@ def _taps(first: int, count: int, stride: int, phases: int) -> Array:
     return pixels[:, None] + np.arange(phases)
 
 
-def pack_thin(weights: Array, phases: Phases, vectors: int, profile: Profile) -> Array:
+def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> Array:
     """Weights OHWI with phases and output channels in the lanes, zeros where a phase reads nothing.
 
     [row][column][input channel][vector][lane], of a channel by `[phase][channel]`.
@@ -161,4 +162,4 @@ def pack_thin(weights: Array, phases: Phases, vectors: int, profile: Profile) ->
     apart = whole.reshape(outputs, phases.taps_down, down, phases.taps_across, across, inputs)
     by_phase = apart.transpose(2, 4, 0, 1, 3, 5)
     joined = by_phase.reshape(-1, phases.taps_down, phases.taps_across, inputs)
-    return pack_weights(joined, vectors, profile)
+    return pack_weights(joined, vectors, target)

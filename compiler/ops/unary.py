@@ -12,7 +12,7 @@ from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
-_GELU = "0.5f * {a} * (1.0f + error_function({a} * 0.70710678f))"
+_GELU = "0.5f * {a} * (1.0f + {use.error_function}({a} * 0.70710678f))"
 _GELU_TANH = "0.5f * {a} * (1.0f + tanh(0.79788456f * ({a} + 0.044715f * {a} * {a} * {a})))"
 
 _MISH = "{a} * (1.0f - 2.0f / ((1.0f + exp({a})) * (1.0f + exp({a})) + 1.0f))"
@@ -30,40 +30,55 @@ def _gelu(a: Array, approximate: bool = False) -> Array:
 
 
 UNARY = {
-    "ABS": Elementwise("max({a}, -{a})", np.abs, "max({a}, -{a})", _ARITHMETIC),
+    "ABS": Elementwise(
+        "max({a}, -{a})", np.abs, "max({a}, -{a})", _ARITHMETIC, versions=5, cheap=True
+    ),
     "CEIL": Elementwise("ceil({a})", np.ceil),
-    "COS": Elementwise("cos({a})", np.cos),
+    "COS": Elementwise("cos({a})", np.cos, versions=2),
     "ELU": Elementwise(
-        "at_least{S}({a}, 0.0f) + (exp(min({a}, 0.0f)) - 1.0f)",
+        "{use.at_least}({a}, 0.0f) + (exp(min({a}, 0.0f)) - 1.0f)",
         lambda a: np.maximum(a, 0) + np.expm1(np.minimum(a, 0)),
     ),
-    "EXP": Elementwise("exp({a})", np.exp),
+    "EXP": Elementwise("exp({a})", np.exp, versions=2),
     "FLOOR": Elementwise("floor({a})", np.floor),
-    "GELU": Elementwise(_GELU, _gelu, switch=("approximate", _GELU_TANH)),
+    "GELU": Elementwise(_GELU, _gelu, switch=("approximate", _GELU_TANH), versions=3),
     "HARD_SWISH": Elementwise(
-        "{a} * within{S}({a} * 0.16666667f + 0.5f, 0.0f, 1.0f)",
+        "{a} * {use.limit}({a} * 0.16666667f + 0.5f, 0.0f, 1.0f)",
         lambda a: a * np.clip(a / 6 + 0.5, 0, 1),
+        cheap=True,
     ),
     "LEAKY_RELU": Elementwise(
-        "at_least{S}({a}, 0.0f) + {alpha} * min({a}, 0.0f)",
+        "{use.at_least}({a}, 0.0f) + {alpha} * min({a}, 0.0f)",
         lambda a, alpha: np.where(a > 0, a, alpha * a),
+        versions=2,
+        cheap=True,
     ),
-    "LOG": Elementwise("log({a})", np.log),
+    "LOG": Elementwise("log({a})", np.log, versions=2),
     "LOGICAL_NOT": Elementwise("1 - {a}", np.logical_not, "1 - {a}", ("bool",)),
-    "LOGISTIC": Elementwise("1.0f / (1.0f + exp(-{a}))", _logistic),
-    "NEG": Elementwise("-{a}", np.negative, "-{a}", _ARITHMETIC),
-    "RELU": Elementwise("at_least{S}({a}, 0.0f)", lambda a: np.maximum(a, 0)),
-    "RELU6": Elementwise("within{S}({a}, 0.0f, 6.0f)", lambda a: np.clip(a, 0, 6)),
-    "RELU_0_TO_1": Elementwise("within{S}({a}, 0.0f, 1.0f)", lambda a: np.clip(a, 0, 1)),
-    "RELU_N1_TO_1": Elementwise("within{S}({a}, -1.0f, 1.0f)", lambda a: np.clip(a, -1, 1)),
-    "ROUND": Elementwise("round_even({a})", np.rint),
-    "RSQRT": Elementwise("1.0f / sqrt({a})", lambda a: 1 / np.sqrt(a)),
-    "SIGN": Elementwise("or_nan(sign({a}), {a})", np.sign, "clamp({a}, -1, 1)", _ARITHMETIC),
-    "SIN": Elementwise("sin({a})", np.sin),
-    "SQRT": Elementwise("sqrt({a})", np.sqrt),
-    "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC),
-    "TANH": Elementwise("or_nan(tanh({a}), {a})", np.tanh),
-    "tflgpu.erf": Elementwise("error_function({a})", np.vectorize(erf)),
+    "LOGISTIC": Elementwise("1.0f / (1.0f + exp(-{a}))", _logistic, versions=3),
+    "NEG": Elementwise("-{a}", np.negative, "-{a}", _ARITHMETIC, cheap=True),
+    "RELU": Elementwise(
+        "{use.at_least}({a}, 0.0f)", lambda a: np.maximum(a, 0), versions=3, cheap=True
+    ),
+    "RELU6": Elementwise(
+        "{use.limit}({a}, 0.0f, 6.0f)", lambda a: np.clip(a, 0, 6), versions=3, cheap=True
+    ),
+    "RELU_0_TO_1": Elementwise(
+        "{use.limit}({a}, 0.0f, 1.0f)", lambda a: np.clip(a, 0, 1), cheap=True
+    ),
+    "RELU_N1_TO_1": Elementwise(
+        "{use.limit}({a}, -1.0f, 1.0f)", lambda a: np.clip(a, -1, 1), cheap=True
+    ),
+    "ROUND": Elementwise("{use.round_even}({a})", np.rint),
+    "RSQRT": Elementwise("1.0f / sqrt({a})", lambda a: 1 / np.sqrt(a), versions=3),
+    "SIGN": Elementwise(
+        "{use.or_nan}(sign({a}), {a})", np.sign, "clamp({a}, -1, 1)", _ARITHMETIC, versions=2
+    ),
+    "SIN": Elementwise("sin({a})", np.sin, versions=2),
+    "SQRT": Elementwise("sqrt({a})", np.sqrt, versions=2),
+    "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC, cheap=True),
+    "TANH": Elementwise("{use.or_nan}(tanh({a}), {a})", np.tanh, versions=3),
+    "tflgpu.erf": Elementwise("{use.error_function}({a})", np.vectorize(erf)),
     "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
     "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
     "tflgpu.silu": Elementwise("{a} / (1.0f + exp(-{a}))", lambda a: a * _logistic(a)),

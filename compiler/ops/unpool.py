@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import LINEAR, Kernel, Launch, OpDef, define, linear_grid
-from .window import Window
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, Window, define, linear_grid
 
 
 def _window(op: Op) -> Window:
@@ -34,7 +33,7 @@ def _infer_pool(op: Op) -> list[Shape]:
     return [(image[0], rows, columns, image[3])] * 2
 
 
-def _pool(op: Op, profile: Profile) -> Sequence[Launch]:
+def _pool(op: Op, target: Target) -> Sequence[Launch]:
     values, places = op.outputs
     return [
         Launch(
@@ -79,7 +78,7 @@ def _before(op: Op, axis: int, size: int, stride: int) -> int:
     return max((pooled - 1) * stride + size - whole, 0) // 2
 
 
-def _unpool(op: Op, profile: Profile) -> Sequence[Launch]:
+def _unpool(op: Op, target: Target) -> Sequence[Launch]:
     window = _window(op)
     variables = {
         "window": window,
@@ -91,7 +90,7 @@ def _unpool(op: Op, profile: Profile) -> Sequence[Launch]:
     return [Launch("pool/max_unpool.jinja", grid, reads, {"y": op.output}, variables=variables)]
 
 
-def _flat_unpool(op: Op, profile: Profile) -> Sequence[Launch]:
+def _flat_unpool(op: Op, target: Target) -> Sequence[Launch]:
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.shape[0] * op.output.shape[3])
     return [Launch("pool/max_unpool_flat.jinja", grid, reads, {"y": op.output}, heavy=True)]
@@ -101,18 +100,22 @@ define(
     OpDef(
         "LiteRtMaxUnpooling2D",
         _infer_flat_unpool,
-        (Kernel("max_unpool_flat", _flat_unpool, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (
+            Implementation(
+                "max_unpool_flat", _flat_unpool, reads=LINEAR, writes=LINEAR, fuses=False
+            ),
+        ),
         None,
         ("float32", "int32"),
     ),
     OpDef(
         "MaxPoolingWithArgmax2D",
         _infer_pool,
-        (Kernel("max_pool_places", _pool, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (Implementation("max_pool_places", _pool, reads=LINEAR, writes=LINEAR, fuses=False),),
     ),
     OpDef(
         "MaxUnpooling2D",
         _infer_unpool,
-        (Kernel("max_unpool", _unpool, reads=LINEAR, writes=LINEAR),),
+        (Implementation("max_unpool", _unpool, reads=LINEAR, writes=LINEAR),),
     ),
 )

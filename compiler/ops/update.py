@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import ANY, LINEAR, Kernel, Launch, OpDef, define, linear_grid
+from ..target import Target
+from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -23,7 +23,7 @@ def _infer(op: Op) -> list[Shape]:
     return [whole]
 
 
-def _build(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build(op: Op, target: Target) -> Sequence[Launch]:
     return [
         Launch(
             "move/update.jinja",
@@ -50,8 +50,9 @@ define(
     OpDef(
         "DYNAMIC_UPDATE_SLICE",
         _infer,
-        (Kernel("update", _build, reads=LINEAR, writes=LINEAR),),
+        (Implementation("update", _build, reads=LINEAR, writes=LINEAR),),
         _reference,
         ANY,
+        versions=6,
     )
 )

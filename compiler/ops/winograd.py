@@ -20,11 +20,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..devices import Profile
 from ..ir import Array, Op
-from .base import slices
-from .tile import Tile, choose_tile
-from .window import Window
+from ..target import Target
+from .base import Tile, TileShape, Window, choose_tile, slice_count
 
 A = 0.5**0.5
 B = 2**0.5
@@ -42,47 +40,47 @@ def squares(op: Op) -> int:
     return -(-height // SIDE) * -(-width // SIDE)
 
 
-def objection(op: Op, window: Window, profile: Profile) -> str | None:
+def unsuited(op: Op, window: Window, target: Target) -> str | None:
     """Why a convolution without groups is better computed otherwise."""
     if window.height != 3 or window.width != 3:
         return "the window is not 3x3"
     if max(window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) > 1:
         return "the window has a stride or dilation"
-    if not profile.winograd_channels:
-        return f"not on {profile.name}"
+    if not target.device.winograd_channels:
+        return f"not on {target.device.name}"
     _, height, width, outputs = op.output.shape
     inputs = op.operand(0).shape[3]
-    if min(inputs, outputs) < profile.winograd_channels:
+    if min(inputs, outputs) < target.device.winograd_channels:
         return f"{inputs} and {outputs} channels are too few"
     count = squares(op)
-    if count < profile.winograd_squares:
+    if count < target.device.winograd_squares:
         return f"{count} squares of 4x4 outputs are too few"
     if 2 * height * width < count * SIDE**2:
         return "squares of 4x4 outputs would mostly be empty"
     return None
 
 
-def _room(op: Op, profile: Profile) -> int:
+def _room(op: Op, target: Target) -> int:
     """Squares of which a work-item can keep what lies between the steps."""
-    channels = slices(op.operand(0).shape[3], profile)
-    blocks = min(slices(op.output.shape[3], profile), profile.tile_slices)
-    return profile.local_memory // (4 * TERMS * (channels + blocks) * profile.slice_width)
+    channels = slice_count(op.operand(0).shape[3], target)
+    blocks = min(slice_count(op.output.shape[3], target), target.device.tile_slices)
+    return target.device.local_memory // (4 * TERMS * (channels + blocks) * target.lanes)
 
 
-def apart(op: Op, profile: Profile) -> str | None:
+def separate_steps(op: Op, target: Target) -> str | None:
     """Why a work-item cannot take squares through all steps."""
-    if profile.heavy_group > 1:
+    if not target.on_processor:
         return "a work-item shares its memory with others"
-    if _room(op, profile) < LEAST_SQUARES:
+    if _room(op, target) < LEAST_SQUARES:
         return f"{op.operand(0).shape[3]} channels of {LEAST_SQUARES} squares do not fit in memory"
     return None
 
 
-def choose_strip(op: Op, profile: Profile) -> Tile:
+def choose_strip(op: Op, target: Target, shape: TileShape | None) -> Tile:
     """Squares that a work-item takes, times slices of output channels it adds up at a time."""
     batch, _, _, channels = op.output.shape
-    most = _room(op, profile)
-    return choose_tile(squares(op), batch, slices(channels, profile), profile, most=most)
+    most = _room(op, target)
+    return choose_tile(squares(op), batch, slice_count(channels, target), target, shape, most=most)
 
 
 def transform(weights: Array) -> Array:

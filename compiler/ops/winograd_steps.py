@@ -12,12 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..devices import Profile
 from ..ir import Op, Shape
+from ..target import Target
 from . import winograd
-from .base import Kernel, Launch, OpDef, define, slices
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    TiledImplementation,
+    TileShape,
+    choose_tile,
+    define,
+    slice_count,
+)
 from .conv import bias_slices, pack_weights
-from .tile import choose_tile
 
 INPUT = "tflgpu.winograd_input"
 PRODUCT = "tflgpu.winograd_product"
@@ -45,13 +53,13 @@ def _infer_output(op: Op) -> list[Shape]:
     return [(batch, *op.attrs["size"], channels)]
 
 
-def _build_input(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_input(op: Op, target: Target) -> Sequence[Launch]:
     down, across = _squares(op)
     batch, _, _, channels = op.operand(0).shape
     return [
         Launch(
             "conv/winograd_input.jinja",
-            (across, down, batch * slices(channels, profile)),
+            (across, down, batch * slice_count(channels, target)),
             {"x": op.operand(0)},
             {"y": op.output},
             variables={
@@ -66,18 +74,18 @@ def _build_input(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _build_product(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_product(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, terms, squares, channels = op.output.shape
     weights = op.constant(1)
-    tile = choose_tile(squares, terms * batch, slices(channels, profile), profile)
-    blocks = -(-slices(channels, profile) // tile.blocks)
+    tile = choose_tile(squares, terms * batch, slice_count(channels, target), target, shape)
+    blocks = -(-slice_count(channels, target) // tile.slices)
     return [
         Launch(
             "conv/winograd_product.jinja",
             (-(-squares // tile.pixels), terms, batch * blocks),
             {"x": op.operand(0)},
             {"y": op.output},
-            {"weights": pack_weights(weights, tile.blocks, profile)},
+            {"weights": pack_weights(weights, tile.slices, target)},
             {"tile": tile, "blocks": blocks, "inputs": weights.shape[3]},
             heavy=True,
             flops=2 * batch * squares * weights.size,
@@ -85,16 +93,16 @@ def _build_product(op: Op, profile: Profile) -> Sequence[Launch]:
     ]
 
 
-def _build_output(op: Op, profile: Profile) -> Sequence[Launch]:
+def _build_output(op: Op, target: Target) -> Sequence[Launch]:
     down, across = _squares(op)
     batch, _, _, channels = op.output.shape
     return [
         Launch(
             "conv/winograd_output.jinja",
-            (across, down, batch * slices(channels, profile)),
+            (across, down, batch * slice_count(channels, target)),
             {"x": op.operand(0)},
             {"y": op.output},
-            {"bias": bias_slices(op, channels, profile)},
+            {"bias": bias_slices(op, channels, target)},
             {"across": across, "a": winograd.A, "b": winograd.B},
             heavy=True,
             flops=4 * op.operand(0).elements,
@@ -103,7 +111,11 @@ def _build_output(op: Op, profile: Profile) -> Sequence[Launch]:
 
 
 define(
-    OpDef(INPUT, _infer_input, (Kernel("winograd_input", _build_input, fuses=False),)),
-    OpDef(PRODUCT, _infer_product, (Kernel("winograd_product", _build_product, fuses=False),)),
-    OpDef(OUTPUT, _infer_output, (Kernel("winograd_output", _build_output),)),
+    OpDef(INPUT, _infer_input, (Implementation("winograd_input", _build_input, fuses=False),)),
+    OpDef(
+        PRODUCT,
+        _infer_product,
+        (TiledImplementation("winograd_product", _build_product, fuses=False),),
+    ),
+    OpDef(OUTPUT, _infer_output, (Implementation("winograd_output", _build_output),)),
 )

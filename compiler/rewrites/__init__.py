@@ -1,15 +1,15 @@
 """The rewrites, and the order they run in. Order is meaning: each line relies on those above."""
 
-from .canonicalize.eliminate_dead_code import drop_dead
-from .canonicalize.infer_and_fold import propagate
+from .canonicalize.eliminate_dead_code import eliminate_dead_code
+from .canonicalize.infer_and_fold import infer_and_fold
 from .canonicalize.inline_subgraphs import inline_subgraphs
 from .canonicalize.resolve_control_flow import resolve_control_flow
-from .canonicalize.resolve_variables import resolve_variables
-from .decompose.decompose_operators import expand_operators
+from .decompose.decompose_operators import decompose_operators
 from .decompose.depthwise_to_grouped import depthwise_to_grouped
 from .decompose.dequantize_constants import dequantize_constants
 from .decompose.pack_to_concat import pack_to_concat
 from .decompose.reshape_fully_connected import reshape_fully_connected
+from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
 from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
 from .fold.add_fully_connected import add_fully_connected
@@ -25,13 +25,13 @@ from .fold.pool_to_mean import pool_to_mean
 from .fuse.fold_gate_into_conv import fold_gate_into_conv
 from .fuse.fuse_depthwise import fuse_depthwise
 from .fuse.fuse_elementwise import fuse_elementwise
-from .fuse.fuse_fully_connected_chain import chain_dense
+from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 from .fuse.fuse_second_output import fuse_second_output
-from .fuse.lower_to_winograd import divide_by_winograd
-from .fuse.rematerialize_elementwise import repeat_elementwise
+from .fuse.lower_to_winograd import lower_to_winograd
+from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
 from .layout.drop_identity import drop_identity
-from .layout.eliminate_common_subexpressions import merge_duplicates
+from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
 from .layout.fold_transpose_into_weights import fold_transpose_into_weights
 from .layout.merge_around_reshape import merge_around_reshape
@@ -42,26 +42,32 @@ from .layout.move_transposes import move_transposes
 from .layout.transpose_to_reshape import transpose_to_reshape
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
-from .recognize.recognize_activation import recognise_activation
-from .recognize.recognize_normalization import recognise_normalization
-from .recognize.recognize_softmax import recognise_softmax
+from .recognize.recognize_activation import recognize_activation
+from .recognize.recognize_normalization import recognize_normalization
+from .recognize.recognize_softmax import recognize_softmax
 from .rewrite import Pass
 
-PIPELINE: tuple[Pass, ...] = (
-    # From here on every shape is known and what follows from constants is a constant.
+CANONICALIZE: tuple[Pass, ...] = (
     inline_subgraphs,
-    resolve_variables,
-    propagate,
+    infer_and_fold,
     resolve_control_flow,
-    drop_dead,
-    # From here on an operator does one thing, and kernels exist for what is left.
+    eliminate_dead_code,
+)
+"""From here on every shape is known and what follows from constants is a constant."""
+
+DECOMPOSE: tuple[Pass, ...] = (
+    resolve_variables,
     dequantize_constants,
     split_activation,
-    expand_operators,
+    decompose_operators,
     pack_to_concat,
     reshape_fully_connected,
     depthwise_to_grouped,
     transpose_conv_to_conv,
+)
+"""From here on an operator does one thing, and every operator has an implementation."""
+
+LAYOUT: tuple[Pass, ...] = (
     move_reshapes,
     move_transposes,
     merge_around_reshape,
@@ -71,13 +77,20 @@ PIPELINE: tuple[Pass, ...] = (
     transpose_to_reshape,
     merge_reshapes,
     drop_identity,
-    merge_duplicates,
-    # From here on only the arithmetic that differs from run to run is left.
-    recognise_normalization,
-    recognise_activation,
-    recognise_softmax,
+    eliminate_common_subexpressions,
+)
+"""From here on only the arithmetic that differs from run to run is left."""
+
+RECOGNIZE: tuple[Pass, ...] = (
+    recognize_normalization,
+    recognize_activation,
+    recognize_softmax,
     multiply_from_left,
     dilate_conv,
+)
+"""From here on an operator stands for what authors and converters spell in many."""
+
+FOLD: tuple[Pass, ...] = (
     concat_to_pad,
     fold_pad_into_conv,
     fold_pad_into_pool,
@@ -88,31 +101,24 @@ PIPELINE: tuple[Pass, ...] = (
     add_fully_connected,
     pool_to_mean,
     move_negation,
-    # From here on each operator is a kernel.
+)
+"""From here on what can be computed while compiling is."""
+
+FUSE: tuple[Pass, ...] = (
     separate_outputs,
     fuse_elementwise,
-    repeat_elementwise,
+    rematerialize_elementwise,
     fuse_second_output,
     fold_gate_into_conv,
-    chain_dense,
+    fuse_fully_connected_chain,
     fuse_depthwise,
-    divide_by_winograd,
+    lower_to_winograd,
 )
+"""From here on each operator is a kernel."""
 
-REQUIRED = frozenset(
-    [
-        "inline_subgraphs",
-        "resolve_variables",
-        "propagate",
-        "dequantize_constants",
-        "split_activation",
-        "expand_operators",
-        "pack_to_concat",
-        "reshape_fully_connected",
-        "depthwise_to_grouped",
-        "separate_outputs",
-    ]
-)
-"""Rewrites that kernels rely on; the others can be left out."""
+LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE)
+"""What runs once it is settled which operators run on the device."""
 
-__all__ = ["PIPELINE", "REQUIRED", "Pass"]
+PIPELINE = (*CANONICALIZE, *LOWER)
+
+__all__ = ["CANONICALIZE", "DECOMPOSE", "LOWER", "PIPELINE", "Pass"]

@@ -12,39 +12,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 from ...runtime.store.private_files import replace_file
-from ..devices import Profile
 from ..errors import OptionError
 from ..ir import Op, Tensor
-from ..ops import Kernel
-from .work_groups import Group
+from ..ops import Implementation
+from ..target import Target
+from .sizes import Sizes, Sizing
 
 LARGEST_FILE = 1 << 26
 """Bytes of a table at most, far more than the kernels of a thousand models need."""
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What can be tuned about a kernel."""
-
-    tile: tuple[int, int] | None
-    """Pixels and slices of a work-item; None where the kernel has no tile."""
-    groups: tuple[Group, ...]
-    """The work-group of each of its launches."""
-
-
-Sizing = Callable[[Op, Kernel], Sizes | None]
-"""The sizes an operator's kernel is to have; None where the profile decides."""
-
-
-def unsized(op: Op, kernel: Kernel) -> None:
-    """The profile decides everything."""
 
 
 @dataclass(frozen=True)
@@ -64,35 +46,34 @@ class Table:
     device: str
     kernels: dict[str, Timing] = field(default_factory=dict)
 
-    def sizing(self, profile: Profile, dialect: str, used: dict[str, Sizes]) -> Sizing:
-        """Looks operators up and notes in `used` what it has found."""
 
-        def look_up(op: Op, kernel: Kernel) -> Sizes | None:
-            key = signature(op, kernel, profile, dialect)
-            if key not in self.kernels:
-                return None
-            used[key] = self.kernels[key].sizes
-            return used[key]
+class TableSizing(Sizing):
+    """Sizes from a table, for what it knows."""
 
-        return look_up
+    def __init__(self, table: Table, target: Target) -> None:
+        super().__init__()
+        self._table, self._target = table, target
+
+    def __call__(self, op: Op, implementation: Implementation) -> Sizes | None:
+        key = signature(op, implementation, self._target)
+        if key not in self._table.kernels:
+            return None
+        self.used[key] = self._table.kernels[key].sizes
+        return self.used[key]
 
 
-def signature(op: Op, kernel: Kernel, profile: Profile, dialect: str) -> str:
+def signature(op: Op, implementation: Implementation, target: Target) -> str:
     """What a kernel computes, without any names: equal for what equal sizes are good for."""
-    half = ", half precision" if profile.half else ""
-    return f"{kernel.name} {_operator(op)}; {dialect}, slices of {profile.slice_width}{half}"
+    half = ", half precision" if target.half else ""
+    language = f"{target.language}, slices of {target.lanes}{half}"
+    return f"{implementation.name} {' | '.join(map(_operator, op.ops))}; {language}"
 
 
 def _operator(op: Op) -> str:
     reads = ", ".join(map(_tensor, op.inputs))
     writes = ", ".join(map(_tensor, op.outputs))
-    attrs = "".join(
-        f" {name}={_operator(value) if isinstance(value, Op) else value}"
-        for name, value in sorted(op.attrs.items())
-    )
-    post = "".join(f" | {step.name}{step.operands}" for step in op.post)
-    operands = f" on {', '.join(map(_tensor, op.post_inputs))}" if op.post_inputs else ""
-    return f"{op.name}({reads}) -> {writes}{attrs}{post}{operands}"
+    attrs = "".join(f" {name}={value}" for name, value in sorted(op.attrs.items()))
+    return f"{op.name}({reads}) -> {writes}{attrs}"
 
 
 def _tensor(tensor: Tensor | None) -> str:

@@ -5,26 +5,24 @@ from __future__ import annotations
 from itertools import product
 from math import log2, prod
 
-from ..devices import Profile
-from ..ops.base import Launch
-
-Group = tuple[int, int, int]
+from ..ops.base import Launch, WorkGroup
+from ..target import Target
 
 WASTE = 1.25
 """Work-items a tuned group may start for each that has something to do."""
 
 
-def budget(launch: Launch, profile: Profile) -> int:
-    """Work-items of a group by the profile."""
-    return profile.heavy_group if launch.heavy else profile.light_group
+def budget(launch: Launch, target: Target) -> int:
+    """Work-items of a group by the device's profile."""
+    return target.device.heavy_group if launch.heavy else target.device.light_group
 
 
-def choose_group(launch: Launch, profile: Profile) -> Group:
-    """A work-group that fills the profile's size from the first axis on, mostly without waste."""
-    left = budget(launch, profile)
+def choose_group(launch: Launch, target: Target) -> WorkGroup:
+    """A group of the device's usual size, filled from the first axis on, mostly without waste."""
+    left = budget(launch, target)
     group = []
     for axis, size in enumerate(launch.grid):
-        columns = profile.group_columns if launch.heavy and axis == 0 else left
+        columns = target.device.group_columns if launch.heavy and axis == 0 else left
         part = min(size, left, columns)
         if size % part:
             divisors = [d for d in range(part, part // 2, -1) if size % d == 0]
@@ -34,18 +32,18 @@ def choose_group(launch: Launch, profile: Profile) -> Group:
     return (group[0], group[1], group[2])
 
 
-def explain_group(launch: Launch, profile: Profile) -> str:
+def explain_group(launch: Launch, target: Target) -> str:
     """Why the group is what `choose_group` or the kernel says."""
     if launch.group is not None:
         return "the kernel needs it"
     work = "heavy" if launch.heavy else "light"
-    return f"up to {budget(launch, profile)} for {work} work"
+    return f"up to {budget(launch, target)} for {work} work"
 
 
-def groups_worth_trying(launch: Launch, profile: Profile) -> list[Group]:
+def groups_worth_trying(launch: Launch, target: Target) -> list[WorkGroup]:
     """What `choose_group` says, then powers of two, from sizes like it to less and less so."""
-    chosen = choose_group(launch, profile)
-    limit = min(profile.max_group, 256)
+    chosen = choose_group(launch, target)
+    limit = min(target.device.max_group, 256)
     columns, rows, outer = ([1 << k for k in range(9) if 1 << k < 2 * size] for size in launch.grid)
     fitting = [
         group
@@ -53,12 +51,12 @@ def groups_worth_trying(launch: Launch, profile: Profile) -> list[Group]:
         if prod(group) <= limit and _waste(group, launch.grid) <= WASTE
     ]
 
-    def distance(group: Group) -> tuple[float, float, int]:
+    def distance(group: WorkGroup) -> tuple[float, float, int]:
         return (abs(log2(prod(group) / prod(chosen))), _waste(group, launch.grid), -group[0])
 
     return list(dict.fromkeys([chosen, *sorted(fitting, key=distance)]))
 
 
-def _waste(group: Group, grid: tuple[int, int, int]) -> float:
+def _waste(group: WorkGroup, grid: tuple[int, int, int]) -> float:
     started = prod(-(-size // part) * part for size, part in zip(grid, group, strict=True))
     return started / prod(grid)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from .. import pipeline
 from ..litert.reference import Model
 from ..options import Options
-from ..rewrites import PIPELINE, REQUIRED
+from ..rewrites import PIPELINE
 from .compare import Feed, Verification, verify
 
 
@@ -33,15 +33,15 @@ def bisect(
     model: Model,
     options: Options,
     feed: Feed,
-    progress: pipeline.Progress = lambda stage, done, total: None,
+    progress: pipeline.Progress = pipeline.silent,
 ) -> Culprit | None:
     """Search for the rewrite with which a model begins to depart; None if it agrees with all.
 
     The optional rewrites are a sequence; with the first `good` of them the model agrees, with the
     first `bad` it does not. Raises what `verify` raises.
     """
-    optional = [step.__name__ for step in PIPELINE if step.__name__ not in REQUIRED]
-    optional = [name for name in optional if name not in options.disable_passes]
+    names = [each.name for each in PIPELINE if not each.required]
+    optional = [name for name in names if name not in options.disable_passes]
     runs = 0
 
     def run(count: int) -> Verification:

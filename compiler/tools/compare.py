@@ -14,11 +14,11 @@ import numpy as np
 from ... import runtime
 from ...runtime.plan.records import TensorInfo
 from .. import pipeline
+from ..devices.attached import attached_device
 from ..errors import OptionError
 from ..ir import Array
 from ..litert.reference import Model, Reference
 from ..options import Options
-from ..target import attached_device
 
 TOLERANCES = {"f32": 1e-4, "f16": 1e-2}
 """Error allowed by precision, relative to the largest value of the tensor or 1."""
@@ -80,7 +80,7 @@ def verify(
     feed: Feed,
     *,
     layers: bool = False,
-    progress: pipeline.Progress = lambda stage, done, total: None,
+    progress: pipeline.Progress = pipeline.silent,
 ) -> Verification:
     """Compile into a temporary cache, run, run LiteRT on the same arrays, and compare.
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ..emit.lower import arranged
 from ..errors import Finding, UnsupportedError
-from ..events import Event, describe
+from ..events import Event
 from ..ir import Graph
+from ..memory.arrange import arrange
 from ..options import Options
-from ..pipeline import Model, Observer, Progress, options_profile, suit
-from ..select.storage import choose_storage, insert_conversions
+from ..pipeline import Model, Observer, Progress, select, target_of, unobserved
+from ..schedule.sizes import schedule
 
 
 @dataclass(frozen=True)
-class KernelChoice:
-    """The kernel an operator gets, and why others of its kernels were not suited."""
+class ImplementationChoice:
+    """The implementation an operator gets, and why others cannot compute it."""
 
-    operator: str
-    kernel: str
-    objections: tuple[str, ...]
+    operators: str
+    """The operators of the model file that it computes."""
+    implementation: str
+    unsupported: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Explanation:
     events: tuple[Event, ...]
     findings: tuple[Finding, ...]
     """Operators that cannot run; none are known to run where there is any."""
-    kernels: tuple[KernelChoice, ...]
+    choices: tuple[ImplementationChoice, ...]
     fallback: tuple[Finding, ...] = ()
     """Operators that run on LiteRT instead."""
 
@@ -42,17 +44,18 @@ class Explanation:
             "profile": self.profile,
             "passes": [event.as_dict() for event in self.events],
             "findings": [finding.as_dict() for finding in self.findings],
-            "kernels": [asdict(kernel) for kernel in self.kernels],
+            "choices": [asdict(choice) for choice in self.choices],
             "fallback": [finding.as_dict() for finding in self.fallback],
         }
 
 
 def dump_to(folder: Path) -> Observer:
-    """Writes the graph's text after each rewrite into a folder: 00_read.txt, 01_propagate.txt."""
+    """Writes the graph's text after each rewrite into a folder: 00_read.txt, 01_inline_....txt."""
     folder.mkdir(parents=True, exist_ok=True)
+    numbers = count()
 
-    def write(number: int, name: str, graph: Graph) -> None:
-        (folder / f"{number:02}_{name}.txt").write_text(f"{graph}\n")
+    def write(stage: str, graph: Graph) -> None:
+        (folder / f"{next(numbers):02}_{stage}.txt").write_text(f"{graph}\n")
 
     return write
 
@@ -60,30 +63,28 @@ def dump_to(folder: Path) -> Observer:
 def explain(
     model: Model, options: Options, progress: Progress, dump: Path | None = None
 ) -> Explanation:
-    """The decisions of a compilation, which ends before kernels are rendered.
+    """The decisions of a compilation, which ends before kernels are generated.
 
     With `dump` the graph's text after each rewrite is written into that folder (OSError).
-    Raises what `driver.build` raises, apart from UnsupportedError: its findings are in the result.
+    Raises what `pipeline.build` raises, apart from UnsupportedError, whose findings it returns.
     """
-    profile = options_profile(options)
-    observe = dump_to(dump) if dump else lambda number, name, graph: None
+    target = target_of(options)
+    observe = dump_to(dump) if dump else unobserved
     events: list[Event] = []
     try:
-        ready = suit(model, options, profile, events, progress, observe)
+        selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
-        return Explanation(profile.name, tuple(events), error.findings, ())
-    suited = ready.candidates
-    choice = choose_storage(ready.graph, suited, profile)
-    kernels = tuple(
-        KernelChoice(
-            " + ".join((describe(op), *(f"{post.index} {post.name}" for post in op.post))),
-            choice[op].name,
-            tuple(f"{name}: {reason}" for name, reason in suited[op].objections),
+        return Explanation(target.device.name, tuple(events), error.findings, ())
+    choices = tuple(
+        ImplementationChoice(
+            " + ".join(map(str, op.origins)),
+            selected.choice[op].name,
+            tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
         )
-        for op in ready.graph.ops
+        for op, legal in selected.candidates.items()
     )
-    storages = insert_conversions(ready.graph, choice, profile)
     progress("arrange", 0, 1)
+    scheduled = schedule(selected.graph, selected.choice, target)
     gaps = not options.keep_intermediates
-    events += arranged(ready.graph, choice, storages, profile, share_memory=gaps).events
-    return Explanation(profile.name, tuple(events), (), kernels, ready.fallback)
+    events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
+    return Explanation(target.device.name, tuple(events), (), choices, selected.fallback)

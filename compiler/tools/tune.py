@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
@@ -21,20 +21,19 @@ from ... import runtime
 from ...runtime.errors import DeviceError
 from ...runtime.store.binaries import device_key
 from .. import pipeline
-from ..codegen.translate import DIALECTS
-from ..devices import Profile
-from ..emit.compiled_model import Program
-from ..emit.lower import lower
+from ..devices.attached import attached_device, select_device
+from ..emit.compiled_model import CompiledModel
 from ..errors import OptionError
-from ..ir import Array, Graph, Op, Tensor
-from ..ops import Kernel
-from ..ops.tile import Tile, shapes
+from ..ir import Array, FusedOp, Graph, Op, Origin, Tensor, copies
+from ..ops import Implementation
+from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
 from ..options import Options
-from ..schedule.sizes import build_launches
-from ..schedule.tuning_table import Sizes, Table, Timing, read_table, signature, write_table
+from ..schedule.sizes import Sizes, Sizing, build_launches
+from ..schedule.tuning_table import Table, Timing, read_table, signature, write_table
 from ..schedule.work_groups import groups_worth_trying
-from ..select.storage import Choice, insert_conversions
-from ..target import attached_device, select_device
+from ..select.conversions import insert_conversions
+from ..select.storage import Choice
+from ..target import Target
 
 BATCH = 8
 """Sizes that are compiled and timed together."""
@@ -43,17 +42,14 @@ REPEATS = 9
 GAIN = 0.95
 """Time, relative to the best so far, below which a size is faster and not just lucky."""
 
-FIRST_COPY = 1 << 20
-"""Index of the first copy of an operator; those it was fused from keep what they have."""
-
 
 @dataclass(frozen=True)
 class _Subject:
     """A kernel to tune, and what it is compiled with."""
 
     op: Op
-    kernel: Kernel
-    profile: Profile
+    implementation: Implementation
+    target: Target
     options: Options
     device: str
 
@@ -68,7 +64,7 @@ def tune(
     model: pipeline.Model,
     options: Options,
     path: Path,
-    progress: pipeline.Progress = lambda stage, done, total: None,
+    progress: pipeline.Progress = pipeline.silent,
 ) -> Table:
     """Add to the table at `path` what it lacks for a model's kernels on the attached device.
 
@@ -78,13 +74,12 @@ def tune(
     """
     info = select_device(attached_device(options.device), options.target)
     table = _table_of(str(info), path)
-    prepared = pipeline.prepare(model, options, progress)
-    dialect = DIALECTS.get(options.target, options.target)
+    target = pipeline.target_of(options)
+    selected = pipeline.select(model, options, target, progress)
     subjects: dict[str, _Subject] = {}
-    for op in prepared.graph.ops:
-        kernel = prepared.choice[op]
-        key = signature(op, kernel, prepared.profile, dialect)
-        subjects[key] = _Subject(op, kernel, prepared.profile, options, str(info))
+    for op, implementation in selected.choice.items():
+        key = signature(op, implementation, target)
+        subjects[key] = _Subject(op, implementation, target, options, str(info))
     # That a table cannot be kept is said before anything that takes long.
     write_table(table, path)
     for number, (key, subject) in enumerate(subjects.items()):
@@ -125,15 +120,15 @@ def _search(subject: _Subject) -> Timing | None:
     return Timing(first, before, before)
 
 
-def _tiles(subject: _Subject) -> list[tuple[int, int] | None]:
+def _tiles(subject: _Subject) -> list[TileShape | None]:
     """The tiles a kernel can have, the profile's own and then the least estimates first.
 
     None alone if it has no tile.
     """
     own = _tile(subject, None)
     # A kernel may take one that is none of those which every kernel can have.
-    taken = {own: (own.pixels, own.blocks)} if own is not None else {}
-    for shape in shapes(subject.profile):
+    taken = {own: (own.pixels, own.slices)} if own is not None else {}
+    for shape in TileLimits.of(subject.target).shapes():
         tile = _tile(subject, shape)
         # A kernel does not take one that does not fit.
         if tile is not None and tile.pixels == shape[0]:
@@ -142,19 +137,17 @@ def _tiles(subject: _Subject) -> list[tuple[int, int] | None]:
     return [taken[tile] for tile in ordered] or [None]
 
 
-def _tile(subject: _Subject, shape: tuple[int, int] | None) -> Tile | None:
+def _tile(subject: _Subject, shape: TileShape | None) -> Tile | None:
     """The tile a kernel takes when it is asked to take one."""
-    launches = build_launches(subject.op, subject.kernel, subject.profile, shape)
+    launches = build_launches(subject.op, subject.implementation, subject.target, shape)
     return next((launch.tile for launch in launches if launch.tile is not None), None)
 
 
-def _groups(
-    subject: _Subject, tile: tuple[int, int] | None
-) -> list[tuple[tuple[int, int, int], ...]]:
+def _groups(subject: _Subject, tile: TileShape | None) -> list[tuple[WorkGroup, ...]]:
     """Work-groups for the launches of a kernel, the profile's own first."""
-    launches = build_launches(subject.op, subject.kernel, subject.profile, tile)
+    launches = build_launches(subject.op, subject.implementation, subject.target, tile)
     choices = [
-        [launch.group] if launch.group else groups_worth_trying(launch, subject.profile)
+        [launch.group] if launch.group else groups_worth_trying(launch, subject.target)
         for launch in launches
     ]
     most = max(map(len, choices), default=1)
@@ -185,22 +178,21 @@ def _measure(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
 
 
 def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
-    program = _compile(subject, sizes)
+    turns = _turns(len(sizes))
+    compiled = _compile(subject, [sizes[turn] for turn in turns])
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        path = pipeline.store(program, Path(cache))
+        path = pipeline.store(compiled, Path(cache))
         with runtime.load(path, device=subject.device, store_binaries=False) as session:
             inputs = [_content(info) for info in session.inputs]
             session.run(inputs)
             passes = [[time for _, time in session.profile(inputs)] for _ in range(REPEATS)]
-    turns = _turns(len(sizes))
-    copies = [0.0] * len(turns)
-    for dispatch, time in zip(program.plan.dispatches, np.median(passes, axis=0), strict=True):
-        for operator in dispatch.operators:
-            if operator >= FIRST_COPY:
-                copies[operator - FIRST_COPY] += float(time)
+    times = [0.0] * len(turns)
+    for dispatch, time in zip(compiled.plan.dispatches, np.median(passes, axis=0), strict=True):
+        for copy in dispatch.operators:
+            times[copy] += float(time)
     seconds = [0.0] * len(sizes)
-    for place, time in list(zip(turns, copies, strict=True))[1:]:
-        seconds[place] += time / 2
+    for turn, time in list(zip(turns, times, strict=True))[1:]:
+        seconds[turn] += time / 2
     return seconds
 
 
@@ -212,45 +204,54 @@ def _turns(count: int) -> list[int]:
     return [0, *range(count), *reversed(range(count))]
 
 
-def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> Program:
-    """A plan of copies of a kernel in several sizes, all with the same inputs."""
-    op = subject.op
+class _FixedSizes(Sizing):
+    """The sizes of each copy of an operator."""
+
+    def __init__(self, sizes: Mapping[Op, Sizes]) -> None:
+        super().__init__()
+        self._sizes = sizes
+
+    def __call__(self, op: Op, implementation: Implementation) -> Sizes | None:
+        return self._sizes.get(op)
+
+
+def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
+    """A plan of copies of an operator, one for each of the sizes, all with the same inputs.
+
+    In the plan an operator is known by the number of its copy.
+    """
+    op, target, options = subject.op, subject.target, subject.options
     graph = Graph("tune")
-    places: dict[Tensor, Tensor] = {}
+    inputs: dict[Tensor, Tensor] = {}
     for tensor in op.reads:
-        if not tensor.constant and tensor not in places:
-            name = f"input {len(places)}"
-            places[tensor] = Tensor(name, tensor.shape, tensor.dtype)
-            graph.inputs.append(places[tensor])
+        if not tensor.constant and tensor not in inputs:
+            name = f"input {len(inputs)}"
+            inputs[tensor] = Tensor(name, tensor.shape, tensor.dtype)
+            graph.inputs.append(inputs[tensor])
             graph.input_names.append(name)
     wanted: dict[Op, Sizes] = {}
-    for number, place in enumerate(_turns(len(sizes))):
-        outputs = tuple(
-            Tensor(f"output {number}.{index}", output.shape, output.dtype)
-            for index, output in enumerate(op.outputs)
-        )
-        copy = replace(
-            op,
-            inputs=tuple(None if t is None else places.get(t, t) for t in op.inputs),
-            post_inputs=tuple(places.get(t, t) for t in op.post_inputs),
-            outputs=outputs,
-            index=FIRST_COPY + number,
-        )
-        wanted[graph.add(copy)] = sizes[place]
-    choice: Choice = dict.fromkeys(wanted, subject.kernel)
-    storages = insert_conversions(graph, choice, subject.profile)
-    options = subject.options
-    dialect = DIALECTS.get(options.target, options.target)
-    lowered = lower(
-        graph,
-        choice,
-        storages,
-        subject.profile,
-        dialect,
-        sizing=lambda op, kernel: wanted.get(op),
-    )
+    for number, size in enumerate(sizes):
+        wanted[graph.add(_copy(op, inputs, number))] = size
+    choice: Choice = dict.fromkeys(wanted, subject.implementation)
+    storages = insert_conversions(graph, choice, target)
+    selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(sizes))
     content = hashlib.sha256(graph.name.encode()).hexdigest()
-    return pipeline.assemble(graph.name, content, lowered, subject.profile, options, len(sizes))
+    fixed = _FixedSizes(wanted)
+    return pipeline.generate_plan(selected, options, target, graph.name, content, fixed)
+
+
+def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:
+    """An operator on other inputs, which computes tensors of its own."""
+    copied, new = copies(op.ops, inputs)
+    for inner in copied:
+        inner.index, inner.origins = number, (Origin(number, inner.name),)
+    outputs = [new[tensor] for tensor in op.outputs]
+    for tensor in outputs:
+        tensor.name = f"{tensor.name} {number}"
+    if not isinstance(op, FusedOp):
+        return copied[0]
+    core = len(op.core)
+    return FusedOp(op.name, copied[:core], copied[core:], outputs)
 
 
 def _content(info: runtime.TensorInfo) -> Array:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...events import Event, describe
+from collections.abc import Iterator
+
 from ...ir import Graph
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
 
-def drop_dead(graph: Graph, profile: Profile) -> list[Event]:
-    """Walk backwards, so that what feeds only dead operators dies with them."""
-    events = []
+@graph_rewrite()
+def eliminate_dead_code(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Backwards, so that what feeds only dead operators dies with them."""
     for op in reversed(graph.ops):
-        if not any(graph.consumers(t) or graph.is_output(t) for t in op.outputs):
-            events.append(Event("drop_dead", (describe(op),), None))
+        used = (graph.consumers(t) or graph.is_output(t) for t in op.outputs)
+        if op.outputs and not any(used):
+            yield Attempt((op,))
             graph.remove(op)
-    check(graph, "drop_dead", everything=True)
-    return events

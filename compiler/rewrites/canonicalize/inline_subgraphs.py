@@ -6,32 +6,33 @@ becomes   the operators of subgraph 1
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...errors import ModelError
-from ...events import Event, describe
-from ...ir import Graph
-from ...ir.subgraph import inline, substitute
-from ..rewrite import check
+from collections.abc import Iterator
 
-RULE = "inline_subgraphs"
+from ...errors import ModelError
+from ...ir import Graph
+from ...ir.inline import inline, substitute
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
 DEEPEST = 100
 """Calls inside calls after which the model is taken to call itself for ever."""
 
 
-def inline_subgraphs(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it until no composite operator is left (ModelError for one that calls itself)."""
-    events: list[Event] = []
+@graph_rewrite(required=True)
+def inline_subgraphs(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Until no composite operator is left (ModelError for one that calls itself)."""
     for _ in range(DEEPEST):
         composites = [op for op in graph.ops if op.name == "STABLEHLO_COMPOSITE"]
         if not composites:
-            return events
+            return
         for op in composites:
             called = graph.subgraphs[op.attrs["decomposition_subgraph_index"]]
             inputs = [op.operand(position) for position in range(len(op.inputs))]
             if (len(inputs), len(op.outputs)) != (len(called.inputs), len(called.outputs)):
-                raise ModelError(f"operator {op.index} {op.name} does not fit its subgraph")
-            events.append(Event(RULE, (describe(op),), None))
-            substitute(graph, op, inline(graph, called, inputs, op.index))
-            check(graph, RULE)
-    raise ModelError(f"operator {composites[0].index} {composites[0].name} calls itself")
+                raise ModelError(
+                    f"operator {op!r} has {len(inputs)} inputs and {len(op.outputs)} outputs, its "
+                    f"subgraph has {len(called.inputs)} and {len(called.outputs)}"
+                )
+            yield Attempt((op,))
+            substitute(graph, op, inline(graph, called, inputs, op))
+    raise ModelError(f"operator {composites[0]!r} calls itself")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("ADD_N")
-def add_n(here: Expansion) -> str | None:
+@decomposes("ADD_N")
+def add_n(here: Decomposition) -> str | None:
     """The inputs added up one after the other."""
     total = here.op.operand(0)
     for position in range(1, len(here.op.inputs)):
@@ -20,8 +20,8 @@ def add_n(here: Expansion) -> str | None:
     return None
 
 
-@expands("SELECT")
-def select_rows(here: Expansion) -> str | None:
+@decomposes("SELECT")
+def select_rows(here: Decomposition) -> str | None:
     """A condition with one entry for each row of its operands gets their rank."""
     condition, chosen = here.op.operand(0), here.op.operand(1)
     if len(condition.shape) != 1 or len(chosen.shape) < 2:
@@ -33,24 +33,24 @@ def select_rows(here: Expansion) -> str | None:
     return None
 
 
-@expands("FILL")
-def fill(here: Expansion) -> str | None:
+@decomposes("FILL")
+def fill(here: Decomposition) -> str | None:
     """A computed value is broadcast."""
     value = here.reshape(here.op.operand(1), ())
     here.finish(here.add("BROADCAST_TO", value, here.op.operand(0)))
     return None
 
 
-@expands("EMBEDDING_LOOKUP")
-def embedding_lookup(here: Expansion) -> str | None:
+@decomposes("EMBEDDING_LOOKUP")
+def embedding_lookup(here: Decomposition) -> str | None:
     """Rows of a table are entries of its first axis."""
     ids, table = here.op.operand(0), here.op.operand(1)
     here.finish(here.add("GATHER", table, ids, axis=0, batch_dims=0))
     return None
 
 
-@expands("L2_NORMALIZATION")
-def l2_normalization(here: Expansion) -> str | None:
+@decomposes("L2_NORMALIZATION")
+def l2_normalization(here: Decomposition) -> str | None:
     """Each vector along the last axis divided by its length."""
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
@@ -60,8 +60,8 @@ def l2_normalization(here: Expansion) -> str | None:
     return None
 
 
-@expands("LOG_SOFTMAX")
-def log_softmax(here: Expansion) -> str | None:
+@decomposes("LOG_SOFTMAX")
+def log_softmax(here: Decomposition) -> str | None:
     """The logarithm of a softmax, in the way that loses no digits."""
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
@@ -71,8 +71,8 @@ def log_softmax(here: Expansion) -> str | None:
     return None
 
 
-@expands("LOCAL_RESPONSE_NORMALIZATION")
-def local_response_normalization(here: Expansion) -> str | None:
+@decomposes("LOCAL_RESPONSE_NORMALIZATION")
+def local_response_normalization(here: Decomposition) -> str | None:
     """x * (bias + alpha * sum of the squares of neighbouring channels) ^ -beta.
 
     The sum is a 1x1 convolution whose weights are a band along the diagonal.

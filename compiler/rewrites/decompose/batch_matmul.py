@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .convolution import bias_apart
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("BATCH_MATMUL")
-def constant_matrix(here: Expansion) -> str | None:
+@decomposes("BATCH_MATMUL")
+def constant_matrix(here: Decomposition) -> str | None:
     """A constant matrix on the right is a FULLY_CONNECTED, whose kernels are the faster ones."""
     op = here.op
     first, second = op.operand(0), op.operand(1)
@@ -26,8 +26,8 @@ def constant_matrix(here: Expansion) -> str | None:
     return None
 
 
-@expands("FULLY_CONNECTED")
-def computed_weights(here: Expansion) -> str | None:
+@decomposes("FULLY_CONNECTED")
+def computed_weights(here: Decomposition) -> str | None:
     """Weights that are computed are a matrix like any other."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)

@@ -6,12 +6,12 @@ from typing import Any
 
 from ...ir import Tensor
 from ...ops import conv, depthwise_conv
-from ...ops.window import Window
-from .decomposition import Expansion, expands
+from ...ops.base import Window
+from .decomposition import Decomposition, decomposes
 
 
-@expands("CONV_2D")
-def computed_weights(here: Expansion) -> str | None:
+@decomposes("CONV_2D")
+def computed_weights(here: Decomposition) -> str | None:
     """A picture is a volume of depth 1, and CONV_3D takes weights of any origin."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
@@ -36,7 +36,7 @@ def computed_weights(here: Expansion) -> str | None:
     return None
 
 
-def bias_apart(here: Expansion, position: int) -> str | None:
+def bias_apart(here: Decomposition, position: int) -> str | None:
     """A computed bias is added after an operator whose weights are constants."""
     op = here.op
     bias = op.input(position)
@@ -48,7 +48,7 @@ def bias_apart(here: Expansion, position: int) -> str | None:
     return None
 
 
-def _group_by_group(here: Expansion) -> None:
+def _group_by_group(here: Decomposition) -> None:
     """Each group of channels is a convolution of its own."""
     op = here.op
     count = conv.groups(op)
@@ -64,8 +64,8 @@ def _group_by_group(here: Expansion) -> None:
     here.finish(here.add("CONCATENATION", *results, axis=3))
 
 
-@expands("DEPTHWISE_CONV_2D")
-def computed_depthwise_weights(here: Expansion) -> str | None:
+@decomposes("DEPTHWISE_CONV_2D")
+def computed_depthwise_weights(here: Decomposition) -> str | None:
     """For each tap of the window the shifted picture times the tap's weights, added up."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
@@ -86,7 +86,7 @@ def computed_depthwise_weights(here: Expansion) -> str | None:
     return None
 
 
-def _repeated(here: Expansion, source: Tensor, times: int) -> Tensor:
+def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:
     """Each channel as often in a row as it has outputs."""
     if times == 1:
         return source
@@ -96,7 +96,7 @@ def _repeated(here: Expansion, source: Tensor, times: int) -> Tensor:
     return here.reshape(here.add("TILE", apart, sizes), (*pixels, channels * times))
 
 
-def _shifted(here: Expansion, padded: Tensor, window: Window, row: int, column: int) -> Tensor:
+def _shifted(here: Decomposition, padded: Tensor, window: Window, row: int, column: int) -> Tensor:
     """The pixels a tap of the window meets."""
     _, rows, columns, _ = here.op.output.shape
     top, left = row * window.dilation_y, column * window.dilation_x
@@ -107,7 +107,7 @@ def _shifted(here: Expansion, padded: Tensor, window: Window, row: int, column: 
 
 
 def _tap(
-    here: Expansion,
+    here: Decomposition,
     tensor: Tensor,
     begin: tuple[int, ...],
     end: tuple[int, ...],

@@ -1,48 +1,41 @@
-"""Operators that are several simpler ones are spelled out.
+"""Operators that are several simpler ones become these.
 
     y = L2_NORMALIZATION(x)
     becomes   y = DIV(x, MAXIMUM(SQRT(SUM(SQUARE(x))), 1e-6))
 
-`compiler/expand/` says which and how; what an operator becomes may be spelled out in turn.
+The other modules of this folder say which and how; what an operator becomes may be decomposed in
+turn.
 """
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...errors import Finding, ModelError, UnsupportedError
-from ...events import Event, describe
-from ...ir import Graph
-from ...select.refusals import unknown_operators
-from ..rewrite import check
-from . import EXPANSIONS, Expansion
+from collections.abc import Iterator
 
-RULE = "expand_operators"
+from ...errors import ModelError
+from ...ir import Graph, Op
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
+from .decomposition import DECOMPOSITIONS, Decomposition
 
 
-def expand_operators(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it until nothing is left to spell out.
+@graph_rewrite(required=True)
+def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Until nothing is left to decompose.
 
-    ModelError where operands make no sense, UnsupportedError with all findings.
+    ModelError where operands make no sense, UnsupportedError where the parts cannot run.
     """
-    events = []
-    findings: list[Finding] = []
-    declined: set[object] = set()
-    while waiting := [op for op in graph.ops if op.name in EXPANSIONS and op not in declined]:
+    declined: set[Op] = set()
+    while waiting := [op for op in graph.ops if op.name in DECOMPOSITIONS and op not in declined]:
         for op in waiting:
-            name = describe(op)
+            decomposition = Decomposition(graph, op, target)
             try:
-                reason = EXPANSIONS[op.name](Expansion(graph, op, profile))
-            except UnsupportedError as error:
-                findings += error.findings
-                declined.add(op)
-                continue
+                reason = DECOMPOSITIONS[op.name](decomposition)
             except (ArithmeticError, IndexError, KeyError, TypeError) as error:
-                raise ModelError(f"operator {name} makes no sense: {error}") from error
-            events.append(Event(RULE, (name,), reason))
-            if reason is not None:
+                raise ModelError(
+                    f"operator {op!r}: its operands or options are invalid: {error}"
+                ) from error
+            yield Attempt((op,), reason)
+            if reason is None:
+                decomposition.apply()
+            else:
                 declined.add(op)
-            check(graph, RULE)
-    if findings:
-        findings += unknown_operators(graph)
-        raise UnsupportedError(sorted(findings, key=lambda finding: finding.index))
-    return events

@@ -1,4 +1,4 @@
-"""What an operator that is several simpler ones is written with."""
+"""What the functions that decompose operators are written with."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from ...devices import Profile
 from ...ir import Array, Graph, Op, Shape, Tensor, constant
+from ...ir.inline import substitute
 from ...ops import OPS
+from ...target import Target
+
+LAST = 2**30
+"""The position of operators that run after all others."""
 
 
-class Expansion:
-    """Operators added in place of `op`, each with the shapes its operands give it."""
+class Decomposition:
+    """The operators that take the place of `op`; the graph does not change until `apply`."""
 
-    def __init__(self, graph: Graph, op: Op, profile: Profile) -> None:
+    def __init__(self, graph: Graph, op: Op, target: Target) -> None:
         self.graph = graph
         self.op = op
-        self.profile = profile
+        self.target = target
+        self.ops: list[Op] = []
+        """The new operators, in an order in which they can run."""
+        self.results: tuple[Tensor, ...] = ()
+        self._assigned: list[tuple[Tensor, Tensor]] = []
         self._count = 0
 
     def several(
@@ -28,7 +36,7 @@ class Expansion:
         stem = f"{self.op.output.name}/{name.lower()}{self._count}"
         self._count += 1
         results = tuple(Tensor(f"{stem}.{i}", (), dtype) for i, dtype in enumerate(dtypes))
-        op = Op(name, tuple(inputs), results, attrs, self.op.index)
+        op = Op(name, inputs, results, attrs, self.op.index)
         definition = OPS[name]
         for tensor, shape in zip(results, definition.infer(op), strict=True):
             tensor.shape = tuple(int(size) for size in shape)
@@ -38,7 +46,7 @@ class Expansion:
             for tensor, array in zip(results, arrays, strict=True):
                 tensor.data = np.asarray(array, tensor.dtype).reshape(tensor.shape)
         else:
-            self.graph.add(op)
+            self.ops.append(op)
         return results
 
     def add(self, name: str, *inputs: Tensor | None, dtype: str = "", **attrs: Any) -> Tensor:
@@ -69,21 +77,19 @@ class Expansion:
 
         The copy gets the last place in the order of execution, behind all that read the variable.
         """
-        assign(self.graph, variable, value)
+        self._assigned.append((variable, value))
 
     def finish(self, *results: Tensor) -> None:
-        """Let `results` take the place of the operator's outputs, and remove it."""
-        outputs = self.op.outputs
-        for old, new in zip(outputs, results, strict=True):
-            self.graph.replace(old, new)
-        self.graph.remove(self.op)
-        for old, new in zip(outputs, results, strict=True):
-            if self.graph.producer(new) is not None and "/" in new.name:
-                new.name = old.name
+        """Say what takes the place of the operator's outputs."""
+        self.results = results
 
-
-LAST = 2**30
-"""The position of operators that run after all others."""
+    def apply(self) -> None:
+        """Put the new operators into the graph, and remove the one they stand for."""
+        for op in self.ops:
+            self.graph.add(op)
+        for variable, value in self._assigned:
+            assign(self.graph, variable, value)
+        substitute(self.graph, self.op, self.results)
 
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
@@ -94,18 +100,18 @@ def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
     graph.kept[written] = variable
 
 
-Expand = Callable[[Expansion], str | None]
-"""Spells an operator out; where it leaves it alone it says why."""
+Decompose = Callable[[Decomposition], str | None]
+"""Writes down what an operator is made of; if it is better left alone, says why."""
 
-EXPANSIONS: dict[str, Expand] = {}
+DECOMPOSITIONS: dict[str, Decompose] = {}
 """By the name of the operator."""
 
 
-def expands(*names: str) -> Callable[[Expand], Expand]:
-    """Register a function as what those operators are spelled out with."""
+def decomposes(*names: str) -> Callable[[Decompose], Decompose]:
+    """Register a function as what decomposes those operators."""
 
-    def register(function: Expand) -> Expand:
-        EXPANSIONS.update(dict.fromkeys(names, function))
+    def register(function: Decompose) -> Decompose:
+        DECOMPOSITIONS.update(dict.fromkeys(names, function))
         return function
 
     return register

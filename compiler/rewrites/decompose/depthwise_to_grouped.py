@@ -11,7 +11,7 @@ from ...ir import Graph, Op, constant
 from ..rewrite import Declined, rewrite
 
 
-@rewrite("DEPTHWISE_CONV_2D")
+@rewrite("DEPTHWISE_CONV_2D", required=True)
 def depthwise_to_grouped(graph: Graph, op: Op) -> Declined | None:
     weights = op.operand(1)
     if weights.shape[3] == op.operand(0).shape[3]:

@@ -8,18 +8,18 @@ bits and more stay: they are axes and sizes, whatever quantization a file gives 
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...events import Event, describe
+from collections.abc import Iterator
+
 from ...ir import Graph, Tensor
 from ...ir.dequantize import dequantized
 from ...ops.base import INTEGERS
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
-RULE = "dequantize_constants"
 
-
-def dequantize_constants(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to every operator all of whose results are floats."""
-    events = []
+@graph_rewrite(required=True)
+def dequantize_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Of every operator all of whose results are floats."""
     real: dict[Tensor, Tensor] = {}
     for op in graph.ops:
         if op.name == "DEQUANTIZE" or any(t.dtype != "float32" for t in op.outputs):
@@ -30,7 +30,5 @@ def dequantize_constants(graph: Graph, profile: Profile) -> list[Event]:
             if values is not None:
                 real[tensor] = Tensor(f"{tensor.name}/real", tensor.shape, "float32", values)
         if any(tensor in real for tensor in op.reads):
-            inputs = [None if t is None else real.get(t, t) for t in op.inputs]
-            graph.set_inputs(op, inputs)
-            events.append(Event(RULE, (describe(op),), None))
-    return events
+            yield Attempt((op,))
+            graph.set_inputs(op, [None if t is None else real.get(t, t) for t in op.inputs])

@@ -10,11 +10,11 @@ import numpy as np
 from ...ir import Shape, Tensor
 from ...ops import detection_postprocess as detection_op
 from ...ops.non_max_suppression import SUPPRESS
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("TFLite_Detection_PostProcess")
-def detection(here: Expansion) -> str | None:
+@decomposes("TFLite_Detection_PostProcess")
+def detection(here: Decomposition) -> str | None:
     """Places past the last box left hold zeros."""
     op = here.op
     scores = op.operand(1)
@@ -29,7 +29,7 @@ def detection(here: Expansion) -> str | None:
     return None
 
 
-def _best_classes(here: Expansion, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
+def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
     """Each box once, by the score of its best class; then its best classes one after the other."""
     places = detection_op.classes_for_a_box(here.op)
     count = min(places, named.shape[1])
@@ -54,7 +54,7 @@ def _best_classes(here: Expansion, boxes: Tensor, named: Tensor) -> Sequence[Ten
     return corners, chosen(labels, 1), chosen(values, 1), here.add("CAST", number, dtype="float32")
 
 
-def _class_by_class(here: Expansion, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
+def _class_by_class(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
     """Each class is suppressed on its own; of what is left in all classes the best scores."""
     most, classes = int(here.op.attrs["max_detections"]), named.shape[1]
     each = min(int(here.op.attrs.get("detections_per_class", 100)), most)
@@ -80,13 +80,13 @@ def _class_by_class(here: Expansion, boxes: Tensor, named: Tensor) -> Sequence[T
     return corners, labels, values, here.add("CAST", total, dtype="float32")
 
 
-def _there(here: Expansion, size: int, number: Tensor) -> Tensor:
+def _there(here: Decomposition, size: int, number: Tensor) -> Tensor:
     """1 for the first `number` of so many places, 0 for the others."""
     places = here.constant(np.arange(size), "int32")
     return here.add("CAST", here.add("LESS", places, number, dtype="bool"), dtype="float32")
 
 
-def _filled(here: Expansion, tensor: Tensor, shape: Shape) -> Tensor:
+def _filled(here: Decomposition, tensor: Tensor, shape: Shape) -> Tensor:
     """The shape of an output, with zeros behind what there is."""
     missing = prod(shape) - tensor.elements
     if missing:
@@ -95,7 +95,7 @@ def _filled(here: Expansion, tensor: Tensor, shape: Shape) -> Tensor:
     return here.reshape(tensor, shape)
 
 
-def _boxes(here: Expansion) -> Tensor:
+def _boxes(here: Decomposition) -> Tensor:
     """Corners (top, left, bottom, right) from centres and sizes relative to the anchors."""
     op = here.op
     count = op.operand(0).shape[1]
@@ -111,13 +111,13 @@ def _boxes(here: Expansion) -> Tensor:
     return here.add("CONCATENATION", low, high, axis=1)
 
 
-def _halves(here: Expansion, rows: Tensor) -> tuple[Tensor, ...]:
+def _halves(here: Decomposition, rows: Tensor) -> tuple[Tensor, ...]:
     axis = here.constant(1, "int32")
     return here.several("SPLIT", (axis, rows), [rows.dtype] * 2, num_splits=2)
 
 
 def _suppressed(
-    here: Expansion, boxes: Tensor, scores: Tensor, most: int
+    here: Decomposition, boxes: Tensor, scores: Tensor, most: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Boxes left, their scores and their number.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...ir import Tensor
 from ...ops.mixture_of_experts import ACTIVATIONS, activation
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("moe")
-def mixture_of_experts(here: Expansion) -> str | None:
+@decomposes("moe")
+def mixture_of_experts(here: Decomposition) -> str | None:
     """All experts at once, each scaled with its share of the token: 0 where it is not chosen."""
     op = here.op
     source, gate, partner, last = (op.operand(position) for position in (0, 3, 4, 5))
@@ -26,11 +26,11 @@ def mixture_of_experts(here: Expansion) -> str | None:
     return None
 
 
-def _matrix(here: Expansion, weights: Tensor, order: tuple[int, ...], columns: int) -> Tensor:
+def _matrix(here: Decomposition, weights: Tensor, order: tuple[int, ...], columns: int) -> Tensor:
     return here.reshape(here.transpose(weights, order), (-1, columns))
 
 
-def _shares(here: Expansion, experts: int) -> Tensor:
+def _shares(here: Decomposition, experts: int) -> Tensor:
     """Of each token and expert the factor its result is scaled with: [tokens, experts, 1]."""
     op = here.op
     count = op.operand(1).shape[-1]

@@ -6,11 +6,11 @@ import numpy as np
 
 from ...ir import Array, Op, Tensor
 from ...ops.fourier import lengths
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("COMPLEX_ABS", "IMAG", "REAL")
-def part_of_transform(here: Expansion) -> str | None:
+@decomposes("COMPLEX_ABS", "IMAG", "REAL")
+def part_of_transform(here: Decomposition) -> str | None:
     """The part wanted of a transform, whose real and imaginary parts are computed apart."""
     op = here.op
     source = here.graph.producer(op.operand(0))
@@ -22,12 +22,10 @@ def part_of_transform(here: Expansion) -> str | None:
         here.finish(here.add("SQRT", squares))
     else:
         here.finish(real if op.name == "REAL" else imaginary)
-    if not here.graph.consumers(source.output) and not here.graph.is_output(source.output):
-        here.graph.remove(source)
     return None
 
 
-def _transform(here: Expansion, op: Op) -> tuple[Tensor, Tensor]:
+def _transform(here: Decomposition, op: Op) -> tuple[Tensor, Tensor]:
     """Real and imaginary part: along each row, and then along the columns if there are several."""
     signal = op.operand(0)
     rows, columns = lengths(op)
@@ -53,7 +51,7 @@ def _waves(frequencies: int, period: int, samples: int) -> tuple[Array, Array]:
     return np.cos(angles) * inside, np.sin(angles) * inside
 
 
-def _product(here: Expansion, tensor: Tensor, matrix: Array) -> Tensor:
+def _product(here: Decomposition, tensor: Tensor, matrix: Array) -> Tensor:
     flat = here.reshape(tensor, (-1, tensor.shape[-1]))
     result = here.add("FULLY_CONNECTED", flat, here.constant(matrix))
     return here.reshape(result, (*tensor.shape[:-1], matrix.shape[0]))

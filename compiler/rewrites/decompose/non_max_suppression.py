@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...ops.non_max_suppression import SUPPRESS
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
-def suppress(here: Expansion) -> str | None:
+@decomposes("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
+def suppress(here: Decomposition) -> str | None:
     """The fifth version lets scores fade; without that sigma is 0."""
     op = here.op
     operands = [op.operand(position) for position in range(5)]

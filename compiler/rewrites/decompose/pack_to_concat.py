@@ -6,7 +6,7 @@ from ...ir import Graph, Op, Tensor
 from ..rewrite import Declined, rewrite
 
 
-@rewrite("PACK")
+@rewrite("PACK", required=True)
 def pack_to_concat(graph: Graph, op: Op) -> Declined | None:
     rank = len(op.output.shape)
     axis = int(op.attrs.get("axis", 0)) % rank

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Tensor
 from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 MOST_STEPS = 1000
 """Steps of a sequence that are spelled out."""
@@ -23,8 +23,8 @@ _BIASES, _NORMS = 12, 20
 _PROJECTION, _PROJECTION_BIAS = 16, 17
 
 
-@expands("LSTM")
-def lstm(here: Expansion) -> str | None:
+@decomposes("LSTM")
+def lstm(here: Decomposition) -> str | None:
     """One step of an LSTM of either kind."""
     if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
         _basic(here)
@@ -37,8 +37,8 @@ def lstm(here: Expansion) -> str | None:
     return None
 
 
-@expands("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(here: Expansion) -> str | None:
+@decomposes("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def sequence_lstm(here: Decomposition) -> str | None:
     """The inputs' share of the gates comes from one product for all steps."""
     cell = _Cell(here)
     steps = _steps(here, cell.projected)
@@ -48,8 +48,8 @@ def sequence_lstm(here: Expansion) -> str | None:
     return None
 
 
-@expands("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
-def rnn(here: Expansion) -> str | None:
+@decomposes("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
+def rnn(here: Decomposition) -> str | None:
     """activation(weights * input + recurrent weights * state + bias), step by step."""
     op = here.op
     weights, recurrent, bias, hidden = (op.operand(i) for i in range(1, 5))
@@ -68,8 +68,8 @@ def rnn(here: Expansion) -> str | None:
     return None
 
 
-@expands("SVDF")
-def svdf(here: Expansion) -> str | None:
+@decomposes("SVDF")
+def svdf(here: Decomposition) -> str | None:
     """Features of the last steps, weighted by their age and added up for each unit."""
     op = here.op
     source, features, ages, bias, state = (op.input(i) for i in range(5))
@@ -98,7 +98,7 @@ def svdf(here: Expansion) -> str | None:
 class _Cell:
     """A full LSTM cell while its steps are spelled out."""
 
-    def __init__(self, here: Expansion) -> None:
+    def __init__(self, here: Decomposition) -> None:
         self.here, self.op = here, here.op
         self.gates = [
             gate for gate in range(4) if gate != INPUT or self.op.input(1 + INPUT) is not None
@@ -178,7 +178,7 @@ class _Cell:
         _keep(self.here, self.op.operand(CELL_STATE), self.cell)
 
 
-def _basic(here: Expansion) -> None:
+def _basic(here: Decomposition) -> None:
     """The older kind of LSTM: one matrix for inputs and output state."""
     op = here.op
     source, output, weights, bias, cell = (op.operand(i) for i in range(5))
@@ -201,17 +201,17 @@ def _basic(here: Expansion) -> None:
     here.finish(*(here.reshape(t, shape) for t, shape in zip(results, shapes, strict=True)))
 
 
-def _keep(here: Expansion, variable: Tensor, value: Tensor) -> None:
+def _keep(here: Decomposition, variable: Tensor, value: Tensor) -> None:
     if variable.variable:
         here.assign(variable, value)
 
 
-def _activated(here: Expansion, value: Tensor) -> Tensor:
+def _activated(here: Decomposition, value: Tensor) -> Tensor:
     name = here.op.attrs.get("fused_activation_function", "NONE")
     return value if name == "NONE" else here.add(name, value)
 
 
-def _steps(here: Expansion, projected: object) -> Sequence[Tensor]:
+def _steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
     """What the inputs give to each step (UnsupportedError for a sequence too long)."""
     assert callable(projected)
     op, source = here.op, here.op.operand(0)
@@ -232,7 +232,7 @@ def _too_long(op: Op, count: int) -> Finding:
     return Finding(op.index, op.name, reason, "run the model on shorter sequences")
 
 
-def _stacked(here: Expansion, results: Sequence[Tensor]) -> Tensor:
+def _stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:
     """The results of all steps along the axis of time."""
     axis = 0 if here.op.attrs.get("time_major", False) else 1
     stacked = here.add("PACK", *results, values_count=len(results), axis=axis)

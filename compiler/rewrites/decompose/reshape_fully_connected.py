@@ -15,7 +15,7 @@ MOST_AXES = 4
 """Of the rows and their width: a batch, a height, a width and channels."""
 
 
-@rewrite("FULLY_CONNECTED")
+@rewrite("FULLY_CONNECTED", required=True)
 def reshape_fully_connected(graph: Graph, op: Op) -> Declined | None:
     source, width = op.operand(0), op.operand(1).shape[1]
     keeps = op.attrs.get("keep_num_dims", False)

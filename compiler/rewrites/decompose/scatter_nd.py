@@ -6,14 +6,14 @@ from math import prod
 
 import numpy as np
 
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 MOST_COMPARED = 1 << 16
 """Up to so many comparisons of places and indices, the kernel that makes them is the faster way."""
 
 
-@expands("SCATTER_ND")
-def scatter_nd(here: Expansion) -> str | None:
+@decomposes("SCATTER_ND")
+def scatter_nd(here: Decomposition) -> str | None:
     """Each row of the output is the row of the updates that goes there, or one of zeros."""
     indices, updates = here.op.operand(0), here.op.operand(1)
     shape, depth = here.op.output.shape, indices.shape[-1]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...errors import Finding, UnsupportedError
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
-def blocks_of_rows(here: Expansion) -> str | None:
+@decomposes("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND")
+def blocks_of_rows(here: Decomposition) -> str | None:
     """Tensors of rank 3 have one axis of blocks; they get a second one of size 1."""
     op = here.op
     shape = op.operand(0).shape

@@ -8,12 +8,13 @@ Later passes then treat all activations alike; `fuse_elementwise` puts them back
 
 from __future__ import annotations
 
-from ...devices import Profile
+from collections.abc import Iterator
+
 from ...errors import ModelError
-from ...events import Event, describe
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
 FIELD = "fused_activation_function"
 NOT_FUSED = frozenset(["NONE"])
@@ -23,20 +24,18 @@ RECURRENT = frozenset(
 """Operators whose activation is not the last thing they do."""
 
 
-def split_activation(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to every operator that has one (ModelError for an activation nobody knows)."""
-    events = []
+@graph_rewrite(required=True)
+def split_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Of every operator that has one (ModelError for an activation that is not known)."""
     for op in graph.ops:
         activation = op.attrs.get(FIELD, "NONE")
         if op.name not in OPS or op.name in RECURRENT or activation in NOT_FUSED:
             continue
         if activation not in OPS:
-            raise ModelError(f"operator {op.index} {op.name}: no activation {activation!r}")
-        events.append(Event("split_activation", (describe(op),), None))
+            raise ModelError(f"operator {op!r} has the unknown activation {activation!r}")
+        yield Attempt((op,))
         result = op.output
         before = Tensor(f"{result.name}/before_{activation.lower()}", result.shape, result.dtype)
         op.attrs = {**op.attrs, FIELD: "NONE"}
         graph.set_outputs(op, (before, *op.outputs[1:]))
         graph.add(Op(activation, (before,), (result,), index=op.index))
-        check(graph, "split_activation")
-    return events

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...ops.arg_reduce import inserts
 from ...ops.top_k import BLOCKS, MERGE
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 LONG = 768
 """Values of a row from which on steps are faster, on PoCL and llvmpipe."""
@@ -21,13 +21,13 @@ LISTS = 4
 """Lists that are merged at once."""
 
 
-@expands("TOPK_V2")
-def in_steps(here: Expansion) -> str | None:
+@decomposes("TOPK_V2")
+def in_steps(here: Decomposition) -> str | None:
     """Sort and cut blocks, then merge what is left of them, four by four."""
     size, count = here.op.operand(0).shape[-1], here.op.output.shape[-1]
     if size < LONG or not count:
         return f"{count} of {size} values take no time"
-    if inserts(size, count, here.profile):
+    if inserts(size, count, here.target):
         return f"one work-item finds {count} of {size} values"
     length = min(max(SHORTEST, 4 * count), LONGEST)
     types = [tensor.dtype for tensor in here.op.outputs]

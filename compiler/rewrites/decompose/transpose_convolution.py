@@ -7,11 +7,11 @@ from typing import Any
 from ...ir import Tensor
 from ...ops import transpose_conv
 from .convolution import bias_apart
-from .decomposition import Expansion, expands
+from .decomposition import Decomposition, decomposes
 
 
-@expands("TRANSPOSE_CONV", "Convolution2DTransposeBias")
-def computed_weights(here: Expansion) -> str | None:
+@decomposes("TRANSPOSE_CONV", "Convolution2DTransposeBias")
+def computed_weights(here: Decomposition) -> str | None:
     """Zeros between the pixels make it a convolution with the window turned round."""
     op = here.op
     weights, bias = op.operand(1), op.input(transpose_conv.bias_position(op))
@@ -29,7 +29,7 @@ def computed_weights(here: Expansion) -> str | None:
     return None
 
 
-def _spread(here: Expansion, image: Tensor, down: int, across: int) -> Tensor:
+def _spread(here: Decomposition, image: Tensor, down: int, across: int) -> Tensor:
     """Pixels that many rows and columns apart, zeros between and behind them."""
     batch, rows, columns, channels = image.shape
     apart = here.reshape(image, (batch, rows, 1, columns, 1, channels))
@@ -38,7 +38,7 @@ def _spread(here: Expansion, image: Tensor, down: int, across: int) -> Tensor:
     return here.reshape(padded, (batch, rows * down, columns * across, channels))
 
 
-def _placed(here: Expansion, image: Tensor, axis: int, before: int, size: int) -> Tensor:
+def _placed(here: Decomposition, image: Tensor, axis: int, before: int, size: int) -> Tensor:
     """An axis with zeros in front and behind, or cut at either end, up to that size."""
     after = size - before - image.shape[axis]
     pads = [(0, 0)] * len(image.shape)

@@ -10,17 +10,15 @@ the zeros of a PAD are such cells. Where none of them can be a maximum, `fold_pa
 from __future__ import annotations
 
 from ...ir import Graph, Op
-from ...ops import conv, depthwise_conv
+from ...ops.base import window_of
 from ...ops.pad import fill, paddings
 from ..rewrite import Declined, rewrite
-
-WINDOWS = {"CONV_2D": conv.window, "DEPTHWISE_CONV_2D": depthwise_conv.window}
 
 
 @rewrite({"PAD", "PADV2"})
 def fold_pad_into_conv(graph: Graph, pad: Op) -> Declined | None:
     readers = graph.consumers(pad.output)
-    others = [reader.name for reader in readers if reader.name not in WINDOWS]
+    others = [reader.name for reader in readers if window_of(reader) is None]
     if others or graph.is_output(pad.output) or not readers:
         names = ", ".join(others) or "the model's output"
         return Declined(f"not only convolutions read it, but {names}")
@@ -36,7 +34,8 @@ def fold_pad_into_conv(graph: Graph, pad: Op) -> Declined | None:
     if fill(pad) != 0:
         return Declined(f"it pads with {fill(pad)}")
     for op in readers:
-        window = WINDOWS[op.name](op)
+        window = window_of(op)
+        assert window is not None
         op.attrs = {
             **op.attrs,
             "padding": (

@@ -11,21 +11,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Array, Graph, Op, constant
-from ...ops import conv, depthwise_conv
-from ...ops.transpose_conv import bias_position
+from ...ir import Array, Graph, Op, Shape, constant
+from ...ops import operators_with
+from ...ops.base import Weights, weights_of, window_of
 from ..rewrite import Declined, rewrite
 
-INPUT_AXIS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 3}
-"""Where the input channels are in the weights."""
-
-SUMMED = {"CONV_2D": (1, 2, 3), "DEPTHWISE_CONV_2D": (0, 1, 2), "FULLY_CONNECTED": (1,)}
-"""The axes of the weights that the operator sums over."""
+SCALED = operators_with(lambda traits: traits.weights and traits.weights.input_axis is not None)
 
 
-@rewrite({"ADD", "SUB", "MUL", "DIV"}, INPUT_AXIS, backwards=True)
+@rewrite({"ADD", "SUB", "MUL", "DIV"}, SCALED, backwards=True)
 def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
-    place = 2 if op.name == "TRANSPOSE_CONV" else 0
+    weighted = weights_of(op)
+    assert weighted is not None and weighted.input_axis is not None
+    place = weighted.image
     if op.operand(place) is not scale.output or op.operand(1) is scale.output:
         return Declined("it computes weights or a bias")
     position = 0 if scale.operand(1).constant else 1
@@ -34,21 +32,21 @@ def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
         return Declined("neither operand is a constant")
     if position == 1 and scale.name in ("SUB", "DIV"):
         return Declined("the picture is subtracted or divided by")
-    if objection := _objection(scale, op, image.shape, other.data):
-        return Declined(objection)
+    if reason := _unsupported_reason(scale, op, image.shape, other.data, weighted):
+        return Declined(reason)
     channels = image.shape[-1]
     values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float64)
     inputs = list(op.inputs)
     weights = op.constant(1).astype(np.float64)
     along = [1] * weights.ndim
-    along[INPUT_AXIS[op.name]] = -1
+    along[weighted.input_axis] = -1
     if scale.name in ("MUL", "DIV"):
         factor = values if scale.name == "MUL" else 1 / values
         scaled = (weights * factor.reshape(along)).astype(np.float32)
         inputs[1] = constant(f"{op.operand(1).name}/scaled", scaled)
     else:
         signed = values if scale.name == "ADD" else -values
-        added = (weights * signed.reshape(along)).sum(SUMMED[op.name])
+        added = (weights * signed.reshape(along)).sum(weighted.summed_axes)
         bias = op.constant(2).reshape(-1) if op.input(2) is not None else 0
         inputs[2:3] = [constant(f"{op.output.name}/bias", (bias + added).astype(np.float32))]
     inputs[place] = image
@@ -57,18 +55,20 @@ def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
     return None
 
 
-def _objection(scale: Op, op: Op, shape: tuple[int, ...], values: Array) -> str | None:
-    weights, bias = op.operand(1), op.input(bias_position(op))
+def _unsupported_reason(
+    scale: Op, op: Op, shape: Shape, values: Array, weighted: Weights
+) -> str | None:
+    weights, bias = op.operand(1), op.input(weighted.bias)
     if weights.data is None or (bias is not None and bias.data is None):
         return "weights or bias are computed while the model runs"
-    if scale.output.shape != shape or shape[-1] != weights.shape[INPUT_AXIS[op.name]]:
+    if scale.output.shape != shape or shape[-1] != weights.shape[weighted.input_axis or 0]:
         return "the constant broadcasts the picture, or the channels are split into groups"
     if values.size not in (1, shape[-1]) or (values.size > 1 and values.shape[-1] != shape[-1]):
         return "the constant is neither a scalar nor one value for each channel"
-    if scale.name in ("ADD", "SUB") and op.name == "TRANSPOSE_CONV":
-        return "windows at the edges see fewer pixels, to which less is added"
-    if scale.name in ("ADD", "SUB") and op.name != "FULLY_CONNECTED":
-        window = (conv if op.name == "CONV_2D" else depthwise_conv).window(op)
-        if window.top or window.bottom or window.left or window.right:
+    if scale.name in ("ADD", "SUB"):
+        if not weighted.summed_axes:
+            return "windows at the edges see fewer pixels, to which less is added"
+        window = window_of(op)
+        if window and (window.top or window.bottom or window.left or window.right):
             return "the convolution pads with zeros, which nothing is added to"
     return None

@@ -11,20 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Array, Graph, Op, constant
-from ...ops.transpose_conv import bias_position
+from ...ops import operators_with
+from ...ops.base import weights_of
 from ..rewrite import Declined, rewrite
 
-OUTPUT_AXIS = {
-    "CONV_2D": 0,
-    "Convolution2DTransposeBias": 0,
-    "DEPTHWISE_CONV_2D": 3,
-    "FULLY_CONNECTED": 0,
-    "TRANSPOSE_CONV": 0,
-}
-"""Where the output channels are in the weights."""
+WEIGHTED = operators_with(lambda traits: traits.weights)
 
 
-@rewrite(OUTPUT_AXIS, {"ADD", "SUB", "MUL", "DIV"})
+@rewrite(WEIGHTED, {"ADD", "SUB", "MUL", "DIV"})
 def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
     position = scale.inputs.index(op.output)
     other = scale.operand(1 - position)
@@ -32,7 +26,9 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
         return Declined("the other operand is computed while the model runs")
     if position == 1 and scale.name in ("SUB", "DIV"):
         return Declined("the result is subtracted or divided by")
-    place = bias_position(op)
+    weighted = weights_of(op)
+    assert weighted is not None
+    place = weighted.bias
     weights, bias = op.operand(1), op.input(place)
     if weights.data is None or (bias is not None and bias.data is None):
         return Declined("weights or bias are computed while the model runs")
@@ -47,7 +43,7 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
     inputs = list(op.inputs[:place])
     if factor is not None:
         along = [1] * len(weights.shape)
-        along[OUTPUT_AXIS[op.name]] = -1
+        along[weighted.output_axis] = -1
         scaled = (weights.data * factor.reshape(along)).astype(np.float32)
         inputs[1] = constant(f"{weights.name}/scaled", scaled)
     result = scale.output

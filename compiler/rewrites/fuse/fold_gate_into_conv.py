@@ -9,50 +9,49 @@ not go into the store of what computes `x`. The kernel multiplies what it reads.
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...events import Event, describe
+from collections.abc import Iterator
+
 from ...ir import Graph, Op, Tensor
 from ...ops.conv import groups, window
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
-RULE = "fold_gate_into_conv"
 
-
-def fold_gate_into_conv(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to products that are kernels of their own, after elementwise operators are fused."""
-    events = []
+@graph_rewrite()
+def fold_gate_into_conv(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Of products that are kernels of their own, after elementwise operators are fused."""
     for product in graph.ops:
         op = graph.only_reader(product.output) if product.name == "MUL" else None
-        if op is None or op.name != "CONV_2D" or product.post:
+        if op is None or op.name != "CONV_2D" or product.epilogue:
             continue
         image, gate = _factors(product)
-        reason = _objection(product, op, image, gate, profile)
-        events.append(Event(RULE, (describe(product), describe(op)), reason))
+        reason = _unsupported_reason(product, op, image, gate, target)
+        yield Attempt((product, op), reason)
         if reason is None:
             graph.set_inputs(op, (image, op.inputs[1], op.input(2), gate))
             graph.remove(product)
-            check(graph, RULE)
-    return events
 
 
 def _factors(product: Op) -> tuple[Tensor, Tensor]:
-    """The picture, and what it is multiplied with."""
+    """The feature map, and what it is multiplied with."""
     first, second = product.operand(0), product.operand(1)
     return (first, second) if first.shape == product.output.shape else (second, first)
 
 
-def _objection(product: Op, op: Op, image: Tensor, gate: Tensor, profile: Profile) -> str | None:
+def _unsupported_reason(
+    product: Op, op: Op, image: Tensor, gate: Tensor, target: Target
+) -> str | None:
     if op.operand(0) is not product.output or len(op.inputs) > 3:
-        return "the product is not the picture"
-    if product.output in op.post_inputs:
+        return "the convolution does not read the product as its feature map"
+    if product.output in op.epilogue_inputs:
         return "others need the product, too"
     if image.constant or gate.constant or image.shape != product.output.shape:
         return "not both factors are computed, or both broadcast"
     if image.shape[0] != 1 or gate.elements != image.shape[3] or gate.shape[-1:] != image.shape[3:]:
-        return "the other factor is not one value for each channel of one picture"
+        return "the other factor is not one value for each channel of a batch of one"
     if groups(op) != 1 or not window(op).pointwise or not op.operand(1).constant:
         return "the convolution is not 1x1 with constant weights"
-    buffers = 4 + sum(1 for tensor in op.post_inputs if not tensor.constant)
-    if buffers > profile.max_arguments:
-        return f"the kernel would need {buffers} buffers of {profile.max_arguments}"
+    buffers = 4 + sum(1 for tensor in op.epilogue_inputs if not tensor.constant)
+    if buffers > target.device.max_arguments:
+        return f"the kernel would need {buffers} buffers of {target.device.max_arguments}"
     return None

@@ -1,7 +1,7 @@
 """A depthwise convolution is computed in the kernel of the 1x1 convolution that reads it.
 
-    t = DEPTHWISE_CONV_2D(x, v, a) | RELU6(%0)   y = CONV_2D(t, w, b)   with w 1x1
-    becomes   y = tflgpu.depthwise_pointwise(x, w, b) depthwise=...
+    t = { s = DEPTHWISE_CONV_2D(x, v, a) | t = RELU6(s) }   y = CONV_2D(t, w, b)   with w 1x1
+    becomes   y = { s = DEPTHWISE_CONV_2D(x, v, a) | t = RELU6(s) | y = CONV_2D(t, w, b) }
 
 Each work-item then computes all output channels of its pixels, so that nothing is computed twice.
 This pays where they are few; the device's profile says how many. On processors a work-item has a
@@ -10,40 +10,36 @@ whole row of pixels, and they may be many.
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...events import Event, describe
-from ...ir import Graph, Op
+from collections.abc import Iterator
+
+from ...ir import FusedOp, Graph, Op
 from ...ops.conv import groups, window
 from ...ops.depthwise_pointwise import NAME, fits
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
-RULE = "fuse_depthwise"
 
-
-def fuse_depthwise(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to pairs whose elementwise operators are fused already."""
-    events = []
+@graph_rewrite()
+def fuse_depthwise(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Of pairs whose elementwise operators are fused already."""
     for depthwise in graph.ops:
         op = None
-        if depthwise.name == "DEPTHWISE_CONV_2D" and not depthwise.stored:
+        if depthwise.name == "DEPTHWISE_CONV_2D" and len(depthwise.outputs) == 1:
             op = graph.only_reader(depthwise.output)
         if op is None or op.name != "CONV_2D":
             continue
-        reason = _objection(depthwise, op, profile)
-        events.append(Event(RULE, (describe(depthwise), describe(op)), reason))
+        reason = _unsupported_reason(depthwise, op, target)
+        yield Attempt((depthwise, op), reason)
         if reason is None:
-            image, weights, bias = depthwise.operand(0), op.operand(1), op.input(2)
-            graph.set_inputs(op, (image, weights, bias))
+            graph.remove(op)
             graph.remove(depthwise)
-            op.name, op.attrs = NAME, {"depthwise": depthwise}
-            check(graph, RULE)
-    return events
+            graph.add(FusedOp(NAME, (*depthwise.ops, *op.core), op.epilogue, op.outputs))
 
 
-def _objection(depthwise: Op, op: Op, profile: Profile) -> str | None:
+def _unsupported_reason(depthwise: Op, op: Op, target: Target) -> str | None:
     if op.operand(0) is not depthwise.output or len(op.inputs) > 3:
-        return "the convolution reads more than the depthwise convolution's picture"
-    if depthwise.output in op.post_inputs:
+        return "the convolution does not read the result as its feature map, or reads more"
+    if depthwise.output in op.epilogue_inputs:
         return "others need the value, too"
     if groups(op) != 1 or not window(op).pointwise:
         return "the convolution is not 1x1"
@@ -52,11 +48,12 @@ def _objection(depthwise: Op, op: Op, profile: Profile) -> str | None:
         return "weights or a bias are computed while the model runs"
     if depthwise.operand(1).shape[3] != depthwise.operand(0).shape[3]:
         return "the depthwise convolution has several outputs for an input"
-    if any(tensor.elements != 1 or not tensor.constant for tensor in depthwise.post_inputs):
+    if any(tensor.elements != 1 or not tensor.constant for tensor in depthwise.epilogue_inputs):
         return "its activation has an operand for each channel"
     inputs, outputs = depthwise.output.shape[3], op.output.shape[3]
-    if max(inputs, outputs) > profile.fused_channels and outputs > profile.fused_outputs:
-        return f"{inputs} and {outputs} channels are too many on {profile.name}"
-    if profile.heavy_group == 1 and not fits(op.output.shape[2], inputs, profile):
-        return f"a row of {inputs} channels takes more than {profile.local_memory} bytes"
+    device = target.device
+    if max(inputs, outputs) > device.fused_channels and outputs > device.fused_outputs:
+        return f"{inputs} and {outputs} channels are too many on {device.name}"
+    if target.on_processor and not fits(op.output.shape[2], inputs, target):
+        return f"a row of {inputs} channels takes more than {device.local_memory} bytes"
     return None

@@ -1,10 +1,10 @@
 """Fully connected layers in a row, on a single vector, are one kernel.
 
-    t = CONV_2D(x[1,1,1,672], v) | RELU   y = CONV_2D(t, w) | LOGISTIC     both 1x1
-    becomes   y = tflgpu.dense(x, v, w) activations=(RELU) | LOGISTIC
+    t = { s = CONV_2D(x[1,1,1,672], v) | t = RELU(s) }   y = CONV_2D(t, w)     both 1x1
+    becomes   y = { s = CONV_2D(x, v) | t = RELU(s) | y = CONV_2D(t, w) }
 
-    m = MEAN(x[1,7,7,672])   y = tflgpu.dense(m, v, w)
-    becomes   y = tflgpu.dense(x, v, w) mean=True
+    m = MEAN(x[1,7,7,672])   y = { s = CONV_2D(m, v) | t = RELU(s) | y = CONV_2D(t, w) }
+    becomes   y = { m = MEAN(x) | s = CONV_2D(m, v) | t = RELU(s) | y = CONV_2D(t, w) }
 
 Such a layer is too little work for a device, so that launching it is what costs. One work-group
 does several, one after another: squeeze and excite as a whole, and small networks.
@@ -12,47 +12,37 @@ does several, one after another: squeeze and excite as a whole, and small networ
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
-import numpy as np
-
-from ...devices import Profile
-from ...events import Event, describe
-from ...ir import Graph, Op, Post, Tensor, constant
-from ...ops import fully_connected_chain
-from ...ops.base import bhwc, slices
+from ...ir import FusedOp, Graph, Op, Tensor
+from ...ops import RESHAPES
+from ...ops.base import bhwc, slice_count
 from ...ops.conv import groups, window
 from ...ops.elementwise import ELEMENTWISE
+from ...ops.fully_connected_chain import NAME, layer_shapes
 from ...ops.reduce import axes
-from ...ops.reshape import RESHAPES
-from ..rewrite import check
-
-RULE = "chain_dense"
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
 MOST_WEIGHTS = 1 << 17
 """Weights that one work-group multiplies in the time several kernels for them would take."""
 
-LARGEST_PICTURE = 1 << 16
+LARGEST_IMAGE = 1 << 16
 """Values that it averages in such a time."""
 
 
-def chain_dense(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it along the order of execution, after elementwise operators are fused."""
-    events = []
+@graph_rewrite()
+def fuse_fully_connected_chain(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Along the order of execution, after elementwise operators are fused."""
     for op in graph.ops:
-        applied = _is_layer(op)
-        while applied:
-            first, views = _origin(graph, op.operand(0))
+        last: Op | None = op if op in graph and _is_layer(op) else None
+        while last is not None:
+            first, views = _source(graph, last.operand(0))
             if first is None or not (_is_layer(first) or first.name == "MEAN"):
                 break
-            names = (describe(first), describe(op))
-            reason = _objection(graph, first, views, op, profile)
-            if reason is None:
-                _join(graph, first, views, op)
-                check(graph, RULE)
-            events.append(Event(RULE, names, reason))
-            applied = reason is None
-    return events
+            reason = _unsupported_reason(graph, first, views, last, target)
+            yield Attempt((first, last), reason)
+            last = _join(graph, first, views, last) if reason is None else None
 
 
 def _single(tensor: Tensor) -> bool:
@@ -62,7 +52,7 @@ def _single(tensor: Tensor) -> bool:
 
 def _is_layer(op: Op) -> bool:
     """Whether an operator multiplies one vector with constant weights."""
-    if op.name == fully_connected_chain.NAME:
+    if op.name == NAME:
         return True
     if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3:
         return False
@@ -74,88 +64,64 @@ def _is_layer(op: Op) -> bool:
     return _single(op.operand(0)) and groups(op) == 1 and window(op).pointwise
 
 
-def _origin(graph: Graph, vector: Tensor) -> tuple[Op | None, list[Op]]:
-    """What computes a vector, and the reshapes on the way that leave it one."""
+def _source(graph: Graph, vector: Tensor) -> tuple[Op | None, list[Op]]:
+    """What computes a vector, and the reshapes behind it that leave it one, in order."""
     views: list[Op] = []
     op = graph.producer(vector)
     while op is not None and op.name in RESHAPES and _single(op.operand(0)):
-        views.append(op)
+        views.insert(0, op)
         op = graph.producer(op.operand(0))
     return op, views
 
 
-def _objection(graph: Graph, first: Op, views: list[Op], op: Op, profile: Profile) -> str | None:
+def _unsupported_reason(
+    graph: Graph, first: Op, views: list[Op], last: Op, target: Target
+) -> str | None:
     """Why two operators are not to be one kernel."""
-    for step in (first, *views):
-        again = step.stored or step.output in op.post_inputs
-        if again or graph.only_reader(step.output) is None:
-            return f"others need {step.output.name}, too"
-    layers = _shapes(op)
+    for op in (first, *views):
+        again = len(op.outputs) > 1 or op.output in last.epilogue_inputs
+        if again or graph.only_reader(op.output) is None:
+            return f"others need {op.output.name}, too"
+    shapes = layer_shapes(last)
     if first.name == "MEAN":
-        if objection := _partial(first):
-            return objection
-    elif len(first.post) > 1 or any(not _plain(post) for post in first.post):
+        if reason := _not_a_mean_of_pixels(first):
+            return reason
+    elif len(first.epilogue) > 1 or not all(map(_has_one_operand, first.epilogue)):
         return "between them is more than one elementwise operator of one operand"
     else:
-        layers += _shapes(first)
-    weights = sum(outputs * inputs for outputs, inputs in layers)
+        shapes += layer_shapes(first)
+    weights = sum(outputs * inputs for outputs, inputs in shapes)
     if weights > MOST_WEIGHTS:
         return f"their {weights} weights are worth several work-groups"
-    held = sum(slices(inputs, profile) * profile.slice_width for _, inputs in layers)
-    if 4 * held > profile.local_memory:
+    held = sum(slice_count(inputs, target) * target.lanes for _, inputs in shapes)
+    if 4 * held > target.device.local_memory:
         return f"{held} values between them do not fit in local memory"
     return None
 
 
-def _partial(mean: Op) -> str | None:
-    """Why a MEAN is not simply that of a picture's channels."""
+def _not_a_mean_of_pixels(mean: Op) -> str | None:
+    """Why a MEAN is not simply that of an image's channels."""
     image = mean.operand(0)
     rank = len(image.shape)
     several = {axis for axis in range(rank) if image.shape[axis] > 1}
-    if mean.post or rank > 4 or several - {rank - 1} != several & set(axes(mean)):
+    if mean.epilogue or rank > 4 or several - {rank - 1} != several & set(axes(mean)):
         return "the mean is not over all pixels, or more follows it"
     if bhwc(image.shape)[0] > 1:
-        return "the mean is over several pictures"
-    if image.elements > LARGEST_PICTURE:
+        return "the mean is over several images"
+    if image.elements > LARGEST_IMAGE:
         return f"averaging {image.elements} values is worth several work-groups"
     return None
 
 
-def _plain(post: Post) -> bool:
+def _has_one_operand(op: Op) -> bool:
     """Whether an elementwise operator needs nothing but its one operand."""
-    row = ELEMENTWISE[post.name]
-    return "{b}" not in row.expression and row.switch is None and not post.attrs
+    row = ELEMENTWISE[op.name]
+    return "{b}" not in row.expression and row.switch is None and not op.attrs
 
 
-def _shapes(op: Op) -> list[tuple[int, int]]:
-    """Outputs and inputs of each layer."""
-    return [tensor.shape for tensor in _layers(op)[::2]]  # type: ignore[misc]
-
-
-def _layers(op: Op) -> list[Tensor]:
-    """Weights [outputs, inputs] and bias of each layer, one after the other."""
-    if op.name == fully_connected_chain.NAME:
-        return [tensor for tensor in op.inputs[1:] if tensor is not None]
-    weights = op.constant(1)
-    outputs = weights.shape[0]
-    bias = op.input(2) or constant(f"{op.output.name}/bias", np.zeros(outputs, np.float32))
-    return [constant(op.operand(1).name, weights.reshape(outputs, -1)), bias]
-
-
-def _join(graph: Graph, first: Op, views: list[Op], op: Op) -> None:
-    """Let an operator do what leads to it, too."""
-    own: dict[str, Any] = {"activations": (), "mean": False}
-    done = first.attrs if first.name == fully_connected_chain.NAME else own
-    rest = op.attrs if op.name == fully_connected_chain.NAME else own
-    layers = _layers(op)
-    activations = rest["activations"]
-    if first.name != "MEAN":
-        layers = _layers(first) + layers
-        between = first.post[0].name if first.post else "NONE"
-        activations = (*done["activations"], between, *activations)
-    mean = first.name == "MEAN" or done["mean"]
-    op.name, op.version = fully_connected_chain.NAME, 1
-    op.attrs = {"activations": activations, "mean": mean}
-    graph.set_inputs(op, (first.operand(0), *layers))
-    for step in (*views, first):
-        graph.remove(step)
+def _join(graph: Graph, first: Op, views: list[Op], last: Op) -> Op:
+    """One operator for a layer and what leads to it."""
+    core = (*first.ops, *views, *last.core)
+    for op in (last, *reversed(views), first):
+        graph.remove(op)
+    return graph.add(FusedOp(NAME, core, last.epilogue, last.outputs))

@@ -7,18 +7,17 @@ before the run, that is copied first, as the other may be written before it is r
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...events import Event, describe
+from collections.abc import Iterator
+
 from ...ir import Graph, Op, Tensor
-from ...ops.reshape import RESHAPES
-from ..rewrite import check
+from ...ops import RESHAPES
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
-RULE = "separate_outputs"
 
-
-def separate_outputs(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to the outputs in order; the first of several views of one value needs no copy."""
-    events = []
+@graph_rewrite(required=True)
+def separate_outputs(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """In the order of the outputs; the first of several views of one value needs no copy."""
     taken = set(graph.inputs)
     for position, tensor in enumerate(graph.outputs):
         source = _origin(graph, tensor)
@@ -27,38 +26,31 @@ def separate_outputs(graph: Graph, profile: Profile) -> list[Event]:
             copy = Tensor(f"{name}/output", tensor.shape, tensor.dtype)
             # A variable is written behind all others.
             last = max((op.index for op in graph.ops), default=0)
-            index = 0 if source.variable else last
-            op = graph.add(Op("tflgpu.copy", (tensor,), (copy,), index=index))
+            op = Op("tflgpu.copy", (tensor,), (copy,), index=0 if source.variable else last)
+            yield Attempt((op,))
+            graph.add(op)
             graph.outputs[position] = copy
-            events.append(Event(RULE, (describe(op),), None))
         taken.add(source)
-    events += [_keep_first(graph, written) for written in _held_before(graph)]
-    check(graph, RULE, everything=True)
-    return events
+    for written, op in _held_before(graph):
+        value = op.operand(0)
+        before = Tensor(f"{graph.kept[written].name}/before", value.shape, value.dtype)
+        first = Op("tflgpu.keep", (value,), (before,), {"variable": before.name})
+        yield Attempt((first,))
+        graph.add(first)
+        graph.set_inputs(op, (before,))
 
 
-def _held_before(graph: Graph) -> list[Tensor]:
-    """What variables are to hold that variables held before the run."""
+def _held_before(graph: Graph) -> list[tuple[Tensor, Op]]:
+    """What variables are to hold that variables held before the run, and what copies it."""
     return [
-        written
+        (written, op)
         for written in graph.kept
         if (op := graph.producer(written)) and _origin(graph, op.operand(0)).variable
     ]
 
 
-def _keep_first(graph: Graph, written: Tensor) -> Event:
-    """Copy it before any variable is written."""
-    op = graph.producer(written)
-    assert op is not None
-    value = op.operand(0)
-    before = Tensor(f"{graph.kept[written].name}/before", value.shape, value.dtype)
-    first = graph.add(Op("tflgpu.keep", (value,), (before,), {"variable": before.name}))
-    graph.set_inputs(op, (before,))
-    return Event(RULE, (describe(first),), None)
-
-
 def _origin(graph: Graph, tensor: Tensor) -> Tensor:
     """What a tensor is a view of, itself if it is none."""
-    while (producer := graph.producer(tensor)) and producer.name in RESHAPES and not producer.post:
-        tensor = producer.operand(0)
+    while (op := graph.producer(tensor)) and op.name in RESHAPES and not op.epilogue:
+        tensor = op.operand(0)
     return tensor

@@ -6,37 +6,31 @@ becomes   a = RELU(x), and readers of b read a
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
-from ...devices import Profile
-from ...events import Event, describe
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
-from ..rewrite import check
-
-RULE = "merge_duplicates"
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
 LARGEST = 1 << 12
 """Bytes up to which constants of equal content count as the same one."""
 
 
-def merge_duplicates(graph: Graph, profile: Profile) -> list[Event]:
-    """Walk forwards, so that what reads merged values becomes equal in turn."""
-    events = []
+@graph_rewrite()
+def eliminate_common_subexpressions(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Forwards, so that what reads merged values becomes equal in turn."""
     seen: dict[Hashable, Op] = {}
     for op in graph.ops:
-        if op.name not in OPS or op.post or any(tensor.variable for tensor in op.reads):
+        if op.name not in OPS or op.epilogue or any(tensor.variable for tensor in op.reads):
             continue
         first = seen.setdefault(_identity(op), op)
         if first is op or "RANDOM" in op.name:
             continue
-        outputs = zip(op.outputs, first.outputs, strict=True)
-        for old, new in outputs:
+        yield Attempt((first, op))
+        for old, new in zip(op.outputs, first.outputs, strict=True):
             graph.replace(old, new)
         graph.remove(op)
-        events.append(Event(RULE, (describe(first), describe(op)), None))
-        check(graph, RULE)
-    return events
 
 
 def _identity(op: Op) -> Hashable:

@@ -8,31 +8,28 @@ The transpose stays where others need it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from ...devices import Profile
-from ...events import Event, describe
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.reduce import REDUCTIONS, axes
 from ...ops.transpose import permutation
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
-RULE = "fold_transpose_into_reduction"
 
-
-def fold_transpose_into_reduction(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to every reduction of what is transposed."""
-    events = []
+@graph_rewrite()
+def fold_transpose_into_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Every reduction of what is transposed."""
     for op in graph.ops:
         turn = graph.producer(op.operand(0)) if op.name in REDUCTIONS else None
         if turn is None or turn.name != "TRANSPOSE":
             continue
         reason = None if keeps_order(turn, op) else "the axes that are left change their order"
-        events.append(Event(RULE, (describe(turn), describe(op)), reason))
+        yield Attempt((turn, op), reason)
         if reason is None:
             _fold(graph, turn, op)
-            check(graph, RULE)
-    return events
 
 
 def keeps_order(turn: Op, op: Op) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir import Graph, Op, Shape, Tensor, constant
-from ...ops.reshape import RESHAPES
+from ...ops import RESHAPES
 from ...ops.transpose import permutation
 from ..rewrite import Declined, rewrite
 from .reshape_first import reshape_first

@@ -7,7 +7,7 @@ becomes   y = RESHAPE(x)
 from __future__ import annotations
 
 from ...ir import Graph, Op
-from ...ops.reshape import RESHAPES
+from ...ops import RESHAPES
 from ..rewrite import Declined, rewrite
 
 

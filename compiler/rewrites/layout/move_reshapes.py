@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
-from ...ops.reshape import RESHAPES
+from ...ops import RESHAPES
 from ...ops.transpose import permutation
 from ..rewrite import Declined, rewrite
 from .reshape_first import reshape_first

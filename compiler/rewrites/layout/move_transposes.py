@@ -11,64 +11,57 @@ fewer bytes are transposed afterwards, or as many by fewer operators.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...devices import Profile
-from ...events import Event, describe
 from ...ir import Array, Graph, Op, Shape, Tensor, constant
 from ...ops.reduce import REDUCTIONS
 from ...ops.transpose import permutation
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 from .fold_transpose_into_reduction import keeps_order
-from .permutable import images, indifferent, turned_attrs, turned_constants
-
-RULE = "move_transposes"
+from .permutable import images, is_permutable, permuted_attrs, permuted_constants
 
 
-def move_transposes(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it until nothing is gained: what was moved may be behind another transpose now."""
-    events: list[Event] = []
-    while True:
-        found = _move_once(graph)
-        applied = [event for event in found if event.reason is None]
-        if not applied:
-            return events + found
-        events += applied
+@graph_rewrite()
+def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Until nothing is gained: what was moved may be behind another transpose now."""
+    moved = True
+    while moved:
+        moved, declined = False, []
+        for attempt, border in _candidates(graph):
+            if attempt.declined is not None:
+                declined.append(attempt)
+                continue
+            moved = True
+            yield attempt
+            border.apply()
+    yield from declined
 
 
-def _move_once(graph: Graph) -> list[Event]:
-    """Apply it to the operators behind each transpose, and to those in front of it."""
-    events = []
+def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
+    """The operators behind each transpose, and those in front of it, that can be permuted."""
     tried: set[tuple[Op, tuple[int, ...]]] = set()
     for op in graph.ops:
         if op not in graph or op.name != "TRANSPOSE":
             continue
         order = permutation(op)
-        behind = ((start, order) for start in graph.consumers(op.output))
+        behind = [(start, order) for start in graph.consumers(op.output)]
         before = graph.producer(op.operand(0))
         for start, axes in (*behind, (before, np.argsort(order).tolist())):
-            turned = tuple(int(axis) for axis in axes)
-            if start is None or not indifferent(start) or (start, turned) in tried:
+            permuted = tuple(int(axis) for axis in axes)
+            if start is None or start not in graph or not is_permutable(start):
                 continue
-            region = _region(graph, start, turned)
-            tried |= {(step, turned) for step in region}
-            events.append(_move(graph, op, region, turned))
-    return events
-
-
-def _move(graph: Graph, op: Op, region: dict[Op, None], order: tuple[int, ...]) -> Event:
-    """Turn the region behind a transpose, if that is cheaper."""
-    names = (describe(op), *(describe(step) for step in region))
-    border = _Border(graph, region, order)
-    before, after = border.cost()
-    if after >= before:
-        reason = f"{after.values} values instead of {before.values} would be transposed"
-        return Event(RULE, names, reason)
-    border.apply()
-    check(graph, RULE)
-    return Event(RULE, names, None)
+            if (start, permuted) in tried:
+                continue
+            region = _region(graph, start, permuted)
+            tried |= {(step, permuted) for step in region}
+            border = _Border(graph, region, permuted)
+            now, after = border.cost()
+            reason = f"{after.values} values instead of {now.values} would be transposed"
+            yield Attempt((op, *region), reason if after >= now else None), border
 
 
 def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
@@ -94,7 +87,7 @@ def _turns(op: Op, order: tuple[int, ...]) -> bool:
 
 
 def _joins(op: Op, other: Op) -> bool:
-    if not indifferent(other) or len(other.output.shape) != len(op.output.shape):
+    if not is_permutable(other) or len(other.output.shape) != len(op.output.shape):
         return False
     touched = ({*step.outputs, *(tensor for _, tensor in images(step))} for step in (op, other))
     return bool(set.intersection(*touched))
@@ -227,9 +220,9 @@ class _Border:
             inputs[position] = turned or constant(
                 f"{tensor.name}/turned", self._content(tensor, len(op.output.shape))
             )
-        for position, content in turned_constants(op, self.order).items():
+        for position, content in permuted_constants(op, self.order).items():
             inputs[position] = content
-        op.attrs = turned_attrs(op, self.order)
+        op.attrs = permuted_attrs(op, self.order)
         self.graph.set_outputs(op, [moved[tensor] for tensor in op.outputs])
         self.graph.set_inputs(op, inputs)
 

@@ -10,7 +10,7 @@ with constants that have an entry for each channel.
 from __future__ import annotations
 
 from ...ir import Array, Graph, Op
-from ...ops import conv, depthwise_conv
+from ...ops.base import window_of
 from ...ops.elementwise import ELEMENTWISE
 from ..rewrite import Declined, rewrite
 
@@ -25,7 +25,8 @@ def dilate_conv(graph: Graph, spread: Op, op: Op) -> Declined | None:
     block = _pair(spread.constant(1))
     if _pair(gather.constant(1)) != block:
         return Declined("the blocks differ before and after")
-    window = (conv if op.name == "CONV_2D" else depthwise_conv).window(op)
+    window = window_of(op)
+    assert window is not None
     if (window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) != (1, 1, 1, 1):
         return Declined("the convolution has strides or dilations")
     padded, cropped = spread.constant(2).tolist(), gather.constant(2).tolist()
@@ -62,7 +63,7 @@ def _up_to_gather(graph: Graph, op: Op) -> tuple[list[Op], Op | None]:
     reader = graph.only_reader(op.output)
     while reader is not None and reader.name in ELEMENTWISE:
         operands = [tensor for tensor in reader.reads if tensor.constant]
-        if len(reader.reads) != len(operands) + 1 or reader.post:
+        if len(reader.reads) != len(operands) + 1 or reader.epilogue:
             return between, None
         if any(t.elements != 1 and t.shape[-1] != t.elements for t in operands):
             return between, None

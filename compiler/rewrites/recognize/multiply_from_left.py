@@ -9,20 +9,19 @@ written like that. Several layers may follow each other, with activations betwee
 
 from __future__ import annotations
 
-from ...devices import Profile
-from ...events import Event, describe
+from collections.abc import Iterator
+
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.conv import groups, window
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.transpose import permutation
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 
-RULE = "multiply_from_left"
 
-
-def multiply_from_left(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it behind each transpose that swaps the last two axes."""
-    events = []
+@graph_rewrite()
+def multiply_from_left(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Behind each transpose that swaps the last two axes."""
     for turn in graph.ops:
         if turn not in graph or not _swaps(turn):
             continue
@@ -30,15 +29,12 @@ def multiply_from_left(graph: Graph, profile: Profile) -> list[Event]:
         if not any(_is_layer(step) for step in steps):
             continue
         back = graph.only_reader(steps[-1].output)
-        names = tuple(map(describe, (turn, *steps, *([back] if back else []))))
-        reason = None
         if back is None or not _swaps(back):
             reason = "no transpose follows that swaps pixels and channels back"
+            yield Attempt((turn, *steps, *([back] if back else [])), reason)
         else:
+            yield Attempt((turn, *steps, back))
             _multiply(graph, turn, steps, back)
-            check(graph, RULE)
-        events.append(Event(RULE, names, reason))
-    return events
 
 
 def _swaps(op: Op) -> bool:
@@ -59,12 +55,12 @@ def _steps(graph: Graph, turn: Op) -> list[Op]:
 
 
 def _is_activation(op: Op) -> bool:
-    return op.name in ELEMENTWISE and not op.post and len(op.reads) == 1
+    return op.name in ELEMENTWISE and not op.epilogue and len(op.reads) == 1
 
 
 def _is_layer(op: Op) -> bool:
     """Whether an operator multiplies the channels of each pixel with constants."""
-    if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3 or op.post:
+    if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3 or op.epilogue:
         return False
     if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
         return False
@@ -99,6 +95,6 @@ def _multiply(graph: Graph, turn: Op, steps: list[Op], back: Op) -> None:
             after = Tensor(f"{step.output.name}/swapped", shape)
             left.append(Op("ADD", (value, bias), (after,), {}, step.index))
             value = after
-    left[-1].outputs = (result,)
+    left[-1].set_results((result,))
     for op in left:
         graph.add(op)

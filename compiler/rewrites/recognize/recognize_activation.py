@@ -1,4 +1,4 @@
-"""Activations are recognised in the arithmetic they are spelled in.
+"""Activations are recognized in the arithmetic they are spelled in.
 
     y = MUL(x, MUL(RELU6(ADD(x, 3)), 0.16666667))   becomes   y = HARD_SWISH(x)
 
@@ -8,16 +8,13 @@ polynomial as in the table, in x and in functions of such polynomials.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...devices import Profile
-from ...events import Event, describe
 from ...ir import Graph, Op, Tensor
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 from .region import leading_to, needed_outside, remove_region
-
-RULE = "recognise_activation"
 
 _SIZE = "ABS(1 x)"
 _POWER = f"EXP(-1 {_SIZE} {_SIZE})"
@@ -60,25 +57,23 @@ Polynomial = dict[tuple[str, ...], float]
 """Numbers by the product they are multiplied with: the sorted texts of its factors."""
 
 
-def recognise_activation(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to every value that several operators read, or one twice."""
-    events = []
+@graph_rewrite()
+def recognize_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Of every value that several operators read, or one twice."""
     # Backwards, since activations are spelled with others inside, which have to be known first.
     for op in reversed(graph.ops):
         if op in graph:
-            events += _recognise(graph, op.output)
+            yield from _recognize(graph, op.output)
     for tensor in graph.inputs:
-        events += _recognise(graph, tensor)
-    return events
+        yield from _recognize(graph, tensor)
 
 
-def _recognise(graph: Graph, x: Tensor) -> list[Event]:
+def _recognize(graph: Graph, x: Tensor) -> Iterator[Attempt]:
     if x.dtype != "float32" or len(graph.consumers(x)) < 2:
-        return []
+        return
     known: dict[Tensor, Polynomial] = {x: {("x",): 1.0}}
     opened: list[Op] = []
     waiting = graph.consumers(x)
-    events = []
     while waiting and len(opened) < LONGEST:
         op = waiting.pop(0)
         polynomial = _polynomial(op, known) if op not in opened and op in graph else None
@@ -91,22 +86,18 @@ def _recognise(graph: Graph, x: Tensor) -> list[Event]:
         if found is None:
             continue
         region = leading_to(graph, op, opened)
-        names = tuple(describe(step) for step in region)
         needed = needed_outside(graph, region, op)
-        reason = None if needed is None else f"others need {needed.name}, too"
-        events.append(Event(RULE, names, reason))
-        if reason is None:
-            result = op.output
+        yield Attempt(region, None if needed is None else f"others need {needed.name}, too")
+        if needed is None:
+            name, attrs = found
             remove_region(graph, region)
-            graph.add(Op(found[0], (x,), (result,), dict(found[1]), op.index))
-            check(graph, RULE)
-    return events
+            graph.add(Op(name, (x,), (op.output,), dict(attrs), op.index))
 
 
 def _polynomial(op: Op, known: Mapping[Tensor, Polynomial]) -> Polynomial | None:
     """What an operator computes from known operands; None if it is none of the known ones."""
     operands = [_operand(tensor, known) for tensor in op.inputs if tensor is not None]
-    if op.post or any(operand is None for operand in operands):
+    if op.epilogue or any(operand is None for operand in operands):
         return None
     first, *rest = (operand for operand in operands if operand is not None)
     second = rest[0] if rest else {}

@@ -1,4 +1,4 @@
-"""Normalization of layers and instances is recognised from the sums and products it is spelled in.
+"""Normalization of layers and instances is recognized by the sums and products it is spelled in.
 
     m = MEAN(x)   v = MEAN(SQUARED_DIFFERENCE(x, m))   r = RSQRT(ADD(v, 1e-5))   g = MUL(r, gain)
     y = ADD(MUL(x, g), SUB(offset, MUL(m, g)))
@@ -11,19 +11,17 @@ normalization has no m. Gain and offset, constants or not, stay operators of the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...devices import Profile
-from ...events import Event, describe
 from ...ir import Graph, Op, Tensor
 from ...ops.normalization import NAME
 from ...ops.reduce import axes
-from ..rewrite import check
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
 from .region import leading_to, needed_outside, remove_region
-
-RULE = "recognise_normalization"
 
 ARITHMETIC = frozenset(["ADD", "DIV", "MUL", "NEG", "SUB"])
 LONGEST = 16
@@ -59,18 +57,31 @@ class Form:
     rest: tuple[Term, ...]
 
 
-def recognise_normalization(graph: Graph, profile: Profile) -> list[Event]:
-    """Apply it to every mean of squares."""
-    events = []
+@dataclass(frozen=True)
+class Normalization:
+    """A normalization found in a graph."""
+
+    last: Op
+    """The operator that gives the result."""
+    form: Form
+    statistics: Statistics
+    region: list[Op]
+    """All operators it takes the place of."""
+
+
+@graph_rewrite()
+def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Every mean of squares."""
     for op in graph.ops:
         squared = _squared(graph, op) if op in graph and op.name == "MEAN" else None
         if squared is None:
             continue
-        last, reason = _recognise(graph, op, *squared)
-        names = (describe(op),) if last is None else (describe(op), describe(last))
-        events.append(Event(RULE, names, reason))
-        check(graph, RULE)
-    return events
+        found = _recognize(graph, op, *squared)
+        if isinstance(found, Attempt):
+            yield found
+        else:
+            yield Attempt((op, found.last))
+            _replace(graph, found)
 
 
 def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | None:
@@ -93,13 +104,13 @@ def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | 
     return None
 
 
-def _recognise(
+def _recognize(
     graph: Graph, variance: Op, values: Tensor, center: Tensor | None, squares: set[Op]
-) -> tuple[Op | None, str | None]:
-    """Rewrite what is normalized by one variance: its last operator, and why not if so."""
+) -> Normalization | Attempt:
+    """What is normalized by one variance, or why nothing is."""
     statistics = _statistics(graph, variance, values, center, squares)
     if isinstance(statistics, str):
-        return None, statistics
+        return Attempt((variance,), statistics)
     opened: set[Op] = set()
     waiting = graph.consumers(statistics.root)
     waiting += graph.consumers(center) if center is not None else []
@@ -116,11 +127,11 @@ def _recognise(
                 needed = needed_outside(graph, region, op)
                 needed = needed or _read_again(graph, form, region)
                 if needed is not None:
-                    return op, f"others need {needed.name}, too"
-                _replace(graph, op, form, statistics, region)
-                return op, None
+                    return Attempt((variance, op), f"others need {needed.name}, too")
+                return Normalization(op, form, statistics, region)
         waiting += graph.consumers(op.output)
-    return None, "what follows is not the values less their mean, divided by the deviation"
+    reason = "what follows is not the values less their mean, divided by the deviation"
+    return Attempt((variance,), reason)
 
 
 def _statistics(
@@ -168,7 +179,7 @@ def _opens(op: Op, statistics: Statistics) -> bool:
     """Whether an operator is one of those that are multiplied out."""
     root = statistics.root
     divides = op.name == "DIV"
-    if op.name not in ARITHMETIC or op.post:
+    if op.name not in ARITHMETIC or op.epilogue:
         return False
     if divides:
         return op.operand(1) is root and not statistics.inverse
@@ -231,8 +242,9 @@ def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
     return sorted(map(id, first)) == sorted(map(id, second))
 
 
-def _replace(graph: Graph, last: Op, form: Form, statistics: Statistics, region: list[Op]) -> None:
-    result, index = last.output, last.index
+def _replace(graph: Graph, found: Normalization) -> None:
+    form, statistics, region = found.form, found.statistics, found.region
+    result, index = found.last.output, found.last.index
     values = statistics.values
     steps = [("MUL", factor) for factor in form.gain]
     for sign, factors in form.rest:

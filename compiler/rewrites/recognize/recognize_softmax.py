@@ -1,4 +1,4 @@
-"""A softmax spelled out in powers and their sum is recognised.
+"""A softmax spelled out in powers and their sum is recognized.
 
 e = EXP(SUB(x, REDUCE_MAX(x)))   y = DIV(e, SUM(e))      with or without the maximum
 becomes   y = SOFTMAX(x) beta=1.0 axis=3      the axis of the sum, whichever it is
@@ -13,7 +13,7 @@ from .region import leading_to, needed_outside, remove_region
 
 
 @rewrite("SUM", "DIV")
-def recognise_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
+def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
     powers = total.operand(0)
     exponential = graph.producer(powers)
     if exponential is None or exponential.name != "EXP":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -19,8 +18,8 @@ from platformdirs import user_cache_path
 from ....runtime.launch.device import DeviceInfo
 from ....runtime.store.binaries import device_key
 from ....runtime.store.private_files import replace_file
-from ...devices import Profile
-from ...emit.compiled_model import Program
+from ...emit.compiled_model import CompiledModel
+from ...target import Target
 from .roofline import Roofline, compile_dispatches, compile_roofline, measure
 
 
@@ -38,22 +37,21 @@ def folder() -> Path:
     return user_cache_path("tflgpu") / "rooflines"
 
 
-def roofline_of(info: DeviceInfo, profile: Profile) -> KeptRoofline:
+def roofline_of(info: DeviceInfo, target: Target) -> KeptRoofline:
     """The roofline of an attached device, measured now unless it is known (DeviceError)."""
-    file = folder() / f"{device_key(info)}-{profile.name}.json"
-    programs = [make(profile, info.target) for make in (compile_roofline, compile_dispatches)]
-    kernels = _digest(programs)
+    file = folder() / f"{device_key(info)}-{target.device.name}.json"
+    kernels = _digest(compile_roofline(target), compile_dispatches(target))
     kept = _read(file, kernels)
     if kept is None:
-        kept = KeptRoofline(measure(str(info), profile, info.target), str(date.today()), file)
+        kept = KeptRoofline(measure(str(info), target), str(date.today()), file)
         # Where nothing can be kept it is measured each time.
         with suppress(OSError):
             _write(kept, str(info), kernels)
     return kept
 
 
-def _digest(programs: Sequence[Program]) -> str:
-    texts = [text for program in programs for text in program.sources.values()]
+def _digest(*models: CompiledModel) -> str:
+    texts = [text for compiled in models for text in compiled.sources.values()]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 

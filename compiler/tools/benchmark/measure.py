@@ -18,10 +18,10 @@ from ....runtime.execution import PartTime
 from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
 from ....runtime.plan.sizes import region_size
 from ... import pipeline
+from ...devices.attached import attached_device
 from ...ir import Array
 from ...litert.reference import Model, Reference
 from ...options import Options
-from ...target import attached_device, choose_profile
 from .kept_roofline import KeptRoofline, roofline_of
 from .litert_gpu import Accelerated
 from .roofline import Roofline, bytes_moved
@@ -147,7 +147,7 @@ def benchmark(
     threads: int = 2,
     litert: bool = True,
     litert_gpu: bool = False,
-    progress: pipeline.Progress = lambda stage, done, total: None,
+    progress: pipeline.Progress = pipeline.silent,
 ) -> Benchmark:
     """Compile into a temporary cache, load, and measure.
 
@@ -156,8 +156,8 @@ def benchmark(
     """
     name = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        program = pipeline.build(model, options, progress)
-        path = pipeline.store(program, Path(cache))
+        compiled = pipeline.build(model, options, progress)
+        path = pipeline.store(compiled, Path(cache))
         progress("load", 0, 1)
         start = perf_counter()
         runtime.load(path, device=name).close()
@@ -181,10 +181,10 @@ def benchmark(
             costs = [session.profile_parts(arrays) for _ in range(PASSES)]
             device = session.device
     progress("roofline", 0, 1)
-    roofline = roofline_of(device, choose_profile(options.device, options.target))
+    roofline = roofline_of(device, pipeline.target_of(options))
     rivals = [Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others]
     return Benchmark(
-        plan=program.plan,
+        plan=compiled.plan,
         device=device,
         build=build,
         load=load,
@@ -193,10 +193,10 @@ def benchmark(
         litert=rivals[0] if litert else None,
         threads=threads,
         litert_gpu=rivals[-1] if litert_gpu else None,
-        kernels=_kernels(program.plan, times, roofline.roofline),
+        kernels=_kernels(compiled.plan, times, roofline.roofline),
         roofline=roofline,
         memory=memory,
-        parts=_parts(program.plan, costs),
+        parts=_parts(compiled.plan, costs),
     )
 
 

@@ -21,13 +21,13 @@ import numpy as np
 from .... import runtime
 from ....runtime.plan.records import Dispatch
 from ... import pipeline
-from ...devices import Profile
-from ...emit.compiled_model import Program
-from ...emit.lower import lower
-from ...ir import Array, Graph, Op, Tensor
-from ...ops.base import SLICED, Kernel, Launch
+from ...emit.compiled_model import CompiledModel
+from ...ir import Array, Graph, Op, Origin, Tensor
+from ...ops.base import SLICED, Implementation, Launch
 from ...options import Options
+from ...schedule.sizes import Sizing
 from ...select.storage import Choice
+from ...target import Target
 
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
 """Bytes each copy reads, and writes again."""
@@ -68,9 +68,9 @@ class Roofline:
         return max(flops / self.flops, moved / self.bandwidth(moved))
 
 
-def _multiply_adds(op: Op, profile: Profile) -> Sequence[Launch]:
+def _multiply_adds(op: Op, target: Target) -> Sequence[Launch]:
     _, height, width, lanes = op.output.shape
-    chains = profile.accumulators
+    chains = target.device.accumulators
     launch = Launch(
         "roofline/roofline_arithmetic.jinja",
         (width, height, 1),
@@ -83,87 +83,88 @@ def _multiply_adds(op: Op, profile: Profile) -> Sequence[Launch]:
     return [launch] * REPEATS
 
 
-def _copy(op: Op, profile: Profile) -> Sequence[Launch]:
+def _copy(op: Op, target: Target) -> Sequence[Launch]:
     _, height, width, _ = op.output.shape
     grid = (width, height, 1)
     launch = Launch("roofline/roofline_copy.jinja", grid, {"x": op.operand(0)}, {"y": op.output})
     return [launch] * REPEATS
 
 
-def _tiny_copies(op: Op, profile: Profile) -> Sequence[Launch]:
+def _tiny_copies(op: Op, target: Target) -> Sequence[Launch]:
     reads, writes = {"x": op.operand(0)}, {"y": op.output}
     launch = Launch("roofline/roofline_copy.jinja", (1, 1, 1), reads, writes)
     return [launch] * DISPATCHES
 
 
-ARITHMETIC = Kernel("multiply-adds", _multiply_adds)
-COPY = Kernel("copy", _copy)
-TINY_COPIES = Kernel("dispatches", _tiny_copies)
+ARITHMETIC = Implementation("multiply-adds", _multiply_adds)
+COPY = Implementation("copy", _copy)
+TINY_COPIES = Implementation("dispatches", _tiny_copies)
 
 
-def _step(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) -> Op:
+def _add(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) -> Op:
     """An operator with an input and an output of its own."""
-    source, target = (
+    source, result = (
         Tensor(f"{name} {role}", tuple(shape))
         for role, shape in zip(("from", "to"), shapes, strict=True)
     )
     graph.inputs.append(source)
     graph.input_names.append(source.name)
-    graph.outputs.append(target)
-    graph.output_names.append(target.name)
-    return graph.add(Op(name, (source,), (target,), index=len(graph)))
+    graph.outputs.append(result)
+    graph.output_names.append(result.name)
+    origin = Origin(len(graph), name)
+    return graph.add(Op(name, (source,), (result,), index=len(graph), origins=(origin,)))
 
 
-def compile_roofline(profile: Profile, target: str) -> Program:
+def compile_roofline(target: Target) -> CompiledModel:
     """The kernels as a compiled model whose first dispatches compute and whose others copy."""
-    lanes = profile.slice_width
+    lanes = target.lanes
     graph = Graph("roofline")
-    items = profile.work_items * ITEMS_OVER
+    items = target.device.work_items * ITEMS_OVER
     rows = max(items // COLUMNS, 1)
     shapes = ((1, 1, 2, lanes), (1, rows, items // rows, lanes))
-    choice = {_step(graph, "multiply-adds", shapes): ARITHMETIC}
+    choice = {_add(graph, "multiply-adds", shapes): ARITHMETIC}
     for size in COPIES:
         shape = (1, size // (4 * lanes * COLUMNS) or 1, min(size // (4 * lanes), COLUMNS), lanes)
-        choice[_step(graph, f"copy of {size} bytes", (shape, shape))] = COPY
-    return _assemble(graph, choice, profile, target)
+        choice[_add(graph, f"copy of {size} bytes", (shape, shape))] = COPY
+    return _compiled(graph, choice, target)
 
 
-def compile_dispatches(profile: Profile, target: str) -> Program:
+def compile_dispatches(target: Target) -> CompiledModel:
     """A compiled model that dispatches a kernel of one work-item many times."""
     graph = Graph("dispatches")
-    shape = (1, 1, 1, profile.slice_width)
-    choice = {_step(graph, "dispatches", (shape, shape)): TINY_COPIES}
-    return _assemble(graph, choice, profile, target)
+    shape = (1, 1, 1, target.lanes)
+    choice = {_add(graph, "dispatches", (shape, shape)): TINY_COPIES}
+    return _compiled(graph, choice, target)
 
 
-def _assemble(graph: Graph, choice: Choice, profile: Profile, target: str) -> Program:
+def _compiled(graph: Graph, choice: Choice, target: Target) -> CompiledModel:
     storages = dict.fromkeys((*graph.inputs, *graph.outputs), SLICED)
-    lowered = lower(graph, choice, storages, profile, target)
+    selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(graph))
     content = hashlib.sha256(graph.name.encode()).hexdigest()
-    options = Options(target=target)
-    return pipeline.assemble(graph.name, content, lowered, profile, options, len(graph))
+    options = Options(target=target.language.name)
+    return pipeline.generate_plan(selected, options, target, graph.name, content, Sizing())
 
 
-def measure(device: str, profile: Profile, target: str) -> Roofline:
+def measure(device: str, target: Target) -> Roofline:
     """The roofline of an attached device, given as `runtime.load` takes it (DeviceError)."""
-    program = compile_roofline(profile, target)
-    with _loaded(program, device) as session:
+    compiled = compile_roofline(target)
+    with _loaded(compiled, device) as session:
         inputs = _inputs(session)
         passes = [[time for _, time in session.profile(inputs)] for _ in range(PASSES)]
     # A clock too coarse for the shortest copies gives zeros.
     best = np.maximum(np.reshape(passes, (PASSES, -1, REPEATS)).min(axis=(0, 2)), 1e-9)
-    arithmetic, *copies = program.plan.dispatches[::REPEATS]
+    arithmetic, *copies = compiled.plan.dispatches[::REPEATS]
     sizes = [bytes_moved(copy) for copy in copies]
     return Roofline(
         arithmetic.flops / float(best[0]),
         tuple((size, size / float(time)) for size, time in zip(sizes, best[1:], strict=True)),
-        _dispatch_seconds(device, profile, target),
+        _dispatch_seconds(device, target),
     )
 
 
-def _dispatch_seconds(device: str, profile: Profile, target: str) -> float:
+def _dispatch_seconds(device: str, target: Target) -> float:
     """The fastest run counts, as with the kernels; copying its few bytes is a small part of it."""
-    with _loaded(compile_dispatches(profile, target), device) as session:
+    with _loaded(compile_dispatches(target), device) as session:
         inputs = _inputs(session)
         times = []
         for _ in range(RUNS):
@@ -174,9 +175,9 @@ def _dispatch_seconds(device: str, profile: Profile, target: str) -> float:
 
 
 @contextmanager
-def _loaded(program: Program, device: str) -> Iterator[runtime.Session]:
+def _loaded(compiled: CompiledModel, device: str) -> Iterator[runtime.Session]:
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        path = pipeline.store(program, Path(cache))
+        path = pipeline.store(compiled, Path(cache))
         with runtime.load(path, device=device, store_binaries=False) as session:
             yield session
 

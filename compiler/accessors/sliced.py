@@ -1,0 +1,244 @@
+"""Tensors in channel slices: [batch][slice][height][width], each element a slice of lanes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from ..ir import Shape
+from ..language import Language, affine, horner, number, quotient, remainder, spread
+from ..ops.base import bhwc
+from ..target import Target
+from .position import Position
+
+
+@dataclass(frozen=True)
+class SlicedAccessor:
+    """A tensor in channel slices, [batch][slice][height][width], each element a slice of lanes."""
+
+    array: str
+    """Name of the kernel's parameter."""
+    batches: int
+    height: int
+    width: int
+    channels: int
+    lanes: int
+    language: Language
+    base: int = 0
+    """Where the tensor starts in the array, in slices of lanes."""
+    extents: tuple[int, ...] = ()
+    """Sizes of all axes but batches that strides follow from, if the tensor lies in runs."""
+    used: set[str] = field(default_factory=set, compare=False, repr=False)
+    """Gets the names of the intrinsics that its texts call."""
+
+    element = "slice"
+    """What the array holds, as `Language.element` names it."""
+    texel = 0
+    """Bytes of what an image has instead of slices; 0 for a buffer."""
+
+    @classmethod
+    def of(cls, array: str, shape: Shape, target: Target, used: set[str]) -> SlicedAccessor:
+        return cls(array, *bhwc(shape), target.lanes, target.language, used=used)
+
+    def call(self, intrinsic: str, *arguments: str) -> str:
+        """The text of a call of an intrinsic."""
+        self.used.add(intrinsic)
+        return f"{intrinsic}({', '.join(arguments)})"
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the statement that stores a value names it more than once."""
+        return bool(self.tail)
+
+    def splat(self, value: str) -> str:
+        """A slice with the same value in every lane."""
+        return self.language.splat(value, self.lanes)
+
+    @property
+    def slices(self) -> int:
+        return -(-self.channels // self.lanes)
+
+    @property
+    def plane(self) -> int:
+        """Elements from one slice of channels to the next."""
+        return prod(self.extents[1:]) if self.extents else self.height * self.width
+
+    @property
+    def tail(self) -> int:
+        """Lanes in use in the last slice; 0 if all are."""
+        return self.channels % self.lanes
+
+    def flattened(self) -> SlicedAccessor:
+        """The same tensor with height and width taken as one axis."""
+        return replace(self, height=1, width=self.height * self.width)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether not all bytes from its first to its last are the tensor's."""
+        return bool(self.extents)
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        """Sizes of the axes within a batch, outermost first."""
+        return self.slices, self.height, self.width
+
+    def in_runs(self, length: int, pitch: int) -> SlicedAccessor | None:
+        """The same tensor in runs of elements, a pitch apart; None if its axes do not fit them."""
+        extents = spread(self.nested, length, pitch)
+        return None if extents is None else replace(self, extents=extents)
+
+    def at(self, batch: str, row: str, column: str, slice: str) -> str:
+        """Index of an element in the array."""
+        return affine(self.nest(batch, slice, row, column), 1, self.base)
+
+    def nest(self, batch: str, *coordinates: str) -> str:
+        """Index of an element in the tensor, from its batch and from where it is in `nested`."""
+        # An axis of size 1 has but one coordinate, whatever the text says.
+        given = (c if size > 1 else "0" for c, size in zip(coordinates, self.nested, strict=True))
+        inner = zip(given, self.extents or self.nested, strict=True)
+        return horner((batch if self.batches > 1 else "0", self.batches), *inner)
+
+    def read(self, batch: str, row: str, column: str, slice: str) -> str:
+        return self.slice_at(self.at(batch, row, column, slice))
+
+    def slice_at(self, index: str) -> str:
+        """The slice at an index of the array."""
+        return f"{self.array}[{index}]"
+
+    def lane_at(self, index: str, lane: str) -> str:
+        """One lane of the slice at an index of the array."""
+        return self.call("lane_of", self.array, index, lane)
+
+    def assign(self, index: str, value: str) -> str:
+        """The statement that stores a slice at an index of the array."""
+        return f"{self.array}[{index}] = {value};"
+
+    def lane(self, batch: str, row: str, column: str, channel: str) -> str:
+        """One channel of one pixel."""
+        if self.slices == 1:
+            return self.lane_at(self.at(batch, row, column, "0"), channel)
+        slice, lane = quotient(channel, self.lanes), remainder(channel, self.lanes)
+        return self.lane_at(self.at(batch, row, column, slice), lane)
+
+    def pixel(self, batch: str, row: str, column: str) -> str:
+        """Index of the first slice of a pixel, from which `channel` reads."""
+        return self.at(batch, row, column, "0")
+
+    def channel(self, pixel: str, slice: str, lane: str) -> str:
+        """One lane of a slice of the pixel at that index."""
+        return self.lane_at(self._further(pixel, slice), lane)
+
+    def slice_of(self, pixel: str, slice: str) -> str:
+        """A slice of the pixel at that index."""
+        return self.slice_at(self._further(pixel, slice))
+
+    def _further(self, pixel: str, slice: str) -> str:
+        offset = horner((slice, self.slices), ("0", self.plane))
+        return affine(pixel, 1, offset)
+
+    def broadcast(self, position: Position, channels: int) -> str:
+        """The element that goes with a position of a larger tensor with that many channels.
+
+        Past the last slice of a tensor of fewer channels are zeros.
+        """
+        if self.channels == 1 and channels > 1:
+            lane = self.lane(position.batch, position.row, position.column, "0")
+            return self.splat(lane)
+        element = self.read(position.batch, position.row, position.column, position.slice)
+        if self.channels == 1 or self.slices * self.lanes >= channels:
+            return element
+        known = number(position.slice)
+        if known is not None:
+            return element if known < self.slices else self.splat("0.0f")
+        return f"({position.slice} < {self.slices} ? {element} : {self.splat('0.0f')})"
+
+    def _is_last(self, slice: str) -> bool:
+        """Whether that slice is the last one, wherever the work-item stands."""
+        return self.slices == 1 or number(slice) == self.slices - 1
+
+    def _may_be_last(self, slice: str) -> bool:
+        return number(slice) in (None, self.slices - 1)
+
+    def write(self, position: Position, value: str) -> str:
+        """The statement that stores a slice, with zeros past the last channel."""
+        index = self.at(position.batch, position.row, position.column, position.slice)
+        return self.assign(index, self.keep_tail(position, value))
+
+    def keep_tail(self, position: Position, value: str) -> str:
+        """The value with the lanes past the last channel set to zero."""
+        if not self.tail or not self._may_be_last(position.slice):
+            return value
+        kept = self.call("keep_lanes", value, str(self.tail))
+        if self._is_last(position.slice):
+            return kept
+        return f"({position.slice} == {self.slices - 1}) ? {kept} : {value}"
+
+
+@dataclass(frozen=True)
+class HalfAccessor(SlicedAccessor):
+    """A tensor in channel slices of half floats; kernels still compute in float.
+
+    OpenCL's vload_half and GLSL's packHalf2x16 are core: no device lacks them.
+    """
+
+    element = "half"
+
+    @property
+    def repeats(self) -> bool:
+        return True
+
+    def slice_at(self, index: str) -> str:
+        return self.call("load_half", self.array, index)
+
+    def lane_at(self, index: str, lane: str) -> str:
+        return self.call("half_lane", self.array, index, lane)
+
+    def assign(self, index: str, value: str) -> str:
+        return self.call("store_half", self.array, index, value) + ";"
+
+
+@dataclass(frozen=True)
+class ImageAccessor(SlicedAccessor):
+    """A tensor in slices of four lanes that a kernel reads as texels of an image of its buffer.
+
+    Half floats become floats on the way.
+    """
+
+    texel: int = 16
+
+    def slice_at(self, index: str) -> str:
+        return self.call("read_texel", self.array, index)
+
+    def lane_at(self, index: str, lane: str) -> str:
+        return self.call("texel_lane", self.array, index, lane)
+
+
+@dataclass(frozen=True)
+class RowsAccessor(SlicedAccessor):
+    """A row-major tensor that a kernel writes by slices of channels."""
+
+    element = "float"
+
+    @property
+    def repeats(self) -> bool:
+        return True
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        return self.height, self.width, self.channels
+
+    def write(self, position: Position, value: str) -> str:
+        """Statements that store the channels of a slice that exist."""
+        pixel = affine(self.nest(position.batch, position.row, position.column, "0"), 1, self.base)
+        place = affine(pixel, 1, horner((position.slice, self.slices), ("0", self.lanes)))
+        if not self.tail or not self._may_be_last(position.slice):
+            return self.call("store_lanes", self.array, place, value) + ";"
+        some = " ".join(
+            f"{self.array}[{affine(place, 1, number)}] = "
+            f"{self.language.lane(value, number, self.lanes)};"
+            for number in range(self.tail)
+        )
+        if self._is_last(position.slice):
+            return some
+        whole = self.call("store_lanes", self.array, place, value)
+        return f"if ({position.slice} < {self.slices - 1}) {{ {whole}; }} else {{ {some} }}"

@@ -1,0 +1,22 @@
+"""Where kernel templates come from."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import jinja2
+
+from ... import templates
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The environment of all kernel templates; an unknown name in one is an error."""
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(templates.source),
+        extensions=["jinja2.ext.do"],
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )

@@ -1,0 +1,113 @@
+"""The kernels of a plan: every launch rendered, each distinct source once, named and commented."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ...runtime.plan.records import Kernel
+from ..ir import Op, Tensor
+from ..ops.base import StridedLayout
+from ..ops.litert_part import LITERT
+from ..schedule.sizes import ScheduledOp
+from ..target import Target
+from .kernel_source import KernelSource
+from .render import RenderedLaunch, render
+
+
+@dataclass(frozen=True)
+class GeneratedLaunch:
+    """A rendered launch, with the operator it belongs to and its kernel's number."""
+
+    op: Op
+    reads: str
+    """The storage its kernel reads tensors in."""
+    rendered: RenderedLaunch
+    kernel: int
+
+    @property
+    def title(self) -> str:
+        """The operators of the model file that it computes, such as 3 CONV_2D + 4 RELU6."""
+        return " + ".join(map(str, self.op.origins))
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The launches of a plan in their order, and the kernels that they need."""
+
+    launches: tuple[GeneratedLaunch, ...]
+    records: tuple[Kernel, ...]
+    sources: Mapping[str, str]
+    """The texts by file."""
+    host_steps: Mapping[Op, int]
+    """What runs on LiteRT, with the number of launches before it."""
+
+
+def generate(
+    order: Iterable[ScheduledOp],
+    target: Target,
+    layouts: Mapping[Tensor, StridedLayout],
+    progress: Callable[[], None] = lambda: None,
+) -> Kernels:
+    """Render what operators launch, in the order of execution.
+
+    `layouts` are those of tensors that are not all of what their kernels get. RenderError for a
+    template that fails, which is a bug in tflgpu.
+    """
+    launches: list[GeneratedLaunch] = []
+    numbers: dict[KernelSource, int] = {}
+    host_steps: dict[Op, int] = {}
+    for scheduled in order:
+        op = scheduled.op
+        if op.name == LITERT:
+            host_steps[op] = len(launches)
+        for launch in scheduled.launches if op.name != LITERT else ():
+            rendered = render(op, launch, scheduled.implementation, target, layouts)
+            number = numbers.setdefault(rendered.source, len(numbers))
+            launches.append(GeneratedLaunch(op, scheduled.implementation.reads, rendered, number))
+        progress()
+    users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
+    for item in launches:
+        users[item.kernel].append(item)
+    records, sources = [], {}
+    for source, number in numbers.items():
+        stem = PurePosixPath(source.template).stem
+        name = f"{stem}_{number:03}"
+        file = f"kernels/{number:03}_{stem}{source.language.suffix}"
+        text = source.text(name, _comment(name, users[number]))
+        digest = hashlib.sha256(text.encode()).digest()
+        records.append(Kernel(name, file, digest, source.group, source.sub_group))
+        sources[file] = text
+    return Kernels(tuple(launches), tuple(records), sources, host_steps)
+
+
+def _comment(name: str, users: list[GeneratedLaunch]) -> str:
+    """The head of a kernel's file: what it computes, what its parameters are, and who uses it."""
+    rendered = users[0].rendered
+    grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.source.group))
+    lines = [
+        f"{name}: {computed(users[0].op)}",
+        *rendered.described,
+        f"grid {grid} in groups of {group}",
+        *(f"operators {item.title}: {_tensors(item.rendered)}" for item in users),
+    ]
+    return "\n".join(f"// {line}" for line in lines)
+
+
+def computed(op: Op) -> str:
+    """The operators a kernel computes, such as CONV_2D + RELU6."""
+    return " + ".join(inner.name for inner in op.ops)
+
+
+def _tensors(rendered: RenderedLaunch) -> str:
+    """Which tensor of the model each parameter is."""
+    bound = zip(rendered.source.parameters, rendered.tensors, strict=True)
+    return ", ".join(f"{array.name} = {_plain(tensor)}" for array, tensor in bound if tensor)
+
+
+def _plain(tensor: Tensor) -> str:
+    """A tensor's name as it may stand in a comment: no character there ends or extends a line."""
+    return re.sub(r"[^!-\[\]-~]", "_", tensor.name.split(";")[0])

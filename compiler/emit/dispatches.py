@@ -1,0 +1,55 @@
+"""Launches as the dispatches of a plan: kernels, grids, and where each argument lies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...runtime.plan.records import Dispatch
+from ..codegen.generate import GeneratedLaunch, Kernels, computed
+from ..ir import Array, Tensor
+from ..memory.allocation import Allocation
+from ..ops.base import SLICED, device_array, pack_slices
+from ..target import Target
+from .weights import Weights
+
+
+def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tuple[Dispatch, ...]:
+    """The dispatches of all launches; `weights` gets their constants."""
+    return tuple(_dispatch(launch, allocation, weights) for launch in kernels.launches)
+
+
+def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights) -> Dispatch:
+    rendered = launch.rendered
+    parameters = rendered.source.parameters
+    arguments = []
+    for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
+        if tensor is None:
+            assert rendered.constants is not None
+            argument = weights.add(rendered.constants)
+        elif tensor.constant:
+            argument = weights.add(_stored(tensor, launch.reads, allocation.target))
+        else:
+            argument = allocation.argument(tensor, parameter.writes)
+        arguments.append(replace(argument, texel=parameter.texel))
+    written = zip(parameters, rendered.tensors, strict=True)
+    result = next(tensor for parameter, tensor in written if parameter.writes and tensor)
+    return Dispatch(
+        launch.kernel,
+        rendered.grid,
+        tuple(arguments),
+        f"{computed(launch.op)} -> {result.name.split(';')[0]}",
+        tuple(origin.index for origin in launch.op.origins),
+        rendered.flops,
+        rendered.why,
+    )
+
+
+def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
+    """A constant as a kernel reads it from a buffer of its own."""
+    assert tensor.data is not None
+    if storage != SLICED:
+        return device_array(tensor.data)
+    sliced = pack_slices(tensor.data, target.lanes)
+    return sliced.astype(np.float16) if target.half else sliced

@@ -1,0 +1,87 @@
+"""The plan of a compiled model, from what all stages before have found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...runtime.plan.records import Memory, Plan
+from ..codegen.generate import Kernels
+from ..codegen.persistent import merge
+from ..codegen.translate import translate
+from ..errors import Finding
+from ..events import Event
+from ..ir import Graph
+from ..memory.allocation import Allocation
+from ..options import Options
+from .compiled_model import CompiledModel
+from .dispatches import dispatches
+from .parts import host_parts
+from .tensors import inputs, kept_variables, outputs, placed
+from .version import compiler_version
+from .weights import Weights
+
+
+def emit(
+    graph: Graph,
+    kernels: Kernels,
+    allocation: Allocation,
+    options: Options,
+    name: str,
+    fingerprint: str,
+    events: Sequence[Event] = (),
+    fallback: Sequence[Finding] = (),
+    operators: int = 0,
+    tuned: int = 0,
+) -> CompiledModel:
+    """A compiled model; `name` and `fingerprint` are those of the model file.
+
+    `operators` is how many that file has, `tuned` how many kernels have sizes from a table.
+    ToolError if a program that the options' target needs is not installed.
+    """
+    device = allocation.target.device
+    weights = Weights(device.alignment)
+    dispatched = dispatches(kernels, allocation, weights)
+    kept = kept_variables(graph, weights)
+    merged = merge(kernels, dispatched, allocation.target)
+    records = (*kernels.records, *(item.kernel for item in merged))
+    sources = {**kernels.sources, **{item.kernel.file: item.source for item in merged}}
+    shipped = translate(records, sources, options.target)
+    host = host_parts(graph, kernels.host_steps, allocation)
+    arena = allocation.arena
+    plan = Plan(
+        compiler=compiler_version(),
+        target=options.target,
+        precision=options.precision,
+        profile=device.name,
+        model=name,
+        fingerprint=fingerprint,
+        options=replace(options, device=device.name).as_json(),
+        passes=json.dumps([event.as_dict() for event in events]),
+        inputs=inputs(graph),
+        outputs=outputs(graph),
+        arena_size=arena.total,
+        weights_size=len(weights.data),
+        weights_sha256=hashlib.sha256(weights.data).digest(),
+        kernels=shipped.kernels,
+        dispatches=dispatched,
+        tensors=tuple(placed(graph, allocation, parts=bool(host.records))),
+        memory=Memory(arena.naive, arena.total, arena.lower_bound),
+        variables=kept,
+        companions=shipped.records,
+        host_tensors=host.tensors,
+        parts=host.records,
+        persistent=tuple(item.record for item in merged),
+    )
+    return CompiledModel(
+        plan,
+        shipped.sources,
+        bytes(weights.data),
+        {**shipped.companions, **host.contents},
+        tuple(events),
+        tuple(fallback),
+        operators,
+        tuned,
+    )

@@ -1,0 +1,65 @@
+"""Tensors as the plan lists them: inputs, outputs, variables, and what lies where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...runtime.plan.records import PlacedTensor, TensorInfo, Variable
+from ..ir import Graph, Tensor
+from ..memory.aliases import variables
+from ..memory.allocation import Allocation
+from ..ops.base import SLICED, device_array, linear_bytes
+from ..ops.litert_part import host_only
+from .weights import Weights
+
+
+def inputs(graph: Graph) -> tuple[TensorInfo, ...]:
+    return tuple(map(_info, graph.inputs, graph.input_names))
+
+
+def outputs(graph: Graph) -> tuple[TensorInfo, ...]:
+    named = zip(graph.outputs, graph.output_names, strict=True)
+    return tuple(replace(_info(tensor, name), open=tensor.open) for tensor, name in named)
+
+
+def _info(tensor: Tensor, name: str) -> TensorInfo:
+    quantization = tensor.quantization
+    scale = quantization.scale[0] if quantization and quantization.scale else 0.0
+    zero = quantization.zero_point[0] if quantization and quantization.zero_point else 0
+    return TensorInfo(name, tensor.shape, tensor.dtype, scale, zero)
+
+
+def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
+    """What lasts from run to run; `weights` gets what it holds before the first one."""
+    found = []
+    for tensor in variables(graph):
+        content = graph.contents.get(tensor)
+        place = None if content is None else weights.add(device_array(content)).offset
+        found.append(Variable(tensor.name, linear_bytes(tensor.shape), place))
+    return tuple(found)
+
+
+def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[PlacedTensor]:
+    """Every tensor on the device that is one stretch of bytes.
+
+    `parts` says whether parts of the model run on LiteRT, whose own tensors are left out.
+    """
+    aliases, target = allocation.arrangement.aliases, allocation.target
+    for tensor, storage in allocation.storages.items():
+        root, layout = aliases.locate(tensor)
+        if not layout.contiguous or (parts and host_only(graph, tensor)):
+            continue
+        where = allocation.lies(tensor)
+        yield PlacedTensor(
+            tensor.name,
+            tensor.shape,
+            tensor.dtype,
+            target.lanes if storage == SLICED else 0,
+            where.region,
+            where.index,
+            where.offset,
+            where.size,
+            *allocation.spans.get(root, (-1, -1)),
+            target.half and storage == SLICED,
+        )

@@ -1,0 +1,30 @@
+"""The contents of weights.bin: all constants of a plan."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...runtime.plan.records import Argument, Region
+from ..ir import Array
+
+
+@dataclass
+class Weights:
+    """Arrays behind each other; equal ones are kept once, each at an aligned offset."""
+
+    alignment: int
+    data: bytearray = field(default_factory=bytearray)
+    _places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, array: Array) -> Argument:
+        """Where an array lies, which is put behind the others if no equal one is there."""
+        content = np.ascontiguousarray(array).tobytes()
+        key = hashlib.sha256(content).digest()
+        if key not in self._places:
+            self.data += bytes(-len(self.data) % self.alignment)
+            self._places[key] = (len(self.data), len(content))
+            self.data += content
+        return Argument(Region.WEIGHTS, 0, *self._places[key], writes=False)

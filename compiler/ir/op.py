@@ -1,0 +1,242 @@
+"""Operators: the nodes of the graph, each computed by one kernel in the end.
+
+Operators keep their TFLite names; those of tflgpu itself are named `tflgpu.something`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..errors import Finding, ModelError, UnsupportedError
+from .tensor import Array, Tensor
+
+
+@dataclass(frozen=True, order=True)
+class Origin:
+    """An operator of the model file, by which users know what a kernel computes."""
+
+    index: int
+    """Position in the model file."""
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.index} {self.name}"
+
+
+class Op:
+    """An operator. Change its inputs and outputs through the graph, so that the edges follow."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Iterable[Tensor | None],
+        outputs: Iterable[Tensor],
+        attrs: Mapping[str, Any] | None = None,
+        index: int = 0,
+        version: int = 1,
+        intermediates: Iterable[Tensor] = (),
+        origins: Iterable[Origin] = (),
+    ) -> None:
+        self.name = name
+        self._inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
+        self.index = index
+        """Place in the order of execution, where nothing else decides: its position in the file."""
+        self.version = version
+        self.intermediates = tuple(intermediates)
+        """Tensors that only hold the quantization of values inside the operator (integer LSTM)."""
+        self.origins = tuple(origins)
+        """The operators of the model file that it computes, or helps to compute."""
+
+    # -- what it computes -------------------------------------------------------------------
+
+    @property
+    def core(self) -> tuple[Op, ...]:
+        """What its kernel's implementation computes: the operator itself, unless it is fused."""
+        return (self,)
+
+    @property
+    def epilogue(self) -> tuple[Op, ...]:
+        """The elementwise operators that its kernel computes while it stores its result."""
+        return ()
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """Everything its kernel computes, in order."""
+        return (*self.core, *self.epilogue)
+
+    # -- operands and results ---------------------------------------------------------------
+
+    @property
+    def inputs(self) -> tuple[Tensor | None, ...]:
+        """Its operands by position; None for an optional one that is left out."""
+        return self._inputs
+
+    @property
+    def epilogue_inputs(self) -> tuple[Tensor, ...]:
+        """What the epilogue reads besides values computed in the same kernel, each once."""
+        return ()
+
+    @property
+    def reads(self) -> tuple[Tensor, ...]:
+        """Every tensor the operator reads, its epilogue included."""
+        return (*(tensor for tensor in self.inputs if tensor is not None), *self.epilogue_inputs)
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """Its outputs without the early ones."""
+        return self.outputs
+
+    @property
+    def early_outputs(self) -> tuple[Tensor, ...]:
+        """The outputs that its epilogue stores on the way to the last one."""
+        return ()
+
+    @property
+    def output(self) -> Tensor:
+        return self.outputs[0]
+
+    def input(self, position: int) -> Tensor | None:
+        """The input at `position`, None if it is left out."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def operand(self, position: int) -> Tensor:
+        """The input at `position`, which must be there (ModelError)."""
+        tensor = self.input(position)
+        if tensor is None:
+            raise ModelError(f"operator {self.index} {self.name} has no input {position}")
+        return tensor
+
+    def constant(self, position: int) -> Array:
+        """The content of the constant input at `position` (UnsupportedError if it is computed)."""
+        tensor = self.operand(position)
+        if tensor.data is None:
+            reason = f"input {position} ({tensor.name}) is computed while the model runs"
+            advice = "it must be a constant; converting the model with fixed shapes makes it one"
+            raise UnsupportedError([Finding(self.index, self.name, reason, advice)])
+        return tensor.data
+
+    def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
+        """Read other tensors in place of some; only the graph may call this."""
+        self._inputs = tuple(t if t is None else new.get(t, t) for t in self._inputs)
+
+    def set_operands(self, inputs: Iterable[Tensor | None]) -> None:
+        """Read these tensors by position; only the graph may call this."""
+        self._inputs = tuple(inputs)
+
+    def set_results(self, outputs: Iterable[Tensor]) -> None:
+        """Write these tensors instead of its outputs; only the graph may call this."""
+        self.outputs = tuple(outputs)
+
+    def __repr__(self) -> str:
+        return f"{self.index} {self.name}"
+
+
+class FusedOp(Op):
+    """Several operators that one kernel computes: its core, then an epilogue.
+
+    The core is what an implementation of `name` computes; where it is a single operator, the fused
+    one has its name, operands and attributes. The epilogue is elementwise: each of its operators
+    is computed in the store of the core's result, on values of the same shape.
+
+    Tensors between the operators exist in the kernel alone, unless they are among `outputs`. Where
+    there is an epilogue those are the result of the last operator, then the early outputs: results
+    of operators before it that others need, too.
+    """
+
+    def __init__(
+        self, name: str, core: Iterable[Op], epilogue: Iterable[Op], outputs: Iterable[Tensor]
+    ) -> None:
+        self._core, self._epilogue = tuple(core), tuple(epilogue)
+        last = self._core[-1]
+        origins = dict.fromkeys(origin for op in self.ops for origin in op.origins)
+        super().__init__(
+            name, (), outputs, last.attrs, last.index, last.version, origins=sorted(origins)
+        )
+
+    @property
+    def core(self) -> tuple[Op, ...]:
+        return self._core
+
+    @property
+    def epilogue(self) -> tuple[Op, ...]:
+        return self._epilogue
+
+    @property
+    def inputs(self) -> tuple[Tensor | None, ...]:
+        if len(self._core) == 1:
+            return self._core[0].inputs
+        return _read_from_outside(self._core, ())
+
+    @property
+    def epilogue_inputs(self) -> tuple[Tensor, ...]:
+        return _read_from_outside(self._epilogue, self._core)
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        return self.outputs[:1] if self._epilogue else self.outputs
+
+    @property
+    def early_outputs(self) -> tuple[Tensor, ...]:
+        return self.outputs[1:] if self._epilogue else ()
+
+    def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
+        for op in self.ops:
+            op.replace_operands(new)
+
+    def set_operands(self, inputs: Iterable[Tensor | None]) -> None:
+        """As of a single operator; the core must be one."""
+        (core,) = self._core
+        core.set_operands(inputs)
+
+    def set_results(self, outputs: Iterable[Tensor]) -> None:
+        new = dict(zip(self.outputs, outputs, strict=True))
+        for op in self.ops:
+            op.replace_operands(new)
+            op.set_results(new.get(tensor, tensor) for tensor in op.outputs)
+        self.outputs = tuple(new.values())
+
+
+def _read_from_outside(ops: tuple[Op, ...], before: tuple[Op, ...]) -> tuple[Tensor, ...]:
+    """What operators read that neither they nor those before them compute, each once, in order."""
+    inside = {tensor for op in (*before, *ops) for tensor in op.outputs}
+    reads = (tensor for op in ops for tensor in op.reads)
+    return tuple(dict.fromkeys(tensor for tensor in reads if tensor not in inside))
+
+
+def fuse(host: Op, op: Op, keep: bool = False) -> FusedOp:
+    """`host`, with an elementwise operator that reads its output appended to its epilogue.
+
+    With `keep` the value that the operator reads becomes a second output.
+    """
+    epilogue = (*host.epilogue, *op.ops)
+    kept = (host.output,) if keep else ()
+    return FusedOp(host.name, host.core, epilogue, (op.output, *kept))
+
+
+def copies(
+    ops: Iterable[Op], known: Mapping[Tensor, Tensor] | None = None
+) -> tuple[list[Op], dict[Tensor, Tensor]]:
+    """Copies of unfused operators, and the tensor that stands for each of theirs.
+
+    `known` says what is to be read in place of some tensors; what the operators compute is
+    computed into new tensors, everything else is shared.
+    """
+    new = dict(known or {})
+    result = []
+    for op in ops:
+        inputs = [None if tensor is None else new.get(tensor, tensor) for tensor in op.inputs]
+        for tensor in op.outputs:
+            new.setdefault(tensor, replace(tensor))
+        outputs = [new[tensor] for tensor in op.outputs]
+        result.append(
+            Op(
+                *(op.name, inputs, outputs, op.attrs, op.index, op.version),
+                intermediates=op.intermediates,
+                origins=op.origins,
+            )
+        )
+    return result, new

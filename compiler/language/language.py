@@ -1,0 +1,98 @@
+"""What the kernel languages call the same things: the facts that the texts of kernels depend on.
+
+What takes more than a name is an intrinsic, and the frames of kernels are templates of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Language:
+    """The names of types in a kernel language; {S} in them is the number of lanes."""
+
+    name: str
+    suffix: str
+    """How the names of files end."""
+    float_vector: str
+    int_vector: str
+    half_vector: str
+    """The type that as many floats in half precision are stored in."""
+    cast: str
+    """A conversion to {type}; its argument follows in brackets."""
+    unroll: str
+    """What stands before a loop that is to be unrolled; empty where compilers take no such hint."""
+    images: bool
+    """Whether kernels can read images of buffers."""
+    sub_groups: bool
+    """Whether kernels can use sub-groups."""
+
+    def element(self, kind: str, lanes: int) -> str:
+        """The type of what an array holds: an int, a float, a slice of floats, or of halves."""
+        if kind == "slice":
+            return self.float_vector.format(S=lanes)
+        return self.half_vector.format(S=lanes) if kind == "half" else kind
+
+    def floats(self, lanes: int) -> str:
+        return self.float_vector.format(S=lanes)
+
+    def ints(self, lanes: int) -> str:
+        return self.int_vector.format(S=lanes)
+
+    def convert(self, kind: str, value: str) -> str:
+        """A value of that type from another; a vector gets the same value in every lane."""
+        return f"{self.cast.format(type=kind)}({value})"
+
+    def splat(self, value: str, lanes: int) -> str:
+        """A slice with the same value in every lane."""
+        return self.convert(self.floats(lanes), value)
+
+    def lane(self, value: str, number: int, lanes: int) -> str:
+        """One lane of a variable."""
+        return f"{value}.{'xyzw'[number]}" if lanes == 4 else f"{value}.s{number:x}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+OPENCL = Language(
+    name="opencl",
+    suffix=".cl",
+    float_vector="float{S}",
+    int_vector="int{S}",
+    half_vector="half",
+    cast="({type})",
+    unroll="#pragma unroll",
+    images=True,
+    sub_groups=True,
+)
+"""OpenCL C 1.2."""
+
+GLSL = Language(
+    name="glsl",
+    suffix=".comp",
+    float_vector="vec{S}",
+    int_vector="ivec{S}",
+    half_vector="uvec2",
+    cast="{type}",
+    unroll="",
+    images=False,
+    sub_groups=False,
+)
+"""GLSL ES 3.1; vectors have four lanes."""
+
+VULKAN = Language(
+    name="vulkan",
+    suffix=".comp",
+    float_vector="vec{S}",
+    int_vector="ivec{S}",
+    half_vector="uvec2",
+    cast="{type}",
+    unroll="",
+    images=False,
+    sub_groups=False,
+)
+"""The GLSL of Vulkan, from which Metal's kernels are translated."""
+
+LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN)}

@@ -1,0 +1,53 @@
+"""A part that runs on LiteRT, as the model file that LiteRT gets of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import inf
+
+import numpy as np
+
+from ..errors import ModelError
+from ..frontend.tflite_schema import refers_to_subgraph
+from ..frontend.writer import write
+from ..ir import Graph, Op, Tensor
+
+
+def part_inputs(graph: Graph, op: Op) -> list[Tensor]:
+    """What a part is given: what it reads but constants, and but what it keeps between runs."""
+    read = dict.fromkeys(op.reads)
+    return [t for t in read if not t.constant and (not t.variable or t in graph.inputs)]
+
+
+def part_file(graph: Graph, op: Op) -> bytes:
+    """The model file of a part.
+
+    ModelError for a scale that is no number, PassError for options that TFLite lacks.
+    """
+    part = Graph(f"part {op.index}")
+    for inner in op.core:
+        part.add(inner)
+    part.inputs = part_inputs(graph, op)
+    part.input_names = [tensor.name for tensor in part.inputs]
+    part.outputs = list(op.outputs)
+    part.output_names = [tensor.name for tensor in part.outputs]
+    part.subgraphs = _referred(op.core, graph.subgraphs)
+    for tensor in part.tensors:
+        if tensor.quantization and not all(0 <= s < inf for s in tensor.quantization.scale):
+            # LiteRT ends the process over such a one.
+            raise ModelError(f"tensor {tensor.name} has the scale {tensor.quantization.scale}")
+        if tensor.data is not None:
+            tensor.data = np.asarray(tensor.data, tensor.dtype)
+    return write(part)
+
+
+def _referred(ops: Iterable[Op], subgraphs: Mapping[int, Graph]) -> dict[int, Graph]:
+    """The subgraphs that operators refer to, directly or through one another."""
+    found: dict[int, Graph] = {}
+    waiting = list(ops)
+    while waiting:
+        for key, index in waiting.pop().attrs.items():
+            if refers_to_subgraph(key) and index not in found:
+                found[index] = subgraphs[index]
+                waiting += subgraphs[index].ops
+    return dict(sorted(found.items()))

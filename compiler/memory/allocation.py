@@ -1,0 +1,70 @@
+"""Where every byte lies: offsets for what shares the arena, and regions for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ...runtime.plan.records import Argument, Region
+from ..ir import Graph, Tensor
+from ..ops.base import StridedLayout, stored_bytes
+from ..target import Target
+from .arrange import Arrangement
+from .lifetimes import Spans, lifetimes
+from .offsets import Interval, Layout, plan_memory
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The memory of an arrangement."""
+
+    arrangement: Arrangement
+    storages: Mapping[Tensor, str]
+    target: Target
+    spans: Spans
+    arena: Layout
+    offsets: Mapping[Tensor, int]
+    """Where the groups in the arena start."""
+
+    def lies(self, tensor: Tensor, writes: bool = False) -> Argument:
+        """Where a tensor lies, from its first byte to its last, as an argument of a kernel."""
+        aliases = self.arrangement.aliases
+        root, layout = aliases.locate(tensor)
+        offset = self.offsets.get(root, 0) + layout.start
+        size = stored_bytes(tensor.shape, self.storages[tensor], self.target)
+        return Argument(*aliases.region(root), offset, layout.span(size), writes)
+
+    def argument(self, tensor: Tensor, writes: bool) -> Argument:
+        """What a kernel gets of a tensor: the same from an aligned address on."""
+        start = self.layouts[tensor].start if tensor in self.layouts else 0
+        exact = self.lies(tensor, writes)
+        return replace(exact, offset=exact.offset - start, size=exact.size + start)
+
+    @cached_property
+    def layouts(self) -> Mapping[Tensor, StridedLayout]:
+        """How tensors that are not all of their argument lie in it."""
+        alignment = self.target.device.alignment
+        located = {tensor: self.arrangement.aliases.locate(tensor)[1] for tensor in self.storages}
+        return {
+            tensor: replace(layout, start=layout.start % alignment)
+            for tensor, layout in located.items()
+            if layout.start % alignment or not layout.contiguous
+        }
+
+
+def allocate(
+    graph: Graph,
+    arrangement: Arrangement,
+    storages: Mapping[Tensor, str],
+    target: Target,
+    share: bool = True,
+) -> Allocation:
+    """Offsets for an arrangement; with `share` False no two groups share memory."""
+    aliases = arrangement.aliases
+    spans = lifetimes(graph, arrangement.order, aliases)
+    roots = [root for root in spans if aliases.region(root)[0] == Region.ARENA]
+    intervals = [Interval(aliases.size(root), *spans[root]) for root in roots]
+    arena = plan_memory(intervals, target.device.alignment, share)
+    offsets = dict(zip(roots, arena.offsets, strict=True))
+    return Allocation(arrangement, storages, target, spans, arena, offsets)

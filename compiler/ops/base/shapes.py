@@ -1,0 +1,35 @@
+"""Shape inference that several operators have in common."""
+
+from __future__ import annotations
+
+from ...errors import ModelError
+from ...ir import Op, Shape
+
+
+def same_as_first(op: Op) -> list[Shape]:
+    """The one output has the shape of the first input."""
+    return [op.operand(0).shape]
+
+
+def broadcast_shapes(op: Op) -> list[Shape]:
+    """The one output has the numpy broadcast of all inputs."""
+    return [broadcast(op, *(tensor.shape for tensor in op.inputs if tensor is not None))]
+
+
+def broadcast(op: Op, *shapes: Shape) -> Shape:
+    """The numpy broadcast of shapes; ModelError if they do not go together."""
+    result: list[int] = []
+    for axis in range(1, max((len(shape) for shape in shapes), default=0) + 1):
+        sizes = {shape[-axis] for shape in shapes if axis <= len(shape)} - {1}
+        if len(sizes) > 1:
+            listed = " and ".join(str(list(shape)) for shape in shapes)
+            raise ModelError(f"operator {op.index} {op.name}: {listed} do not broadcast")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(reversed(result))
+
+
+def normalize_axis(op: Op, axis: int, rank: int) -> int:
+    """An axis counted from the front; ModelError if it lies outside the rank."""
+    if not -rank <= axis < rank:
+        raise ModelError(f"operator {op.index} {op.name}: axis {axis} of a tensor of rank {rank}")
+    return axis % rank

@@ -1,0 +1,94 @@
+"""The geometry of operators that slide a window over an image: convolutions and pooling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...errors import ModelError
+from ...ir import Op
+from .storage import bhwc
+
+
+@dataclass(frozen=True)
+class Window:
+    """Kernel size, strides, dilations and padding, all in (rows, columns)."""
+
+    height: int
+    width: int
+    stride_y: int
+    stride_x: int
+    dilation_y: int
+    dilation_x: int
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @classmethod
+    def of(cls, op: Op, height: int, width: int) -> Window:
+        """The window of an operator whose kernel has that size (ModelError if it makes no sense).
+
+        The attribute `padding` is SAME, VALID, or ((top, bottom), (left, right)).
+        """
+        attrs = op.attrs
+        stride_y, stride_x = attrs.get("stride_h", 0), attrs.get("stride_w", 0)
+        dilation_y = attrs.get("dilation_h_factor", 1)
+        dilation_x = attrs.get("dilation_w_factor", 1)
+        for name, value in (("stride", stride_y), ("stride", stride_x), ("kernel size", height)):
+            _positive(op, name, value)
+        for name, value in (("dilation", dilation_y), ("dilation", dilation_x), ("kernel", width)):
+            _positive(op, name, value)
+        _, rows, columns, _ = bhwc(op.operand(0).shape)
+        padding = attrs.get("padding", "SAME")
+        if padding == "SAME":
+            vertical = _same(rows, height, stride_y, dilation_y)
+            horizontal = _same(columns, width, stride_x, dilation_x)
+        elif padding == "VALID":
+            vertical = horizontal = (0, 0)
+        else:
+            vertical, horizontal = padding
+        return cls(
+            height, width, stride_y, stride_x, dilation_y, dilation_x, *vertical, *horizontal
+        )
+
+    def output(self, op: Op, rows: int, columns: int) -> tuple[int, int]:
+        """Rows and columns of the output (ModelError if the window does not fit the image)."""
+        free_y = rows + self.top + self.bottom - (self.height - 1) * self.dilation_y - 1
+        free_x = columns + self.left + self.right - (self.width - 1) * self.dilation_x - 1
+        if free_y < 0 or free_x < 0:
+            raise ModelError(
+                f"operator {op.index} {op.name}: a {self.height}x{self.width} window does not fit "
+                f"an image of {rows}x{columns}"
+            )
+        return free_y // self.stride_y + 1, free_x // self.stride_x + 1
+
+    def rows_beyond(self, rows: int, outputs: int) -> tuple[bool, bool]:
+        """Whether windows of that many rows of the output reach above and below the image."""
+        last = (outputs - 1) * self.stride_y + (self.height - 1) * self.dilation_y - self.top
+        return self.top > 0, last >= rows
+
+    def columns_beyond(self, columns: int, outputs: int, pixels: int = 1) -> tuple[bool, bool]:
+        """The same to its left and right, where work-items compute that many pixels of a row."""
+        reached = -(-outputs // pixels) * pixels
+        last = (reached - 1) * self.stride_x + (self.width - 1) * self.dilation_x - self.left
+        return self.left > 0, last >= columns
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether output and input pixels correspond one to one."""
+        return (
+            self.height == self.width == self.stride_y == self.stride_x == 1
+            and self.top == self.bottom == self.left == self.right == 0
+        )
+
+
+def _positive(op: Op, name: str, value: int) -> None:
+    if value < 1:
+        raise ModelError(f"operator {op.index} {op.name}: {name} {value} must be at least 1")
+
+
+def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
+    """Padding before and after that lets the output have ceil(size / stride) entries."""
+    outputs = -(-size // stride)
+    total = max((outputs - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+    return total // 2, total - total // 2

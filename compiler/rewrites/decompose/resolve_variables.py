@@ -1,0 +1,99 @@
+"""Resource variables are tensors that keep their content between runs.
+
+    v = VAR_HANDLE()   y = READ_VARIABLE(v)   ASSIGN_VARIABLE(v, z)
+    becomes   readers of y read the variable, which holds z after the run
+
+What a READ_VARIABLE gives depends on the assignments before it, so the file's order counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import Finding, UnsupportedError
+from ...ir import Graph, Op, Tensor
+from ...target import Target
+from ..canonicalize.infer_and_fold import infer_and_fold
+from ..rewrite import Attempt, graph_rewrite
+from .decomposition import assign
+
+VARIABLES = ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE")
+"""The operators on variables, none of which is left."""
+
+Key = tuple[str, str]
+"""The names by which handles of the same variable find each other."""
+
+
+@graph_rewrite(required=True)
+def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Every variable (UnsupportedError where one has no fixed shape, type or first content)."""
+    handles = _handles(graph)
+    variables: dict[Key, Tensor] = {}
+    current: dict[Key, Tensor] = {}
+    for op in sorted(graph.ops, key=lambda op: op.index):
+        if op.name not in VARIABLES or op.name == "VAR_HANDLE":
+            continue
+        yield Attempt((op,))
+        if op.name == "CALL_ONCE":
+            for key, value in initial_values(graph, op, target).items():
+                variables.setdefault(key, _variable(key, value))
+                assert value.data is not None
+                graph.contents[variables[key]] = value.data
+        else:
+            key = _key(op, handles)
+            example = op.output if op.name == "READ_VARIABLE" else op.operand(1)
+            variable = variables.setdefault(key, _variable(key, example))
+            if op.name == "READ_VARIABLE":
+                graph.replace(op.output, current.get(key, variable))
+            else:
+                current[key] = op.operand(1)
+        graph.remove(op)
+    for op in [op for op in graph.ops if op.name == "VAR_HANDLE"]:
+        graph.remove(op)
+    for key, value in current.items():
+        assign(graph, variables[key], value)
+
+
+def unresolved_variable(graph: Graph, op: Op, target: Target) -> Finding | None:
+    """Why an operator's variable cannot be one of the device's; None if it can."""
+    try:
+        if op.name == "CALL_ONCE":
+            initial_values(graph, op, target)
+        elif op.name in ("READ_VARIABLE", "ASSIGN_VARIABLE"):
+            _key(op, _handles(graph))
+    except UnsupportedError as error:
+        return error.findings[0]
+    return None
+
+
+def _handles(graph: Graph) -> dict[Tensor, Key]:
+    return {
+        op.output: (str(op.attrs.get("container", "")), str(op.attrs.get("shared_name", "")))
+        for op in graph.ops
+        if op.name == "VAR_HANDLE"
+    }
+
+
+def _key(op: Op, handles: dict[Tensor, Key]) -> Key:
+    if op.operand(0) not in handles:
+        reason = f"the variable {op.operand(0).name} is chosen while the model runs"
+        advice = "use one variable for each handle"
+        raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
+    return handles[op.operand(0)]
+
+
+def _variable(key: Key, like: Tensor) -> Tensor:
+    return Tensor("/".join(part for part in key if part), like.shape, like.dtype, variable=True)
+
+
+def initial_values(graph: Graph, op: Op, target: Target) -> dict[Key, Tensor]:
+    """What a subgraph that runs once assigns (UnsupportedError unless these are constants)."""
+    called = graph.subgraphs[op.attrs["init_subgraph_index"]]
+    infer_and_fold(called, target)
+    handles = _handles(called)
+    values = {}
+    for assignment in called.ops:
+        if assignment.name == "ASSIGN_VARIABLE":
+            assignment.constant(1)
+            values[_key(assignment, handles)] = assignment.operand(1)
+    return values

@@ -1,0 +1,67 @@
+"""Conversions between storages, where a reader wants another one than the writer has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir import Graph, Op, Tensor
+from ..ops.base import LINEAR, SLICED
+from ..ops.convert import TO_LINEAR, TO_SLICED
+from ..target import Target
+from .legality import candidates
+from .storage import Choice, can_write_rows, written_storage
+
+
+def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Tensor, str]:
+    """Put conversions where a reader wants another storage; returns each tensor's storage."""
+
+    def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
+        name = TO_SLICED if storage == SLICED else TO_LINEAR
+        converted = Tensor(f"{tensor.name}/{storage}", tensor.shape, tensor.dtype)
+        producer = graph.producer(tensor)
+        near = producer or reader
+        index, origins = producer.index if producer else -1, near.origins if near else ()
+        op = graph.add(Op(name, (tensor,), (converted,), index=index, origins=origins))
+        choice[op] = candidates(op, target).implementations[0]
+        return converted
+
+    for tensor in graph.tensors:
+        if tensor.constant:
+            continue
+        have = written_storage(graph, tensor, choice)
+        converted: Tensor | None = None
+        for op in graph.consumers(tensor):
+            chosen = choice[op]
+            in_core = tensor in op.inputs and chosen.reads != have
+            in_epilogue = tensor in op.epilogue_inputs and chosen.operands != have
+            if in_core or in_epilogue:
+                wanted = chosen.reads if in_core else chosen.operands
+                converted = converted or convert(tensor, wanted, op)
+                if in_core:
+                    graph.replace_in_core(op, tensor, converted)
+                if in_epilogue:
+                    graph.replace_in_epilogue(op, tensor, converted)
+        if have != LINEAR and graph.is_output(tensor):
+            converted = converted or convert(tensor, LINEAR, None)
+            graph.outputs = [converted if t is tensor else t for t in graph.outputs]
+    _absorb(graph, choice)
+    return {t: written_storage(graph, t, choice) for t in graph.tensors if not t.constant}
+
+
+def _absorb(graph: Graph, choice: Choice) -> None:
+    """Let kernels that compute slice by slice write row-major where that is all readers want.
+
+    A conversion to row-major that alone reads such a kernel's result goes away.
+    """
+    for op in graph.ops:
+        producer = graph.producer(op.operand(0)) if op.name == TO_LINEAR else None
+        if producer is None or graph.only_reader(op.operand(0)) is not op:
+            continue
+        chosen = choice[producer]
+        if can_write_rows(producer, choice):
+            name = f"{chosen.name}_to_linear"
+            choice[producer] = replace(chosen, name=name, writes=LINEAR, computes=SLICED)
+            result = op.output
+            result.name = producer.output.name
+            graph.remove(op)
+            graph.set_outputs(producer, (result,))

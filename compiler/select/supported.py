@@ -1,0 +1,83 @@
+"""Which operators of a model can run on a device, as they are or as what they decompose into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..errors import Finding, UnsupportedError
+from ..ir import Graph, Op, Tensor, copies
+from ..rewrites import DECOMPOSE
+from ..rewrites.decompose.resolve_variables import VARIABLES, unresolved_variable
+from ..target import Target
+from .legality import finding
+
+INNER_TYPES = frozenset(["complex64"])
+"""Types that no kernel reads or writes: operators that pass them on decompose together."""
+
+
+def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
+    """Every operator that cannot run on the target, and why.
+
+    Operators that have no implementation are decomposed on trial, each on its own or with those it
+    passes tensors of inner types to.
+    """
+    found = dict(graph.set_aside)
+    tried = []
+    for op in graph.ops:
+        if op.name in VARIABLES:
+            reason = unresolved_variable(graph, op, target)
+            if reason is not None:
+                found.setdefault(op, reason)
+        elif op not in found and finding(op, target) is not None:
+            tried.append(op)
+    for ops in _together(graph, tried):
+        reason = _trial(graph, ops, target)
+        if reason is not None:
+            for op in ops:
+                found[op] = Finding(op.index, op.name, reason.reason, reason.advice)
+    return found
+
+
+def _together(graph: Graph, ops: Iterable[Op]) -> Iterator[list[Op]]:
+    """Operators in groups of those that pass on tensors of inner types."""
+    left = dict.fromkeys(ops)
+    while left:
+        waiting = [next(iter(left))]
+        group = []
+        while waiting:
+            op = waiting.pop()
+            if op in left:
+                del left[op]
+                group.append(op)
+                waiting += _neighbours(graph, op)
+        yield sorted(group, key=graph.ops.index)
+
+
+def _neighbours(graph: Graph, op: Op) -> Iterator[Op]:
+    for tensor in (*op.reads, *op.outputs):
+        if tensor.dtype in INNER_TYPES:
+            producer = graph.producer(tensor)
+            yield from (*([producer] if producer else []), *graph.consumers(tensor))
+
+
+def _trial(graph: Graph, ops: list[Op], target: Target) -> Finding | None:
+    """Why operators cannot run as what they decompose into; None if they can."""
+    trial = Graph("trial")
+    trial.subgraphs = graph.subgraphs
+    copied, new = copies(ops)
+    for op in copied:
+        trial.add(op)
+    computed = [tensor for op in ops for tensor in op.outputs]
+    trial.inputs = [t for op in ops for t in op.reads if not t.constant and t not in computed]
+    trial.outputs = [new[tensor] for tensor in computed if _leaves(graph, tensor, ops)]
+    try:
+        for decompose in DECOMPOSE:
+            decompose(trial, target)
+    except UnsupportedError as error:
+        return error.findings[0]
+    return next(filter(None, (finding(op, target) for op in trial.ops)), None)
+
+
+def _leaves(graph: Graph, tensor: Tensor, ops: list[Op]) -> bool:
+    """Whether anything but those operators needs a tensor."""
+    return graph.is_output(tensor) or any(op not in ops for op in graph.consumers(tensor))

@@ -1,4 +1,0 @@
-{% extends "dialects/glsl.h" %}
-{% block header %}
-#version 450
-{% endblock %}
