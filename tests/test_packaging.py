@@ -23,9 +23,8 @@ SHIPPED = {".py", ".jinja", ".h", ".fbs", ".toml", ".md", ".typed"}
 
 
 def sources() -> list[Path]:
-    """Every Python file of the project that a person wrote."""
-    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    return [path for path in paths if path != ROOT / "runtime" / "schema.py"]
+    """Every Python file of the project."""
+    return [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def installed_name(path: Path) -> str:

@@ -1,6 +1,5 @@
-"""Plans as bytes: round trips, determinism, and that nothing damaged or senseless gets through."""
+"""Plans as files: round trips, determinism, and that no damaged or senseless plan is accepted."""
 
-import hashlib
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -12,7 +11,7 @@ from plans import SIZE, chain
 
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan.check import LARGEST_GROUP, verify
-from tflgpu.runtime.plan.deserialize import FORMAT_VERSION, HEADER, MAGIC, from_bytes
+from tflgpu.runtime.plan.file import FORMAT_VERSION, HEADER, from_bytes, to_bytes
 from tflgpu.runtime.plan.records import (
     Argument,
     Dispatch,
@@ -26,7 +25,6 @@ from tflgpu.runtime.plan.records import (
     Region,
     TensorInfo,
 )
-from tflgpu.runtime.plan.serialize import to_bytes
 from tflgpu.runtime.plan.sizes import DEVICE_TYPES, slices
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)
@@ -116,33 +114,6 @@ def test_flipped_bit(data: st.DataObject) -> None:
     content[position] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(PlanError, match="compile the model again"):
         from_bytes(bytes(content))
-
-
-def sealed(body: bytes) -> bytes:
-    """A file whose header fits a body that need not make sense."""
-    return HEADER.pack(MAGIC, FORMAT_VERSION, hashlib.sha256(body).digest()) + body
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_forged_content(data: st.DataObject) -> None:
-    """With a right digest, anything is a valid plan or a PlanError, never another exception."""
-    body = bytearray(to_bytes(chain().plan)[HEADER.size :])
-    for _ in range(data.draw(st.integers(1, 4))):
-        position = data.draw(st.integers(0, len(body) - 1))
-        body[position] = data.draw(st.integers(0, 255))
-    del body[data.draw(st.integers(0, len(body))) or len(body) :]
-    try:
-        plan = from_bytes(sealed(bytes(body)))
-    except PlanError:
-        return
-    verify(plan)
-
-
-@given(st.binary(max_size=200))
-def test_forged_noise(body: bytes) -> None:
-    with pytest.raises(PlanError, match="is malformed"):
-        from_bytes(sealed(body))
 
 
 def test_other_version() -> None:

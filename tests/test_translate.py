@@ -11,8 +11,7 @@ import tflgpu
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.codegen.spirv import ToolError, assemble
 from tflgpu.runtime.errors import DeviceError
-from tflgpu.runtime.plan.deserialize import from_bytes
-from tflgpu.runtime.plan.serialize import to_bytes
+from tflgpu.runtime.plan.file import from_bytes, to_bytes
 
 MODEL = Path(__file__).parent.parent / "samples/digits/digits.tflite"
 SPIRV_MAGIC = b"\x03\x02\x23\x07"

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...runtime.errors import PlanError
 from ...runtime.plan.check import verify
+from ...runtime.plan.file import to_bytes
 from ...runtime.plan.records import Plan
-from ...runtime.plan.serialize import to_bytes
 from ...runtime.store.cache import lock
 from ...runtime.store.private_files import check_private, make_private, sync_folder
 from ...runtime.store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant

@@ -4,10 +4,17 @@ These records are what `compiler` fills in and what the runtime executes; `plan.
 serialized form. Sizes and offsets are in bytes, grids in work-items.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Annotated
+
+UInt8 = Annotated[int, "uint8"]
+Int32 = Annotated[int, "int32"]
+UInt32 = Annotated[int, "uint32"]
+Int64 = Annotated[int, "int64"]
+UInt64 = Annotated[int, "uint64"]
+Extent = tuple[UInt32, UInt32, UInt32]
+"""Along x, y and z."""
 
 
 class Region(IntEnum):
@@ -30,12 +37,12 @@ class TensorInfo:
     """One input or output of a model, as the application sees it."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[UInt32, ...]
     dtype: str
     """A numpy dtype name, such as float32, or string: an array of `bytes` objects."""
     scale: float = 0.0
     """Quantization step; 0 for a tensor that is not quantized."""
-    zero_point: int = 0
+    zero_point: Int64 = 0
     open: bool = False
     """Whether only a run tells the shape of this output; `shape` is then what the file says."""
 
@@ -45,13 +52,13 @@ class Argument:
     """One buffer argument of a dispatch: `size` bytes at `offset` of a region."""
 
     region: Region
-    index: int
+    index: UInt32
     """Which input or output; 0 for the arena and the weights."""
-    offset: int
-    size: int
+    offset: UInt64
+    size: UInt64
     writes: bool
     """Whether the kernel writes here; it reads otherwise."""
-    texel: int = 0
+    texel: UInt8 = 0
     """Bytes of a texel of four lanes if the kernel reads an image of it; 0 for a buffer."""
 
 
@@ -60,8 +67,8 @@ class Variable:
     """What keeps its content between runs, and starts with zeros unless `content` is given."""
 
     name: str
-    size: int
-    content: int | None = None
+    size: UInt64
+    content: UInt64 | None = None
     """Where in the weights its first content lies."""
 
 
@@ -74,9 +81,9 @@ class Kernel:
     file: str
     """Path below the plan's folder, such as kernels/003_conv_2d.cl."""
     sha256: bytes
-    group: tuple[int, int, int]
+    group: Extent
     """Work-group size."""
-    sub_group: int = 0
+    sub_group: UInt32 = 0
     """Work-items of the sub-groups it relies on; 0 for none."""
 
 
@@ -93,17 +100,17 @@ class Companion:
 class Dispatch:
     """One launch of a kernel."""
 
-    kernel: int
+    kernel: UInt32
     """Index into `Plan.kernels`."""
-    grid: tuple[int, int, int]
+    grid: Extent
     """Work-items in each dimension, multiples of the kernel's group."""
     arguments: tuple[Argument, ...]
     """In the order of the kernel's parameters."""
     label: str
     """The operators it computes and the tensor it produces, for people."""
-    operators: tuple[int, ...]
+    operators: tuple[Int32, ...]
     """Positions in the model file of the operators it computes."""
-    flops: int
+    flops: UInt64
     """Arithmetic operations, a multiply-add counting two."""
     why: str = ""
     """Why its grid and group are what they are, for people."""
@@ -117,13 +124,13 @@ class Persistent:
     dispatch after another, and wait for each other between them.
     """
 
-    kernel: int
+    kernel: UInt32
     """Index into `Plan.kernels`; a work-group of it is one work-item."""
-    first: int
+    first: UInt32
     """The first dispatch it computes."""
-    count: int
+    count: UInt32
     """How many it computes."""
-    counters: int
+    counters: UInt32
     """Bytes of the kernel's first buffer, by which the groups agree; 0 between launches."""
     arguments: tuple[Argument, ...]
     """In the order of the kernel's other parameters."""
@@ -139,11 +146,11 @@ class HostTensor:
     """A tensor that parts on LiteRT read or write, an array of the host while the model runs."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[UInt32, ...]
     dtype: str
-    input: int = -1
+    input: Int32 = -1
     """The model's input whose array it is; -1 if it is none."""
-    output: int = -1
+    output: Int32 = -1
     """The model's output whose array it is; -1 if it is none."""
     place: Argument | None = None
     """Where the device has it: it is copied there once a part has written it (`writes`), or from
@@ -159,14 +166,14 @@ class HostPart:
     file: str
     """Path below the plan's folder, such as fallback/0.tflite."""
     sha256: bytes
-    before: int
+    before: UInt32
     """The dispatch before which it runs; their number if it runs behind all of them."""
-    inputs: tuple[int, ...]
+    inputs: tuple[UInt32, ...]
     """Indices into `Plan.host_tensors`, in the order of the file's inputs."""
-    outputs: tuple[int, ...]
+    outputs: tuple[UInt32, ...]
     label: str
     """The operators it computes, for people."""
-    operators: tuple[int, ...]
+    operators: tuple[Int32, ...]
     """Positions in the model file of the operators it computes."""
 
 
@@ -175,17 +182,17 @@ class PlacedTensor:
     """Where and how a tensor lies in memory, for `inspect` and for debugging reads."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[UInt32, ...]
     dtype: str
-    lanes: int
+    lanes: UInt32
     """Slice width of channel-sliced storage; 0 for linear (row-major, dense) storage."""
     region: Region
-    index: int
-    offset: int
-    size: int
-    first: int
+    index: UInt32
+    offset: UInt64
+    size: UInt64
+    first: Int32
     """The dispatch that writes it; -1 for an input."""
-    last: int
+    last: Int32
     """The last dispatch that reads it; the number of dispatches for an output."""
     half: bool = False
     """Whether its slices are stored in half precision."""
@@ -195,9 +202,9 @@ class PlacedTensor:
 class Memory:
     """Bytes of intermediate tensors: without sharing, as planned, and the least possible."""
 
-    naive: int
-    planned: int
-    lower_bound: int
+    naive: UInt64
+    planned: UInt64
+    lower_bound: UInt64
 
 
 @dataclass(frozen=True)
@@ -221,8 +228,8 @@ class Plan:
     """The rewrites applied and declined, as JSON, for people."""
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
-    arena_size: int
-    weights_size: int
+    arena_size: UInt64
+    weights_size: UInt64
     weights_sha256: bytes
     kernels: tuple[Kernel, ...]
     dispatches: tuple[Dispatch, ...]

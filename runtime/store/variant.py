@@ -99,7 +99,7 @@ class Weights:
 def read_plan(folder: Path) -> Plan:
     """The plan of a variant, itself checked but without its kernels and weights (PlanError)."""
     # Imported here because numpy comes with it, which an import of the cache alone does not need.
-    from ..plan.deserialize import from_bytes
+    from ..plan.file import from_bytes
 
     check_private(folder)
     return from_bytes(read_file(folder / PLAN, LARGEST_TEXT), str(folder / PLAN))
