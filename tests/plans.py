@@ -27,7 +27,7 @@ from tflgpu.runtime.plan.records import (
     TensorInfo,
     Variable,
 )
-from tflgpu.runtime.plan.sizes import ITEM_SIZE, byte_size
+from tflgpu.runtime.plan.storage import ITEM_SIZE, byte_size
 from tflgpu.runtime.store.cache import variant_folder
 
 Array = NDArray[Any]

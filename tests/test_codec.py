@@ -21,7 +21,6 @@ from plans import complete
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan import records
 from tflgpu.runtime.plan.buffer import LARGEST_COUNT
-from tflgpu.runtime.plan.check import verify as validate
 from tflgpu.runtime.plan.codec import decode, encode
 from tflgpu.runtime.plan.file import FORMAT_VERSION, HEADER, IDENTIFIER, MAGIC, from_bytes, to_bytes
 from tflgpu.runtime.plan.records import (
@@ -35,6 +34,7 @@ from tflgpu.runtime.plan.records import (
     UInt8,
     Variable,
 )
+from tflgpu.runtime.plan.validate import validate
 
 SCHEMA = Path(records.__file__).parent / "plan.fbs"
 

@@ -23,7 +23,17 @@ STAGES = {
         *("pipeline", "api", "tools", "cli"),
     ),
     "runtime": (
-        *("errors", "background", "plan", "launch", "store", "litert", "opencl", "opengl"),
+        *(
+            "errors",
+            "background",
+            "processor",
+            "plan",
+            "launch",
+            "store",
+            "litert",
+            "opencl",
+            "opengl",
+        ),
         *("inputs", "execution", "session", "api"),
     ),
 }
@@ -38,6 +48,8 @@ OUTSIDE = {
     "compiler.api": ("runtime",),
     "compiler.cli": ("runtime",),
     "compiler.devices": ("runtime.launch.device",),
+    # What the runtime checks of LiteRT's files as well.
+    "compiler.frontend": ("runtime.litert", "runtime.plan"),
     "compiler.target": ("runtime",),
     "compiler.tools": ("runtime",),
 }

@@ -196,7 +196,7 @@ def _info(tensor: Tensor, name: str) -> TensorInfo:
 
 def _output(graph: Graph, tensor: Tensor, name: str) -> TensorInfo:
     producer = graph.producer(tensor)
-    return replace(_info(tensor, name), open=producer is not None and is_open(producer, tensor))
+    return replace(_info(tensor, name), dynamic=producer is not None and is_open(producer, tensor))
 
 
 def _granules(storages: Mapping[Tensor, str], profile: Profile) -> dict[Tensor, int]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...runtime.plan.sizes import DEVICE_TYPES
+from ...runtime.plan.storage import DEVICE_TYPES
 from ..errors import Finding, OptionError
 from ..frontend.tflite_schema import refers_to_subgraph
 from ..ir import Graph, Op, Tensor

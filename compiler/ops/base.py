@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ...runtime.plan.storage import device_dtype as device_dtype
 from ..devices import Profile
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
@@ -24,14 +25,6 @@ SMALL_INTEGERS = ("int16", "int8", "uint8", "uint16", "uint32")
 """Types that are 32-bit integers on the device, too, and that kernels move, compare and convert."""
 ANY = (*FLOATS, *INTEGERS, *SMALL_INTEGERS, "bool")
 """Every type a tensor on the device may have."""
-
-
-def device_dtype(dtype: str) -> str:
-    """The type a tensor's elements have in memory of the device: float32 or int32.
-
-    GLSL ES has neither 64-bit integers nor buffers of bytes, so all integers have 32 bits.
-    """
-    return "float32" if dtype.startswith("float") else "int32"
 
 
 Infer = Callable[[Op], Sequence[Shape]]

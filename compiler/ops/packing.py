@@ -6,7 +6,7 @@ import numpy as np
 
 from ..devices import Profile
 from ..ir import Array, Shape
-from .base import bhwc, device_dtype
+from .base import bhwc
 
 
 def pack_slices(data: Array, lanes: int) -> Array:
@@ -24,7 +24,7 @@ def pack_slices(data: Array, lanes: int) -> Array:
 
 def device_array(data: Array) -> Array:
     """A constant as the device has it: float32 or int32, wider integers by their lower half."""
-    if device_dtype(data.dtype.name) == "float32":
+    if data.dtype.kind == "f":
         return np.asarray(data, np.float32)
     return np.asarray(data).astype(np.int32)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ...runtime.plan.storage import ITEM_SIZE
 from ..devices import Profile
 from ..ir import Shape, Tensor
 from .base import Part, Runs, bhwc
-
-ITEM_SIZE = 4
 
 
 def row_major_part(part: Tensor, whole: Tensor, shape: Shape, starts: Sequence[int]) -> Part | str:

@@ -11,9 +11,9 @@ import hashlib
 import struct
 
 from ..errors import PlanError
-from .check import verify
 from .codec import decode, encode
 from .records import Plan
+from .validate import validate
 
 MAGIC = b"tflgpu\r\n"
 FORMAT_VERSION = 4
@@ -48,5 +48,5 @@ def from_bytes(data: bytes, source: str = "the plan") -> Plan:
         plan = decode(Plan, body, IDENTIFIER)
     except ValueError as error:
         raise PlanError(f"{source} is malformed ({error}); compile the model again") from error
-    verify(plan, source)
+    validate(plan, source)
     return plan
