@@ -150,12 +150,13 @@ def expected(record: Any) -> list[str]:
     lines = []
     for item in fields(record):
         hint, has_default = item.type, item.default is not MISSING
+        value: Any = item.default if has_default else 0
         optional = NoneType in get_args(hint)
         if optional:
             (hint,) = set(get_args(hint)) - {NoneType}
         name = type_name(hint)
         if name in SCALARS or name == "Region":
-            default = " = null" if optional else f" = {int(item.default if has_default else 0)}"
+            default = " = null" if optional else f" = {int(value)}"
         else:
             default = "" if has_default else " (required)"
         lines.append(f"{item.name}: {name}{default}")

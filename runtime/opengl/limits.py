@@ -89,14 +89,14 @@ def exceeded_limit_of_dispatches(plan: Plan, limits: Limits) -> str | None:
 def _kernel(kernel: Kernel, source: str, limits: Limits) -> Iterator[str]:
     if prod(kernel.group) > limits.group:
         yield (
-            f"{kernel.file} has work-groups of {prod(kernel.group)} work-items, but the limit "
-            f"is {limits.group}"
+            f"{kernel.file} has work-groups of {prod(kernel.group)} work-items, but the "
+            f"limit is {limits.group}"
         )
     for axis, size, limit in zip("xyz", kernel.group, limits.group_sizes, strict=True):
         if size > limit:
             yield (
-                f"{kernel.file} has work-groups of {size} work-items along {axis}, but the limit "
-                f"is {limit}"
+                f"{kernel.file} has work-groups of {size} work-items along {axis}, but the "
+                f"limit is {limit}"
             )
     shared = shared_memory(source)
     if shared > limits.shared_memory:
@@ -113,17 +113,17 @@ def _dispatches(plan: Plan, limits: Limits) -> Iterator[str]:
         counts = tuple(size // part for size, part in zip(dispatch.grid, group, strict=True))
         for axis, count, limit in zip("xyz", counts, limits.group_counts, strict=True):
             if count > limit:
-                yield (f"{name} has {count} work-groups along {axis}, but the limit is {limit}")
+                yield f"{name} has {count} work-groups along {axis}, but the limit is {limit}"
         if len(dispatch.arguments) > limits.buffers:
             yield (
-                f"{name} has {len(dispatch.arguments)} storage buffers, but the limit "
-                f"is {limits.buffers}"
+                f"{name} has {len(dispatch.arguments)} storage buffers, but the "
+                f"limit is {limits.buffers}"
             )
         for argument in dispatch.arguments:
             if argument.size > limits.block_size:
                 yield (
-                    f"{name} has a storage buffer of {argument.size} bytes, but the limit "
-                    f"is {limits.block_size}"
+                    f"{name} has a storage buffer of {argument.size} bytes, but the "
+                    f"limit is {limits.block_size}"
                 )
 
 

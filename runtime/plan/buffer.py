@@ -33,10 +33,9 @@ class Buffer:
         self._unclaimed = len(data)
 
     def table(self, slot: int, field_count: int) -> tuple[int, int, Sequence[int]]:
-        """Position and bytes of the table that the offset in a slot leads to.
+        """Position and size of the table that the offset in a slot leads to.
 
-        Also the offsets of its fields in it: 0 for one that is absent, and fewer than `field_count`
-        if the table was written before the last fields existed.
+        Also the offset of each of its first `field_count` fields in the table; 0 if it is absent.
         """
         start = self._follow(slot)
         vtable = start - int(_VTABLE_OFFSET.unpack_from(self.data, start)[0])
@@ -47,7 +46,9 @@ class Buffer:
         self._claim(start, size)
         count = min(max(vtable_size - _VTABLE_HEADER.size, 0) // 2, field_count)
         position = vtable + _VTABLE_HEADER.size
-        return start, size, struct.unpack_from(f"<{count}H", self.data, position)
+        offsets = struct.unpack_from(f"<{count}H", self.data, position)
+        # The table may have been written before the last fields existed.
+        return start, size, (*offsets, *[0] * (field_count - count))
 
     def vector(self, slot: int, element_size: int) -> tuple[int, int]:
         """Position and number of the elements of the vector that the offset in a slot leads to."""

@@ -21,7 +21,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from enum import IntEnum
 from functools import cache
-from itertools import zip_longest
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -199,7 +198,7 @@ class _Table(_Codec):
     def read(self, buffer: Buffer, slot: int) -> Any:
         start, size, offsets = buffer.table(slot, len(self._fields))
         values = []
-        for (name, codec, default), offset in zip_longest(self._fields, offsets, fillvalue=0):
+        for (name, codec, default), offset in zip(self._fields, offsets, strict=True):
             if offset + codec.size > size and offset:
                 raise ValueError(f"{self._record.__name__}.{name} leaves its table")
             if default is MISSING and not offset:
@@ -223,9 +222,7 @@ class _Table(_Codec):
 _PLAIN = {bool: _Scalar("bool"), float: _Scalar("float64"), str: _Text(), bytes: _Bytes()}
 
 
-@cache
-def _codec(hint: Any) -> _Codec:
-    """How values with this type hint are stored."""
+def _make_codec(hint: Any) -> _Codec:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
@@ -244,3 +241,7 @@ def _codec(hint: Any) -> _Codec:
     if all(isinstance(member, _Scalar) for member in members):
         return _Struct(members, hint, attrgetter(*(item.name for item in fields(hint))))
     return _Table(hint, members)
+
+
+_codec: Callable[[Any], _Codec] = cache(_make_codec)
+"""How values with a type hint are stored."""
