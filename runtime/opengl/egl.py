@@ -69,8 +69,9 @@ def _library() -> Any:
             getattr(library, function).argtypes = parameters
         return library
     raise DeviceError(
-        "OpenGL without a window needs libEGL, which is not installed; it comes with a GPU's "
-        "driver, or with one for the CPU, on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri"
+        "OpenGL without a window needs libEGL, which is not installed; it comes with the driver of "
+        "a GPU, or install one that runs on the CPU, on Debian and Ubuntu with: "
+        "apt install libegl1 libgl1-mesa-dri"
     )
 
 
