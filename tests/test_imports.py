@@ -23,18 +23,8 @@ STAGES = {
         *("pipeline", "api", "tools", "cli"),
     ),
     "runtime": (
-        *(
-            "errors",
-            "background",
-            "processor",
-            "plan",
-            "launch",
-            "store",
-            "litert",
-            "opencl",
-            "opengl",
-        ),
-        *("inputs", "execution", "session", "api"),
+        *("errors", "background", "processor", "plan", "launch", "store", "litert"),
+        *("opencl", "opengl", "inputs", "execution", "session", "api"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
