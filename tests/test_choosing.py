@@ -179,3 +179,18 @@ def test_a_warm_start_imports_little(tmp_path: Path, opencl_device: str) -> None
     loaded = set(output.stdout.split())
     assert {"numpy", "tflgpu.runtime.opencl"} <= loaded
     assert loaded.isdisjoint({"pyopencl", "filelock", "tempfile", "jinja2", "tflgpu.compiler"})
+    assert "flatbuffers" not in loaded
+
+
+def test_a_plan_is_read_before_numpy_is_imported(tmp_path: Path) -> None:
+    """So that drivers can start meanwhile."""
+    folder = chain().write(tmp_path)
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "from tflgpu.runtime.store.variant import read_plan\n"
+        f"print(read_plan(Path({str(folder)!r})).model, *sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    model, *loaded = output.stdout.split()
+    assert model == "chain.tflite"
+    assert {"numpy", "flatbuffers"}.isdisjoint(loaded)

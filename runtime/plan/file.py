@@ -1,4 +1,4 @@
-"""The file plan.tflgpu: a header with a digest, then the plan as a flatbuffer (plan.fbs).
+r"""The file plan.tflgpu: a header with a digest, then the plan as a flatbuffer (plan.fbs).
 
 8 bytes   "tflgpu\r\n"
 4 bytes   format version, little-endian
