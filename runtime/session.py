@@ -67,7 +67,8 @@ class Session:
         must have the shape of its `TensorInfo`, and its dtype or one that numpy converts safely,
         such as float16 to float32. Numbers and nested lists work as well if their values fit, and
         arrays need not be contiguous. Quantized inputs take their quantized values; strings are
-        `str` or `bytes` objects.
+        `str` or `bytes` objects. The device computes with 32-bit integers, so the values of int64
+        inputs must fit in them.
 
         The outputs are new arrays with the shape and dtype of their `TensorInfo`, except that
         dynamic outputs have the shape that the run determined. Quantized outputs are not

@@ -218,7 +218,7 @@ INVALID = {
     ),
     "merged part": (
         with_persistent({}, parts=with_part(before=1).parts, host_tensors=with_part().host_tensors),
-        "persistent kernel 0 does not stop for a part on LiteRT",
+        "persistent kernel 0 computes dispatches before and after a part on LiteRT",
     ),
     "merged counters": (with_persistent({"counters": 0}), "kernel 0 has 0 bytes of counters"),
     "merged memory": (with_persistent({"counters": 1025}), "has 1025 bytes of counters"),

@@ -41,12 +41,12 @@ PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.tflite\Z")
 
 def check_size(name: str, size: int) -> Iterator[str]:
     if not 0 <= size <= LARGEST_SIZE:
-        yield f"{name} has {size} bytes"
+        yield f"{name} has {size} bytes; the limit is {LARGEST_SIZE}"
 
 
 def check_count(name: str, count: int) -> Iterator[str]:
     if count > LARGEST_COUNT:
-        yield f"there are {count} {name}"
+        yield f"there are {count} {name}; the limit is {LARGEST_COUNT}"
 
 
 def check_unique(kind: str, names: Iterable[str]) -> Iterator[str]:

@@ -163,7 +163,7 @@ def _dispatch(plan: Plan, dispatch: Dispatch, name: str) -> Iterator[str]:
     if not 0 <= dispatch.flops < 1 << 63:
         yield f"{name} counts {dispatch.flops} operations"
     if len(dispatch.arguments) > LARGEST_ARGUMENTS:
-        yield f"{name} has {len(dispatch.arguments)} arguments"
+        yield f"{name} has {len(dispatch.arguments)} arguments; the limit is {LARGEST_ARGUMENTS}"
     yield from _arguments(plan, dispatch.arguments, name)
 
 
@@ -207,7 +207,7 @@ def _persistent(plan: Plan) -> Iterator[str]:
         free = end
         stop = bisect_right(stops, record.first)
         if stop < len(stops) and stops[stop] < end:
-            yield f"{name} does not stop for a part on LiteRT"
+            yield f"{name} computes dispatches before and after a part on LiteRT"
         yield from _persistent_kernel(plan, record, name)
 
 
@@ -216,8 +216,9 @@ def _persistent_kernel(plan: Plan, record: Persistent, name: str) -> Iterator[st
         yield f"{name} runs kernel {record.kernel}, but the plan has {len(plan.kernels)}"
     elif plan.kernels[record.kernel].group != (1, 1, 1):
         yield f"{name} has work-groups of {list(plan.kernels[record.kernel].group)}"
-    if not ITEM_SIZE <= record.counters <= LARGEST_COUNTERS * (record.count + 1):
-        yield f"{name} has {record.counters} bytes of counters"
+    most = LARGEST_COUNTERS * (record.count + 1)
+    if not ITEM_SIZE <= record.counters <= most:
+        yield f"{name} has {record.counters} bytes of counters, not {ITEM_SIZE} to {most}"
     if len(record.arguments) >= LARGEST_ARGUMENTS:
-        yield f"{name} has {len(record.arguments)} arguments"
+        yield f"{name} has {len(record.arguments)} arguments; the limit is {LARGEST_ARGUMENTS - 1}"
     yield from _arguments(plan, record.arguments, name)
