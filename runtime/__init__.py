@@ -1,7 +1,7 @@
-"""The runtime: load a compiled model from a cache folder and run it.
+"""The runtime: loads a compiled model from a cache folder and runs it.
 
-Importing this package costs next to nothing: numpy and the driver's interface are imported when a
-model is loaded, the compiler never.
+Importing this package is cheap. numpy and the drivers' interfaces are imported when a model is
+loaded, the compiler never.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Session":
-        from .session import Session
+# Hidden from type checkers, which would take it to provide any name.
+if not TYPE_CHECKING:
 
-        return Session
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "Session":
+            from .session import Session
+
+            return Session
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

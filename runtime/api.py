@@ -1,6 +1,6 @@
-"""`load` and `devices`: the functions an application calls.
+"""`load` and `devices`, the functions that an application calls.
 
-What they need is imported when they are called: importing this module costs next to nothing.
+They import what they need when they are called, so importing this module is cheap.
 """
 
 from __future__ import annotations
@@ -25,21 +25,25 @@ def load(
     device: str = "auto",
     store_binaries: bool = True,
 ) -> Session:
-    """Load a compiled model and get it ready to run.
+    """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
-    `cache` is the folder given to the compiler, or the folder of one compiled variant. `model` is
-    the model's file or its fingerprint, and may be left out if the cache holds one model. `device`
-    is "auto" or a part of a device's text as `devices` gives it; OpenCL kernels run on OpenCL
-    devices only, GLSL kernels on OpenGL ones. Of several variants, the newest that can run on the
-    device is taken.
+    `cache` is the folder that the model was compiled into, or the folder of one compiled variant in
+    it. `model` is the .tflite file or its fingerprint (hex SHA-256 digest), and may be omitted if
+    the cache holds only one model.
 
-    The first load on a device compiles the kernels and, unless `store_binaries` is false, stores
-    them beside the plan for the next; where that is impossible a CacheWarning says so.
+    `device` is "auto" for the best device, or part of a device's text as `devices` returns it,
+    ignoring case. Plans for opencl run on OpenCL devices, plans for glsl on OpenGL devices. If the
+    cache holds several variants of the model, the newest one that can run on the device is loaded.
 
-    PlanError if there is no such plan, or it is damaged or for another kind of device; DeviceError
-    if there is no such device, or it refuses a kernel (BuildError).
+    The first load on a device compiles the kernels, which takes seconds. Unless `store_binaries` is
+    false, they are stored beside the plan and restored by later loads; a CacheWarning says if they
+    could not be stored.
+
+    PlanError if there is no such plan, its files are damaged or writable by other users, or it
+    cannot run on the device. DeviceError if there is no such device, a driver call fails, or LiteRT
+    is needed but not installed; BuildError, a DeviceError, if the driver rejects a kernel.
     """
-    from .store.replacing import read_settled
+    from .store.cache import read_settled
 
     place = Path(cache)
     return read_settled(place, lambda: _load(place, model, device, store_binaries))
@@ -48,23 +52,22 @@ def load(
 def _load(
     cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
 ) -> Session:
-    from .store.cache import find_variants, newest_first, newest_runnable
+    from .store.cache import find_variants, first_runnable, newest_first
     from .store.variant import Weights, open_variant, read_plan
 
     if not isinstance(device, str):
-        raise DeviceError(f"device={device!r}: give a name, or leave it out for auto")
+        raise DeviceError(f'device={device!r}: give a name, or "auto"')
     folders = newest_first(find_variants(cache, model))
-    # Plans cannot be read before numpy has been imported. Drivers start meanwhile, of the target
-    # with which the compiler lets a variant's name begin, and weights are checked.
-    target = folders[0].name.partition("-")[0]
-    _start_drivers(target)
-    weights = Weights(folders[0]) if len(folders) == 1 else None
     found = [(folder, read_plan(folder)) for folder in folders]
+    targets = list(dict.fromkeys(plan.target for _, plan in found))
+    # On other threads, drivers start and weights are checked while this one imports numpy.
+    _start_drivers(targets[0])
+    weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
-    opened = _open(device, list(dict.fromkeys(plan.target for _, plan in found)))
+    opened = _open(device, targets)
     try:
-        folder, plan = newest_runnable(found, opened)
+        folder, plan = first_runnable(found, opened)
         variant = open_variant(folder, plan, weights or Weights(folder))
     except BaseException:
         opened.release()
@@ -73,9 +76,8 @@ def _load(
 
 
 def _start_drivers(target: str) -> None:
-    """Let the drivers of a kernel language start on another thread."""
     if target == "opencl":
-        from .opencl.info import DRIVERS
+        from .opencl.find import DRIVERS
 
         DRIVERS.start()
     elif target == "glsl":
@@ -85,39 +87,35 @@ def _start_drivers(target: str) -> None:
 
 
 def _open(device: str, targets: Sequence[str]) -> Device:
-    """A device of that name for the first of the targets that has one (DeviceError)."""
-    refusals = []
+    """A device with this name for the first target that has one (DeviceError)."""
+    errors = []
     for target in targets:
         try:
             opened: Device = _driver(target).open_device(device)
             return opened
         except DeviceError as error:
-            refusals.append(error)
-    kinds = " and ".join(targets)
-    raise DeviceError(
-        "\n".join([*map(str, refusals), f"the model was compiled for {kinds}"])
-    ) from refusals[0]
+            errors.append(error)
+    compiled_for = f"the model was compiled for {' and '.join(targets)}"
+    raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
 
 
 def _driver(target: str) -> Any:
     """The module that finds and opens the devices of a target (DeviceError)."""
-    if target not in ("glsl", "opencl"):
-        raise DeviceError(
-            f"kernels for {target} are for other runtimes; this one runs opencl and glsl"
-        )
+    if target == "opencl":
+        from .opencl import find as opencl
+
+        return opencl
     if target == "glsl":
-        from .opengl import device as opengl
+        from .opengl import find as opengl
 
         return opengl
-    from .opencl import device as opencl
-
-    return opencl
+    raise DeviceError(f"this runtime runs kernels for opencl and glsl, not for {target}")
 
 
 def devices() -> list[DeviceInfo]:
-    """The devices present, best first: those of OpenCL, then those of OpenGL.
+    """The attached devices: those of OpenCL, best first, then those of OpenGL, best first.
 
-    DeviceError if OpenCL is not installed; without moderngl or libEGL there is no OpenGL.
+    Without moderngl or libEGL, no OpenGL devices are found. DeviceError if OpenCL is not installed.
     """
     found = list(_driver("opencl").devices())
     with suppress(DeviceError):

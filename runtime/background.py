@@ -1,7 +1,7 @@
-"""Work that another thread does while this one goes on, first of all starting drivers.
+"""Work on another thread while this one goes on, such as starting the drivers.
 
-Drivers load their compilers when they are first asked for anything. That takes about as long as
-importing numpy, and calls through ctypes release Python's lock.
+A driver loads its compiler at the first call, which takes about as long as importing numpy. Calls
+through ctypes release Python's lock, so both can happen at once.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 
 def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
-    """Start `work` on another thread; returns a function that waits until it is done.
+    """Start `work` on another thread; returns a function that waits for it to finish.
 
-    Where the system gives no thread the work is done at once.
+    If no thread can be started, the work is done before this returns.
     """
     thread = threading.Thread(target=work, name=f"tflgpu {name}", daemon=True)
     try:
@@ -25,7 +25,7 @@ def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
 
 
 class Startup:
-    """Work that is done once in a process, on another thread."""
+    """Work that is done once per process, on another thread."""
 
     def __init__(self, work: Callable[[], None], name: str) -> None:
         self._work, self._name = work, name
@@ -33,13 +33,13 @@ class Startup:
         self._join: Callable[[], None] | None = None
 
     def start(self) -> Callable[[], None]:
-        """Start the work unless it was started before; returns a function that waits for it."""
-        # Not every driver's loader survives being entered by two threads at once.
+        """Start the work unless it has been started; returns a function that waits for it."""
+        # Some driver loaders crash if two threads enter them at once.
         with self._lock:
             if self._join is None:
                 self._join = in_background(self._work, self._name)
             return self._join
 
     def wait(self) -> None:
-        """Return once the work is done, starting it if nobody has."""
+        """Wait for the work to finish, starting it first if need be."""
         self.start()()

@@ -1,41 +1,48 @@
-"""What can go wrong while a plan is loaded and run. Catch `TflgpuError` to catch everything."""
+"""The errors that loading and running a model can raise. `TflgpuError` is the base of all."""
 
 
 class TflgpuError(Exception):
-    """Base of every error tflgpu raises on purpose. Any other exception is a bug in tflgpu."""
+    """Base of every error that tflgpu raises on purpose. Any other exception is a bug in tflgpu."""
 
 
 class PlanError(TflgpuError, ValueError):
-    """Not a plan, another version's plan, the wrong kind of device, or damaged files.
+    """A compiled model cannot be used.
 
-    Raised by `load`. Usually the folder was truncated, edited or made by another version:
-    compile the model again.
+    The folder holds no plan, its files are damaged or unsafe to trust, another version of tflgpu
+    wrote them, or the device cannot run the plan. Raised by `load`; the text says what to do,
+    usually to compile the model again.
     """
 
 
 class CacheWarning(UserWarning):
-    """Compiled kernels could not be stored in the cache; everything works, but starts slowly."""
+    """Compiled kernels could not be stored in the cache: the next start will be slow as well."""
 
 
 class InputError(TflgpuError, ValueError):
-    """An array handed to `Session.run` has the wrong name, shape or type; the text says which."""
+    """An input of `Session.run` has the wrong name, shape or dtype. The text names all of them."""
 
 
 class DeviceError(TflgpuError, RuntimeError):
-    """A driver call failed or no suitable device is present.
+    """No suitable device is present, or a driver call failed.
 
-    Carries the status name (CL_OUT_OF_RESOURCES, not -5) and the device's name in its text.
+    The text names the device and the status (CL_OUT_OF_RESOURCES rather than -5).
     """
 
 
 class BuildError(DeviceError):
-    """A kernel was refused by the device's compiler.
-
-    `kernel` names the file, `log` is what the compiler said, `source` is its numbered lines.
-    """
+    """The driver's compiler rejected a kernel."""
 
     def __init__(self, kernel: str, log: str, source: str) -> None:
         self.kernel = kernel
+        """The kernel's file, such as kernels/003_conv_2d.cl."""
         self.log = log
-        self.source = source
-        super().__init__(f"the device's compiler refused {kernel}:\n{log}")
+        """The compiler's messages."""
+        self.source = _numbered(source)
+        """The kernel's source, each line with its number."""
+        super().__init__(f"the driver's compiler rejected {kernel}:\n{log}")
+
+
+def _numbered(source: str) -> str:
+    lines = source.splitlines()
+    width = len(str(len(lines)))
+    return "\n".join(f"{number:{width}} | {line}" for number, line in enumerate(lines, 1))

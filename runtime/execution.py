@@ -1,4 +1,4 @@
-"""A variant on a device: its memory, its launches and parts, and going through them once."""
+"""Running a variant on a device: its commands and parts, in their order."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from .errors import CacheWarning, DeviceError, PlanError
 from .inputs import device_arrays
-from .launch.device import Device, Launch
-from .launch.launches import Launches, compile_launches, restore_launches
-from .launch.regions import Regions
-from .launch.schedule import Step, schedule
-from .litert.part import Part, open_parts
+from .launch.commands import Commands, compile_commands, restore_commands
+from .launch.device import Command, Device
+from .launch.memory import DeviceMemory
+from .launch.schedule import Submission, schedule
+from .litert.part import LoadedPart, load_parts
 from .plan.records import Plan, Region
-from .plan.sizes import DEVICE_TYPES
+from .plan.storage import device_dtype
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
 
@@ -29,116 +29,119 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class PartTime:
-    """Seconds that a part on LiteRT took, copies between device and host included."""
+    """The wall-clock seconds of a part on LiteRT."""
 
     copy_in: float
+    """Copying its inputs from the device."""
     run: float
     copy_out: float
+    """Copying its outputs to the device."""
 
 
 class Execution:
-    """What a session runs, from one thread at a time. Whoever makes it releases it."""
+    """A variant on a device, for use by one thread at a time. The creator releases the device."""
 
     def __init__(self, variant: Variant, device: Device, store_binaries: bool) -> None:
-        """Puts the variant on the device, which is released with it, or if that fails.
+        """Load the variant onto the device, which is released if that fails.
 
-        PlanError, DeviceError and CacheWarning are those of `Session`.
+        Raises as `Session` does.
         """
         self.device = device
         self._plan: Plan = variant.plan
         self._folder = variant.folder
-        self._single: Launches | None = None
-        """A launch for each dispatch, once that was asked for."""
+        self._dispatch_commands: Commands | None = None
+        """A command for each dispatch, once `profile` has been called."""
         self._uploaded = _uploaded(self._plan)
         try:
-            objection = device.objection(self._plan)
-            if objection is not None:
+            reason = device.unsupported_reason(self._plan)
+            if reason is not None:
                 raise PlanError(
-                    f"{variant.folder} cannot run on {device.info}: {objection}; compile the "
-                    f"model for this device: tflgpu-compile --target {device.info.target} "
+                    f"{variant.folder} cannot run on {device.info}: {reason}; compile the model "
+                    f"for this device: tflgpu-compile --target {device.info.target} "
                     f"--device '{device.info.name}'"
                 )
-            self._parts = open_parts(variant)
-            self.memory = Regions(self._plan, device, variant.weights.content)
-            steps = schedule(self._plan, device.resident_groups)
-            restored = self._restore(steps)
-            self._launches = restored or compile_launches(
-                self._plan, steps, device, self.memory.buffers, variant.sources
+            self._parts = load_parts(variant)
+            self.memory = DeviceMemory(self._plan, device, variant.weights.content)
+            submissions = schedule(self._plan, device.resident_groups)
+            restored = self._restore(submissions)
+            self._commands = restored or compile_commands(
+                self._plan, submissions, device, self.memory.buffers, variant.sources
             )
-            # Before anything runs on them.
+            # Nothing may run before the weights have been checked.
             variant.weights.check(self._plan)
             if restored is None and store_binaries and device.has_binaries:
-                self._store()
+                self._store_binary()
         except BaseException:
             device.release()
             raise
 
-    def _restore(self, steps: Sequence[Step]) -> Launches | None:
-        """The launches of kernels that were compiled before; None if they must be compiled."""
+    def _restore(self, submissions: Sequence[Submission]) -> Commands | None:
+        """Commands of kernels that were compiled before; None if they must be compiled."""
         binary = read_binary(self._folder, self.device, self._plan)
         if binary is None:
             return None
-        return restore_launches(self._plan, steps, self.device, self.memory.buffers, binary)
+        return restore_commands(self._plan, submissions, self.device, self.memory.buffers, binary)
 
-    def _store(self) -> None:
-        """Keep compiled kernels beside the plan.
+    def _store_binary(self) -> None:
+        """Store the compiled kernels beside the plan.
 
-        Everything runs once for it, on zeros: some drivers compile at a kernel's first launch.
+        Some drivers compile at a kernel's first launch, so everything runs once before, on zeros.
         """
         self.memory.fill((Region.INPUT,), 0)
-        for stretch in self._launches.stretches:
-            self.device.dispatch(stretch)
-        self.memory.forget()
-        binary = self.device.binary(self._launches.programs)
+        for segment in self._commands.segments:
+            self.device.enqueue(segment)
+        self.memory.reset()
+        binary = self.device.binary(self._commands.programs)
         if binary is not None:
             try:
                 write_binary(self._folder, self.device, self._plan, binary)
             except PlanError as error:
                 warn(
-                    f"the compiled kernels are not stored, so the next start is slow, too: {error}",
+                    "the compiled kernels could not be stored, so the next start will be slow as "
+                    f"well: {error}",
                     CacheWarning,
                     stacklevel=8,
                 )
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """The outputs, in the model's order, of inputs that fit it."""
-        with self._settled():
+        """The model's outputs, in order, for inputs as `arrays_for` returns them."""
+        with self._finishing():
             self._upload(arrays)
-            dispatch = self.device.dispatch
-            return self._results(self._execute(arrays, self._launches.recorded, dispatch))
+            enqueue = self.device.enqueue
+            return self._results(self._execute(arrays, self._commands.recorded, enqueue))
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
-        """Seconds each dispatch takes on the device, launched alone."""
+        """The seconds that each dispatch takes on the device, run one at a time."""
         times: list[float] = []
 
-        def dispatch(launches: Sequence[Launch]) -> None:
-            times.extend(self.device.profile(launches))
+        def enqueue(commands: Sequence[Command]) -> None:
+            times.extend(self.device.profile(commands))
 
-        with self._settled():
+        with self._finishing():
             self._upload(arrays)
             self.device.finish()
-            self._execute(arrays, self._one_by_one().stretches, dispatch)
+            self._execute(arrays, self._single_dispatches().segments, enqueue)
             self.device.finish()
         return times
 
     def profile_parts(self, arrays: Sequence[Array]) -> list[PartTime]:
-        """What each part takes."""
+        """The time that each part takes."""
         times: list[PartTime] = []
-        with self._settled():
+        with self._finishing():
             self._upload(arrays)
-            self._execute(arrays, self._launches.recorded, self.device.dispatch, times)
+            self._execute(arrays, self._commands.recorded, self.device.enqueue, times)
             self.device.finish()
         return times
 
-    def forget(self) -> None:
-        """Let variables and parts be as they were before the first run."""
-        self.memory.forget()
+    def reset(self) -> None:
+        """Give the variables of the plan and of its parts their initial content."""
+        self.memory.reset()
         for part in self._parts:
             part.reset()
 
     @contextmanager
-    def _settled(self) -> Iterator[None]:
-        """What fails amid a run leaves nothing running, which the next run would run into."""
+    def _finishing(self) -> Iterator[None]:
+        """If a run fails, wait for the commands it has started, which would disturb the next."""
         try:
             yield
         except BaseException:
@@ -147,61 +150,62 @@ class Execution:
             raise
 
     def _upload(self, arrays: Sequence[Array]) -> None:
-        """Copy those inputs that the device reads, as it has them."""
+        """Copy the inputs that the device reads."""
         infos = [self._plan.inputs[index] for index in self._uploaded]
-        given = device_arrays(infos, [arrays[index] for index in self._uploaded])
-        for index, array in zip(self._uploaded, given, strict=True):
+        converted = device_arrays(infos, [arrays[index] for index in self._uploaded])
+        for index, array in zip(self._uploaded, converted, strict=True):
             self.device.upload(self.memory.buffers[Region.INPUT, index], array)
 
     def _execute(
         self,
         arrays: Sequence[Array],
-        stretches: Sequence[Sequence[Launch]],
-        dispatch: Callable[[Sequence[Launch]], None],
+        segments: Sequence[Sequence[Command]],
+        enqueue: Callable[[Sequence[Command]], None],
         times: list[PartTime] | None = None,
     ) -> dict[int, Array]:
-        """Launches and parts in their order; the tensors of the host, by their index.
+        """Run segments and parts in turn; returns the host tensors, by index.
 
-        `times` gets what each part took, for which everything before it has to be waited for.
+        `times` receives the time of each part, for which the device must finish before each.
         """
         tensors = self._plan.host_tensors
         values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
-        *before, last = stretches
-        for part, stretch in zip(self._parts, before, strict=True):
-            dispatch(stretch)
+        *before, last = segments
+        for part, segment in zip(self._parts, before, strict=True):
+            enqueue(segment)
             if times is not None:
                 self.device.finish()
             start = perf_counter()
-            self._fetch(part, values)
-            fetched = perf_counter()
+            self._copy_in(part, values)
+            copied = perf_counter()
             results = part.run([values[index] for index in part.record.inputs])
             ran = perf_counter()
             values.update(zip(part.record.outputs, results, strict=True))
-            self._hand_over(part, values)
+            self._copy_out(part, values)
             if times is not None:
-                times.append(PartTime(fetched - start, ran - fetched, perf_counter() - ran))
-        dispatch(last)
+                times.append(PartTime(copied - start, ran - copied, perf_counter() - ran))
+        enqueue(last)
         return values
 
-    def _one_by_one(self) -> Launches:
-        """Every dispatch as a launch of its own, of kernels that runs may not have needed."""
+    def _single_dispatches(self) -> Commands:
+        """A command for each dispatch; runs with persistent kernels have not compiled theirs."""
         if not self._plan.persistent or not self.device.resident_groups:
-            return self._launches
-        if self._single is None:
-            steps, sources = schedule(self._plan, 0), read_sources(self._folder, self._plan)
-            self._single = compile_launches(
-                self._plan, steps, self.device, self.memory.buffers, sources
+            return self._commands
+        if self._dispatch_commands is None:
+            submissions = schedule(self._plan, 0)
+            sources = read_sources(self._folder, self._plan)
+            self._dispatch_commands = compile_commands(
+                self._plan, submissions, self.device, self.memory.buffers, sources
             )
-        return self._single
+        return self._dispatch_commands
 
-    def _fetch(self, part: Part, values: dict[int, Array]) -> None:
-        """Copy from the device what a part reads and the host does not have yet."""
+    def _copy_in(self, part: LoadedPart, values: dict[int, Array]) -> None:
+        """Copy from the device the inputs of a part that are not on the host yet."""
         tensors = self._plan.host_tensors
         missing = [index for index in dict.fromkeys(part.record.inputs) if index not in values]
         for index in missing:
             tensor = tensors[index]
             assert tensor.place is not None
-            values[index] = np.empty(tensor.shape, DEVICE_TYPES[tensor.dtype])
+            values[index] = np.empty(tensor.shape, device_dtype(tensor.dtype))
             buffer = self.memory.buffers[tensor.place.region, tensor.place.index]
             self.device.download(buffer, values[index], tensor.place.offset)
         if missing:
@@ -209,8 +213,8 @@ class Execution:
         for index in missing:
             values[index] = values[index].astype(tensors[index].dtype, copy=False)
 
-    def _hand_over(self, part: Part, values: dict[int, Array]) -> None:
-        """Copy to the device what a part has written and the device needs."""
+    def _copy_out(self, part: LoadedPart, values: dict[int, Array]) -> None:
+        """Copy the outputs of a part to the device, where it needs them."""
         written = [(self._plan.host_tensors[index], index) for index in part.record.outputs]
         placed = [(tensor, values[index]) for tensor, index in written if tensor.place is not None]
         arrays = device_arrays([t for t, _ in placed], [array for _, array in placed])
@@ -222,22 +226,22 @@ class Execution:
             self.device.finish()  # the arrays must live until then
 
     def _results(self, values: dict[int, Array]) -> list[Array]:
-        """The model's outputs, from the host where parts have written them."""
+        """The model's outputs, from the host if a part has computed them."""
         tensors = self._plan.host_tensors
-        given = {tensors[i].output: array for i, array in values.items()}
+        on_host = {tensors[i].output: array for i, array in values.items()}
         results = []
         for index, info in enumerate(self._plan.outputs):
-            if index in given:
-                results.append(given[index])
+            if index in on_host:
+                results.append(on_host[index])
             else:
-                results.append(np.empty(info.shape, DEVICE_TYPES[info.dtype]))
+                results.append(np.empty(info.shape, device_dtype(info.dtype)))
                 self.device.download(self.memory.buffers[Region.OUTPUT, index], results[-1])
         self.device.finish()
         return results
 
 
 def _uploaded(plan: Plan) -> list[int]:
-    """The inputs that something on the device, or a copy from it, reads."""
+    """The inputs that the device needs: for a dispatch, or to copy them from there to a part."""
     places = [tensor.place for tensor in plan.host_tensors if tensor.place is not None]
     arguments = [argument for dispatch in plan.dispatches for argument in dispatch.arguments]
     used = {span.index for span in (*places, *arguments) if span.region is Region.INPUT}

@@ -1,4 +1,4 @@
-"""What an application hands to `Session.run`, checked and brought into the model's form."""
+"""Checks the inputs of `Session.run` and converts them to what the model and the device expect."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .plan.records import HostTensor, TensorInfo
-from .plan.sizes import DEVICE_TYPES
+from .plan.storage import device_dtype
 
 Array = NDArray[Any]
 
 
 def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
-    """One dense array of the right shape and type for each input, in the model's order.
+    """A contiguous array of the right shape and dtype for each input, in the model's order.
 
     `inputs` is a mapping by name, a sequence by position, or a single array for a model with one
-    input. InputError that names everything that does not fit, not just the first.
+    input. InputError that names all inputs that do not fit.
     """
     given = _by_name(infos, inputs)
     problems = list(_names(infos, given)) if given is inputs else []
@@ -31,22 +31,24 @@ def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
             except InputError as error:
                 problems.append(f"{info.name}: {error}")
     if problems:
-        raise InputError("the inputs do not fit:" + "".join(f"\n  {line}" for line in problems))
+        raise InputError(
+            "the inputs do not match the model:" + "".join(f"\n  {line}" for line in problems)
+        )
     return arrays
 
 
 def device_arrays(infos: Sequence[TensorInfo | HostTensor], arrays: Sequence[Array]) -> list[Array]:
-    """The arrays as the device has them (InputError that names an input beyond 32 bits)."""
+    """The arrays in the device's dtypes. InputError if an integer does not fit in 32 bits."""
     converted = []
     for info, array in zip(infos, arrays, strict=True):
         if info.dtype == "int64" and array.size:
             limits = np.iinfo(np.int32)
             if array.min() < limits.min or array.max() > limits.max:
                 raise InputError(
-                    f"{info.name} holds values from {array.min()} to {array.max()}; on the device "
-                    f"integers have 32 bits, from {limits.min} to {limits.max}"
+                    f"{info.name} has values from {array.min()} to {array.max()}, but integers on "
+                    f"the device have 32 bits and range from {limits.min} to {limits.max}"
                 )
-        converted.append(array.astype(DEVICE_TYPES[info.dtype], copy=False))
+        converted.append(array.astype(device_dtype(info.dtype), copy=False))
     return converted
 
 
@@ -55,12 +57,12 @@ def _by_name(infos: Sequence[TensorInfo], inputs: Any) -> Mapping[str, Any]:
         return inputs
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if len(values) != len(infos):
-        wrapped = ""
+        advice = ""
         if len(infos) == 1:
-            wrapped = "; a list is taken for a list of inputs, so pass an array or a list of one"
+            advice = "; a list is taken as several inputs, so pass an array, or a list of one array"
         raise InputError(
-            f"{_count(len(values))} given, the model takes {_count(len(infos))}: "
-            f"{', '.join(_expected(info) for info in infos) or 'none'}{wrapped}"
+            f"{_count(len(values))} given, but the model has {_count(len(infos))}: "
+            f"{', '.join(_expected(info) for info in infos) or 'none'}{advice}"
         )
     return {info.name: value for info, value in zip(infos, values, strict=True)}
 
@@ -73,10 +75,10 @@ def _names(infos: Sequence[TensorInfo], given: Mapping[str, Any]) -> Iterator[st
     expected = {info.name for info in infos}
     for info in infos:
         if info.name not in given:
-            yield f"{info.name} is missing: {_form(info)} is expected"
+            yield f"{info.name} is missing; expected {_form(info)}"
     for name in given:
         if name not in expected:
-            yield f"{name} is no input of the model, which has {', '.join(sorted(expected))}"
+            yield f"{name} is not an input of the model, which has {', '.join(sorted(expected))}"
 
 
 def _expected(info: TensorInfo) -> str:
@@ -88,17 +90,17 @@ def _form(info: TensorInfo) -> str:
 
 
 def _converted(info: TensorInfo, value: Any) -> Array:
-    """A dense array in the byte order of the machine."""
-    # Most are as they should be, and the device is idle until then.
+    """A contiguous array in native byte order (InputError)."""
+    # Most arrays need no conversion, and the device waits meanwhile.
     if _is_ready(info, value):
         ready: Array = value
         return ready
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise InputError(f"{_form(info)} is expected, a ragged list is given") from error
-    form = f"{_form(info)} is expected, {array.dtype} of shape {list(array.shape)} is given"
-    # Python's own numbers have no type to be strict about: only their values have to fit.
+        raise InputError(f"expected {_form(info)}, got a ragged list") from error
+    form = f"expected {_form(info)}, got {array.dtype} of shape {list(array.shape)}"
+    # Python's numbers have no dtype to be strict about; only their values must fit.
     typed = isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__")
     if info.dtype == "string":
         return _texts(info, array, form)
@@ -110,12 +112,12 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     with np.errstate(over="ignore"):
         result = np.asarray(array, dtype, order="C")
     if dtype.kind in "iu" and not typed and not np.array_equal(result, array):
-        raise InputError(f"{_form(info)} is expected, a value is given that {info.dtype} lacks")
+        raise InputError(f"expected {_form(info)}, got a value that {info.dtype} cannot hold")
     return result
 
 
 def _is_ready(info: TensorInfo, value: Any) -> bool:
-    """Whether a value is an array that can be taken as it is."""
+    """Whether a value is an array that needs no conversion."""
     return (
         type(value) is np.ndarray
         and value.shape == info.shape
@@ -131,7 +133,7 @@ def _texts(info: TensorInfo, array: Array, form: str) -> Array:
     result = np.empty(array.shape, object)
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (str, bytes)):
-            raise InputError(f"{_form(info)} is expected, {type(value).__name__} is given")
+            raise InputError(f"expected {_form(info)}, got {type(value).__name__}")
         result[place] = value.encode() if isinstance(value, str) else value
     return result
 
@@ -140,5 +142,5 @@ def _check_shape(info: TensorInfo, array: Array, form: str) -> None:
     if array.shape != info.shape:
         advice = ""
         if array.size == np.prod(info.shape, dtype=np.int64):
-            advice = f"; give it this shape: x.reshape({list(info.shape)})"
+            advice = f"; reshape it: x.reshape({list(info.shape)})"
         raise InputError(f"{form}{advice}")

@@ -1,4 +1,4 @@
-"""A loaded model: what an application runs, from any of its threads."""
+"""A loaded model, which an application runs from any of its threads."""
 
 from __future__ import annotations
 
@@ -19,20 +19,25 @@ Array = NDArray[Any]
 
 
 class Session:
-    """A model ready to run. Made by `tflgpu.load`; usable from several threads, one at a time.
+    """A model that is ready to run, as `tflgpu.load` returns it.
 
-    Closing it, or leaving its `with` block, gives all memory of the device back.
+    >>> with tflgpu.load("cache") as session:
+    ...     outputs = session.run({"image": image})
+
+    Any thread may use it; calls from several threads run one after the other. `close`, or leaving
+    the `with` block, frees the device's memory.
     """
 
     def __init__(self, variant: Variant, device: Device, store_binaries: bool = False) -> None:
-        """Puts the variant on the device, which the session then owns.
+        """Load a variant onto a device, which the session then owns. Applications call `load`.
 
-        With `store_binaries`, kernels that had to be compiled are stored beside the plan; a
-        CacheWarning says so if they cannot be. PlanError if the device cannot run the variant,
-        DeviceError if the driver refuses something, or parts of the model run on LiteRT and it is
-        not installed.
+        With `store_binaries`, compiled kernels are stored beside the plan; a CacheWarning says if
+        they could not be. PlanError if the device cannot run the plan or files are damaged,
+        DeviceError if a driver call fails or LiteRT is needed but not installed, BuildError if the
+        driver rejects a kernel.
         """
         self.plan: Plan = variant.plan
+        """The compiled model."""
         self._lock = threading.Lock()
         self._ran = False
         self._execution: Execution | None = Execution(variant, device, store_binaries)
@@ -41,25 +46,36 @@ class Session:
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
-        """What the model takes, in its order."""
+        """Name, shape, dtype and quantization of each input, in the model's order."""
         return self.plan.inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """What the model gives, in its order."""
+        """Name, shape, dtype and quantization of each output, in the model's order."""
         return self.plan.outputs
 
     @property
     def device(self) -> DeviceInfo:
-        """The device the model runs on (DeviceError if the session is closed)."""
+        """The device that the model runs on. DeviceError if the session is closed."""
         return self._opened().device.info
 
     def run(self, inputs: Any = ()) -> dict[str, Array]:
-        """Run the model; its outputs by name, in its order, as arrays of the caller's own.
+        """Run the model and return its outputs by name, in the model's order.
 
-        `inputs` is a mapping by name, a sequence by position, or one array. Arrays may be of any
-        layout; their types must be the model's, or be safe to convert to it. InputError names all
-        inputs that do not fit, DeviceError is the driver's or says that the session is closed.
+        `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
+        a single array for a model with one input; a model without inputs needs none. Each array
+        must have the shape of its `TensorInfo`, and its dtype or one that numpy converts safely,
+        such as float16 to float32. Numbers and nested lists work as well if their values fit, and
+        arrays need not be contiguous. Quantized inputs take their quantized values; strings are
+        `str` or `bytes` objects. The device computes with 32-bit integers, so the values of int64
+        inputs must fit in them.
+
+        The outputs are new arrays with the shape and dtype of their `TensorInfo`, except that
+        dynamic outputs have the shape that the run determined. Quantized outputs are not
+        dequantized, and strings are `bytes` objects.
+
+        InputError names all inputs that do not fit. DeviceError if a driver call fails or the
+        session is closed.
         """
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._lock:
@@ -71,10 +87,13 @@ class Session:
         }
 
     def profile(self, inputs: Any = ()) -> list[tuple[int, float]]:
-        """Run the model dispatch by dispatch; (index of the dispatch, seconds on the device).
+        """Run the model one dispatch at a time, and time each on the device.
 
-        Where runs launch persistent kernels, the first call compiles the dispatches' own ones,
-        whose sources it reads from the plan's folder (PlanError, BuildError).
+        Returns pairs of an index into `plan.dispatches` and seconds: device time on OpenCL, and
+        wall-clock time from launch to completion on OpenGL. `inputs` and errors are those of `run`.
+
+        On devices that run persistent kernels, the first call compiles the kernels of the
+        dispatches, from the sources in the plan's folder (PlanError, BuildError).
         """
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._lock:
@@ -83,7 +102,10 @@ class Session:
         return list(enumerate(times))
 
     def profile_parts(self, inputs: Any = ()) -> list[PartTime]:
-        """Run the model; what each of `plan.parts` took."""
+        """Run the model, and time each of `plan.parts`, in wall-clock seconds.
+
+        `inputs` and errors are those of `run`.
+        """
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._lock:
             times = self._opened().profile_parts(arrays)
@@ -91,27 +113,27 @@ class Session:
         return times
 
     def reset(self) -> None:
-        """Let the model forget: what it keeps between runs is as it was before the first.
+        """Reset the model's variables to their initial content, as before the first run.
 
-        DeviceError if the session is closed. Does nothing for a model that keeps nothing.
+        Does nothing for a model without variables. DeviceError if the session is closed.
         """
         with self._lock:
-            self._opened().forget()
+            self._opened().reset()
 
-    # -- looking inside ---------------------------------------------------------------------
+    # -- debugging --------------------------------------------------------------------------
 
     def read(self, name: str) -> Array:
-        """The content of a tensor after the last run, in the shape the model gives it.
+        """The content of a tensor after the last run, as an array of its shape and dtype.
 
-        Every tensor can be read of a plan that was compiled with `keep_intermediates`; of others,
-        a tensor whose memory another one has taken over since shows that one's content.
-        InputError if there is no such tensor or nothing has run yet.
+        Intermediate tensors share memory: unless the model was compiled with
+        `keep_intermediates`, the content may be that of another tensor that was written later.
+        InputError if the plan has no such tensor, or before the first run.
         """
         tensor = self._tensor(name)
         with self._lock:
             execution = self._opened()
             if not self._ran:
-                raise InputError(f"{name} has no content before the first run")
+                raise InputError(f"tensor {name} has no content before the first run")
             return execution.memory.read(tensor)
 
     def _tensor(self, name: str) -> PlacedTensor:
@@ -122,19 +144,19 @@ class Session:
 
         near = get_close_matches(name, [tensor.name for tensor in self.plan.tensors], n=3)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise InputError(f"the plan has no tensor {name!r} in memory{hint}")
+        raise InputError(f"the plan has no tensor {name!r} in device memory{hint}")
 
     def poison(self, byte: int = 0xFF) -> None:
-        """Fill the arena and the outputs with a value; 0xFF makes floats NaN.
+        """Fill the arena and the outputs with one byte value; 0xFF turns floats into NaN.
 
-        For tests that must see whether a kernel writes all it has to before anything reads it.
+        For tests of whether kernels write everything that is read later.
         """
         with self._lock:
             execution = self._opened()
             execution.memory.fill((Region.ARENA, Region.OUTPUT), byte)
             execution.device.finish()
 
-    # -- the end ----------------------------------------------------------------------------
+    # -- closing ----------------------------------------------------------------------------
 
     def _opened(self) -> Execution:
         if self._execution is None:
@@ -142,7 +164,7 @@ class Session:
         return self._execution
 
     def close(self) -> None:
-        """Give all memory of the device back; closing twice does no harm."""
+        """Free the device's memory. Closing a session again does nothing."""
         with self._lock:
             execution, self._execution = self._execution, None
             if execution is not None:

@@ -38,7 +38,7 @@ def unavailable(reason: str) -> NoReturn:
 def opencl_devices() -> list[str]:
     """The text of each OpenCL device present, which `device=` accepts as a whole."""
     try:
-        from tflgpu.runtime.opencl.device import devices
+        from tflgpu.runtime.opencl.find import devices
 
         return [str(device) for device in devices()]
     except DeviceError:
@@ -63,7 +63,7 @@ def opencl_device(request: pytest.FixtureRequest) -> str:
 def opengl_device() -> str:
     """The name of the best OpenGL device, to be handed over as `device=`."""
     try:
-        from tflgpu.runtime.opengl.device import select_device
+        from tflgpu.runtime.opengl.find import select_device
 
         return str(select_device())
     except DeviceError as error:

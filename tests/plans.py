@@ -14,15 +14,20 @@ from tflgpu.compiler.emit.folder import pack
 from tflgpu.runtime import Session, load
 from tflgpu.runtime.plan.records import (
     Argument,
+    Companion,
     Dispatch,
+    HostPart,
+    HostTensor,
     Kernel,
     Memory,
+    Persistent,
     PlacedTensor,
     Plan,
     Region,
     TensorInfo,
+    Variable,
 )
-from tflgpu.runtime.plan.sizes import ITEM_SIZE, byte_size
+from tflgpu.runtime.plan.storage import ITEM_SIZE, byte_size
 from tflgpu.runtime.store.cache import variant_folder
 
 Array = NDArray[Any]
@@ -196,6 +201,31 @@ def chain(
         memory=Memory(2 * SIZE, OFFSET + SIZE, 2 * SIZE),
     )
     return Parts(plan, sources, weights)
+
+
+def complete() -> Plan:
+    """The chain's plan with a record of every kind in it, each field unlike its default."""
+    plan = chain().plan
+    place = Argument(Region.ARENA, 0, 64, SIZE, True)
+    tensor = HostTensor("host", (LENGTH,), "float32", place=place)
+    last = HostTensor("y", (LENGTH,), "float32", output=0)
+    image = Argument(Region.WEIGHTS, 0, 0, 48, False, 16)
+    first, *others = plan.dispatches
+    return replace(
+        plan,
+        inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
+        kernels=(replace(plan.kernels[0], sub_group=1), *plan.kernels[1:]),
+        dispatches=(replace(first, arguments=(*first.arguments, image), why="many"), *others),
+        tensors=(*plan.tensors, replace(plan.tensors[1], name="half", lanes=4, half=True)),
+        companions=(Companion("kernels/000_add.spv", bytes(range(32))),),
+        variables=(Variable("zeros", 12), Variable("given", 8, 0)),
+        host_tensors=(tensor, last),
+        parts=(
+            HostPart("fallback/0.tflite", bytes(range(32)), 1, (), (0,), "ABS", (4,)),
+            HostPart("fallback/1.tflite", bytes(range(32)), 3, (0,), (1,), "NEG", (5, 6)),
+        ),
+        persistent=(Persistent(0, 1, 2, 448, (place, image)),),
+    )
 
 
 def pair(seed: int = 3) -> tuple[Array, Array]:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tflgpu.runtime.launch.barriers import barriers
-from tflgpu.runtime.launch.schedule import Step
+from tflgpu.runtime.launch.schedule import Submission, barriers
 from tflgpu.runtime.plan.records import Argument, Region
 
 
@@ -53,11 +52,11 @@ BARRIERS: dict[str, tuple[Sequence[Sequence[Argument]], list[bool]]] = {
 @pytest.mark.parametrize("case", BARRIERS)
 def test_barriers(case: str) -> None:
     lists, expected = BARRIERS[case]
-    steps = [Step(0, (1, 1, 1), tuple(items), 0, 0) for items in lists]
-    assert barriers(steps) == expected
+    submissions = [Submission(0, (1, 1, 1), tuple(items), 0, 0) for items in lists]
+    assert barriers(submissions) == expected
 
 
 def test_outputs_are_told_apart() -> None:
     first, second = (Argument(Region.OUTPUT, index, 0, 8, True) for index in (0, 1))
-    steps = [Step(0, (1, 1, 1), (item,), 0, 0) for item in (first, second, first)]
-    assert barriers(steps) == [False, False, True]
+    submissions = [Submission(0, (1, 1, 1), (item,), 0, 0) for item in (first, second, first)]
+    assert barriers(submissions) == [False, False, True]

@@ -19,7 +19,7 @@ from plans import ADD, chain, check, copy, copy_source, kernel
 import tflgpu
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import BuildError, CacheWarning, PlanError, load
-from tflgpu.runtime.opencl.device import open_device
+from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
 from tflgpu.runtime.plan.records import TensorInfo
 from tflgpu.runtime.store import binaries
@@ -28,13 +28,14 @@ from tflgpu.runtime.store.binaries import (
     HEADER,
     binary_key,
     device_key,
+    join_programs,
     read_binary,
     split,
+    split_programs,
     unpack,
     write_binary,
 )
 from tflgpu.runtime.store.cache import lock
-from tflgpu.runtime.store.joined_binaries import join_binaries, split_binaries
 from tflgpu.runtime.store.variant import read_plan
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
@@ -49,9 +50,9 @@ def folder(tmp_path: Path, attached: Attached) -> Path:
 def open_attached(attached: Attached) -> Any:
     """The device alone, without a session."""
     if attached.target == "glsl":
-        from tflgpu.runtime.opengl import device
+        from tflgpu.runtime.opengl import find
 
-        return device.open_device(attached.device)
+        return find.open_device(attached.device)
     return open_device(attached.device)
 
 
@@ -183,7 +184,7 @@ CHANGES: dict[str, Callable[[Any, pytest.MonkeyPatch], None]] = {
     "options": lambda device, patch: patch.setattr(
         type(device), "build_options", "-cl-opt-disable"
     ),
-    "processor": lambda device, patch: patch.setattr(binaries, "_processor", lambda: "8086"),
+    "processor": lambda device, patch: patch.setattr(binaries, "instruction_set", lambda: "8086"),
 }
 
 
@@ -229,7 +230,7 @@ def test_devices_have_files_of_their_own(attached: Attached) -> None:
 def test_a_binary_of_another_driver(folder: Path, attached: Attached, builds: list[str]) -> None:
     """Even in a file whose header is right, it is found out and replaced."""
     device, plan = open_attached(attached), read_plan(folder)
-    for payload in (b"", b"\x7fELF" + bytes(999), join_binaries([b"poclbin" + bytes(99)], [0] * 3)):
+    for payload in (b"", b"\x7fELF" + bytes(999), join_programs([b"poclbin" + bytes(99)], [0] * 3)):
         write_binary(folder, device, plan, payload)
         check(folder, attached.device)
     assert len(builds) == 3
@@ -317,9 +318,9 @@ def _file(key: str, payload: bytes) -> bytes:
 
 @given(st.binary(max_size=80))
 def test_no_bytes_upset_the_table(data: bytes) -> None:
-    parts = split_binaries(data)
+    parts = split_programs(data)
     if parts is not None:
-        assert join_binaries(*parts) == data
+        assert join_programs(*parts) == data
 
 
 # -- caches that cannot be written ------------------------------------------------------------
@@ -368,7 +369,7 @@ def test_a_warning_made_an_error_leaves_nothing_open(
     (folder / BINARIES).write_text("a file in the place of the folder")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(CacheWarning, match="is a file; a cache is a folder"):
+        with pytest.raises(CacheWarning, match="is a file, but a cache is a folder"):
             load(folder, device=attached.device)
     assert releases.count(attached.device) == 1
 
@@ -428,16 +429,16 @@ def test_an_older_variant_is_taken_up_if_the_newest_cannot_run(
     refused: list[str] = []
 
     def refuse_once(kind: Any) -> None:
-        original = kind.objection
+        original = kind.unsupported_reason
 
-        def objection(self: Any, plan: Any) -> str | None:
+        def unsupported_reason(self: Any, plan: Any) -> str | None:
             if not refused:
                 refused.append("once")
                 return "not this one"
             found: str | None = original(self, plan)
             return found
 
-        monkeypatch.setattr(kind, "objection", objection)
+        monkeypatch.setattr(kind, "unsupported_reason", unsupported_reason)
 
     for kind in device_kinds():
         refuse_once(kind)

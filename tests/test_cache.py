@@ -15,9 +15,8 @@ from processes import write_and_read
 
 from tflgpu.compiler.emit import folder as packing
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.store.cache import find_variants, fingerprint
+from tflgpu.runtime.store.cache import find_variants, fingerprint, read_settled
 from tflgpu.runtime.store.private_files import make_private
-from tflgpu.runtime.store.replacing import read_settled
 from tflgpu.runtime.store.variant import read_plan, read_variant
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
@@ -310,7 +309,9 @@ def test_variant_folder_itself(cache: Path, model: Path) -> None:
     folder = chain(fingerprint(model)).write(cache)
     assert find_variants(folder) == [folder.resolve()]
     assert find_variants(folder, model) == [folder.resolve()]
-    with pytest.raises(PlanError, match=r"was not compiled from cdcd.*tflgpu-compile MODEL"):
+    with pytest.raises(
+        PlanError, match=r"was compiled from a different model than cdcd.*tflgpu-compile MODEL"
+    ):
         find_variants(folder, "cd" * 32)
 
 
@@ -320,14 +321,17 @@ def test_several_models(cache: Path) -> None:
     with pytest.raises(PlanError) as caught:
         find_variants(cache)
     assert str(caught.value) == (
-        f"{cache.resolve()} holds several models; say which one:\n"
+        f"{cache.resolve()} holds several models; choose one of them:\n"
         f"  {'ab' * 32}  chain.tflite\n"
         f"  {'cd' * 32}  other.tflite"
     )
 
 
 MISSING: dict[str, tuple[Callable[[Path, Path], object], str]] = {
-    "no cache": (lambda cache, model: find_variants(cache / "x"), "there is no cache at .*/x; mak"),
+    "no cache": (
+        lambda cache, model: find_variants(cache / "x"),
+        "there is no cache at .*/x; create one",
+    ),
     "no model": (lambda cache, model: find_variants(cache), "holds no compiled model; compile one"),
     "not compiled": (
         lambda cache, model: find_variants(cache, model),

@@ -12,9 +12,8 @@ from plans import LENGTH, Parts, chain, misaligned
 
 from tflgpu.runtime import DeviceError, PlanError, devices, load
 from tflgpu.runtime.launch.device import DeviceInfo
-from tflgpu.runtime.opencl import device as opencl_module
-from tflgpu.runtime.opencl import info, library, pocl
-from tflgpu.runtime.opencl.device import select_device
+from tflgpu.runtime.opencl import find, library, pocl
+from tflgpu.runtime.opencl.find import select_device
 from tflgpu.runtime.opencl.library import OpenCLError
 from tflgpu.runtime.opencl.pocl import pocl_version
 
@@ -56,14 +55,14 @@ def test_devices(opencl_device: str) -> None:
 
 
 def test_auto_takes_the_first(opencl_device: str) -> None:
-    assert select_device() == select_device("auto") == opencl_module.devices()[0]
+    assert select_device() == select_device("auto") == find.devices()[0]
 
 
 def test_no_such_device(opencl_device: str) -> None:
     with pytest.raises(DeviceError) as caught:
         select_device("Voodoo")
     assert str(caught.value) == "no OpenCL device has 'Voodoo' in its name; there are:" + "".join(
-        f"\n  {device}" for device in opencl_module.devices()
+        f"\n  {device}" for device in find.devices()
     )
 
 
@@ -99,7 +98,7 @@ def test_ranking() -> None:
         fake("Other", "OpenCL 1.2", "cpu"),
     ]
     worst_first = best_first[::-1]
-    assert sorted(worst_first, key=info.preference, reverse=True) == best_first
+    assert sorted(worst_first, key=find.preference, reverse=True) == best_first
 
 
 def test_pocl_version() -> None:
@@ -127,16 +126,16 @@ def test_a_driver_older_than_the_processor(
 ) -> None:
     """It cannot compile, so it is not offered, and the error says what to install instead."""
     older_than_the_processor(monkeypatch)
-    assert opencl_module.devices() == []
+    assert find.devices() == []
     with pytest.raises(DeviceError) as caught:
         select_device()
-    assert "does not know this processor" in str(caught.value)
+    assert "cannot compile for this processor" in str(caught.value)
     assert "pip install 'tflgpu[intel]'" in str(caught.value)
 
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(info, "_present", list)
-    assert opencl_module.devices() == []
+    monkeypatch.setattr(find, "_present", list)
+    assert find.devices() == []
     with pytest.raises(DeviceError, match=re.escape("pip install 'tflgpu[pocl]'")):
         select_device()
 
@@ -180,3 +179,18 @@ def test_a_warm_start_imports_little(tmp_path: Path, opencl_device: str) -> None
     loaded = set(output.stdout.split())
     assert {"numpy", "tflgpu.runtime.opencl"} <= loaded
     assert loaded.isdisjoint({"pyopencl", "filelock", "tempfile", "jinja2", "tflgpu.compiler"})
+    assert "flatbuffers" not in loaded
+
+
+def test_a_plan_is_read_before_numpy_is_imported(tmp_path: Path) -> None:
+    """So that drivers can start meanwhile."""
+    folder = chain().write(tmp_path)
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "from tflgpu.runtime.store.variant import read_plan\n"
+        f"print(read_plan(Path({str(folder)!r})).model, *sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    model, *loaded = output.stdout.split()
+    assert model == "chain.tflite"
+    assert {"numpy", "flatbuffers"}.isdisjoint(loaded)

@@ -143,7 +143,7 @@ def test_sizes(cache: Path, monkeypatch: pytest.MonkeyPatch, size: str, count: i
 
 
 def test_no_cache(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"there is no cache at .*nowhere; make one with"):
+    with pytest.raises(PlanError, match=r"there is no cache at .*nowhere; create one with"):
         entries(tmp_path / "nowhere")
 
 

@@ -89,9 +89,9 @@ def test_devices_without_such_images_say_so(
         device.info = replace(device.info, image_texels=100)
         return objection(device, plan)
 
-    objection = OpenCLDevice.objection
-    monkeypatch.setattr(OpenCLDevice, "objection", without)
+    objection = OpenCLDevice.unsupported_reason
+    monkeypatch.setattr(OpenCLDevice, "unsupported_reason", without)
     with pytest.raises(
-        PlanError, match="an image of 154 texels, this device has none of more than 100"
+        PlanError, match="an image of 154 texels, but images of this device have at most 100"
     ):
         tflgpu.load(plan, device=opencl_device)

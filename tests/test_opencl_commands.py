@@ -10,7 +10,8 @@ from plans import LENGTH, chain, chain_result
 
 from tflgpu.runtime import load
 from tflgpu.runtime.opencl.command_buffers import EXTENSION, CommandBuffers
-from tflgpu.runtime.opencl.device import OpenCLDevice, devices
+from tflgpu.runtime.opencl.device import OpenCLDevice
+from tflgpu.runtime.opencl.find import devices
 from tflgpu.runtime.opencl.library import OpenCLError
 
 
@@ -21,7 +22,7 @@ def refuse(*arguments: object) -> None:
 def check(folder: Path, device: str, launches: int) -> None:
     """Results are right run after run, dispatches can still be timed, and all is given back."""
     with load(folder, device=device, store_binaries=False) as session:
-        (recorded,) = session._opened()._launches.recorded
+        (recorded,) = session._opened()._commands.recorded
         assert len(recorded) == launches
         for seed in range(3):
             a, b = np.random.default_rng(seed).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
@@ -44,7 +45,7 @@ def test_they_are_launched_one_by_one_where_it_refuses(
     with monkeypatch.context() as patch:
         patch.setattr(CommandBuffers, "record", refuse)
         check(folder, opencl_device, 3)
-    monkeypatch.setattr(OpenCLDevice, "_command_buffers", lambda device: None)
+    monkeypatch.setattr(OpenCLDevice, "_open_command_buffers", lambda device: None)
     check(folder, opencl_device, 3)
 
 

@@ -11,6 +11,7 @@ from plans import broken, chain, chain_result, misaligned, pair
 from tflgpu.runtime import BuildError, PlanError, load
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.opencl import info, library, memory, programs
+from tflgpu.runtime.opencl.find import open_device
 
 
 def test_weights_are_used_in_place(
@@ -38,7 +39,7 @@ def test_weights_are_used_in_place(
 
 
 def shares_memory(device: str) -> bool:
-    return info.shares_memory(opencl.open_device(device)._device)
+    return info.shares_memory(open_device(device)._device)
 
 
 def test_memory_that_only_the_driver_copies(
@@ -65,7 +66,7 @@ def test_memory_that_only_the_driver_copies(
 
 def test_copies_wait_for_what_is_under_way(opencl_device: str) -> None:
     """What is filled and then uploaded, or uploaded and then filled, ends as said last."""
-    device = opencl.open_device(opencl_device)
+    device = open_device(opencl_device)
     size = 1 << 22
     buffer = device.allocate(size)
     array, result = np.arange(size // 4, dtype=np.float32), np.empty(size // 4, np.float32)

@@ -19,7 +19,7 @@ from tflgpu.runtime import DeviceError, load
 from tflgpu.runtime.opengl import egl
 from tflgpu.runtime.opengl.limits import Limits, read_limits
 from tflgpu.runtime.plan.records import Kernel, TensorInfo
-from tflgpu.runtime.plan.sizes import DEVICE_TYPES
+from tflgpu.runtime.plan.storage import DEVICE_TYPES
 from tflgpu.runtime.store.binaries import BINARIES
 
 DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
@@ -126,8 +126,8 @@ def test_empty(opened: Callable[[Parts], Any]) -> None:
 
 def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
     with opened(chain(target="glsl")) as session:
-        (launches,) = session._opened()._launches.stretches
-        assert [launch.barrier for launch in launches] == [False, True, True]
+        (commands,) = session._opened()._commands.segments
+        assert [command.barrier for command in commands] == [False, True, True]
 
 
 # -- binaries ---------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ def test_a_plan_with_more_launches_than_the_device_takes(
     def limits(context: egl.Context) -> Limits:
         return replace(read_limits(context), group_counts=(1, 1, 1))
 
-    monkeypatch.setattr("tflgpu.runtime.opengl.read_limits", limits)
-    with pytest.raises(DeviceError, match="13 work-groups along x, this device takes 1"):
+    monkeypatch.setattr("tflgpu.runtime.opengl.device.read_limits", limits)
+    with pytest.raises(DeviceError, match="13 work-groups along x, but the limit is 1"):
         load(folder, device=opengl_device)
 
 

@@ -13,7 +13,7 @@ from plans import LENGTH, SIZE, Parts, chain, chain_result, kernel, shader
 from tflgpu.compiler import OptionError
 from tflgpu.compiler.target import choose_profile, profile_for
 from tflgpu.runtime import BuildError, DeviceError, PlanError, devices, load
-from tflgpu.runtime.opengl.limits import Limits, bindings, excess, shared_memory
+from tflgpu.runtime.opengl.limits import Limits, bindings, exceeded_limit, shared_memory
 
 # -- plans the device cannot run --------------------------------------------------------------
 
@@ -39,41 +39,41 @@ def test_limits_of_the_device(tmp_path: Path, opengl_device: str) -> None:
     if too_many < 1 << 31:
         parts = with_group((1, 1, 1), (1, too_many, 1))
         message = (
-            rf"dispatch 0 \(ADD -> sum\) has {too_many} work-groups along y, this device takes "
-            rf"{limits.group_counts[1]}; compile the model for a smaller"
+            rf"dispatch 0 \(ADD -> sum\) has {too_many} work-groups along y, but the limit is "
+            rf"{limits.group_counts[1]}; compile the model for a device"
         )
         with pytest.raises(DeviceError, match=message):
             load(parts.write(tmp_path, "counts"), device=opengl_device)
     group = (limits.group_sizes[0] + 1, 1, 1)
     parts = with_group(group, group)
-    with pytest.raises(DeviceError, match=rf"takes ({limits.group}|{limits.group_sizes[0]});"):
+    with pytest.raises(DeviceError, match=rf"is ({limits.group}|{limits.group_sizes[0]});"):
         load(parts.write(tmp_path, "group"), device=opengl_device)
 
 
 EXCESSES: dict[str, tuple[dict[str, Any], str]] = {
     "invocations": (
         {"group": 29},
-        "kernels/000_add.comp has work-groups of 30 work-items, this device takes 29",
+        "kernels/000_add.comp has work-groups of 30 work-items, but the limit is 29",
     ),
     "group size": (
         {"group_sizes": (64, 2, 64)},
-        "kernels/000_add.comp has work-groups of 3 work-items along y, this device takes 2",
+        "kernels/000_add.comp has work-groups of 3 work-items along y, but the limit is 2",
     ),
     "shared memory": (
         {"shared_memory": 255},
-        "kernels/000_add.comp shares 256 bytes in a work-group, this device has 255",
+        "kernels/000_add.comp uses 256 bytes of shared memory, but this device has 255",
     ),
     "group count": (
         {"group_counts": (9, 9, 4)},
-        "dispatch 0 (ADD -> sum) has 5 work-groups along z, this device takes 4",
+        "dispatch 0 (ADD -> sum) has 5 work-groups along z, but the limit is 4",
     ),
     "buffers": (
         {"buffers": 2},
-        "dispatch 0 (ADD -> sum) has 3 storage buffers, this device takes 2",
+        "dispatch 0 (ADD -> sum) has 3 storage buffers, but the limit is 2",
     ),
     "block size": (
         {"block_size": SIZE - 1},
-        f"dispatch 0 (ADD -> sum) has a storage buffer of {SIZE} bytes, this device takes "
+        f"dispatch 0 (ADD -> sum) has a storage buffer of {SIZE} bytes, but the limit is "
         f"{SIZE - 1}",
     ),
 }
@@ -87,9 +87,9 @@ def test_limits(case: str) -> None:
         **parts.sources,
         "kernels/000_add.comp": shader("a b y", "y[i] = a[i];", "shared vec4 tile[2][8];"),
     }
-    assert excess(parts.plan, sources, roomy) is None
+    assert exceeded_limit(parts.plan, sources, roomy) is None
     fields, message = EXCESSES[case]
-    assert excess(parts.plan, sources, replace(roomy, **fields)) == message
+    assert exceeded_limit(parts.plan, sources, replace(roomy, **fields)) == message
 
 
 def test_figures_of_a_source() -> None:
@@ -104,7 +104,9 @@ def test_misaligned(tmp_path: Path, opengl_device: str) -> None:
     first, *others = parts.plan.dispatches
     moved = replace(first.arguments[2], offset=4)
     first = replace(first, arguments=(*first.arguments[:2], moved))
-    with pytest.raises(PlanError, match="has an argument at byte 4, this device needs multiples"):
+    with pytest.raises(
+        PlanError, match="has an argument at byte 4, but this device needs multiples"
+    ):
         load(parts.replacing(dispatches=(first, *others)).write(tmp_path), device=opengl_device)
 
 
@@ -122,7 +124,7 @@ def test_build_error(tmp_path: Path, opengl_device: str) -> None:
     error = caught.value
     assert error.kernel == file
     assert "nothing" in error.log and "=====" not in error.log
-    assert str(error).startswith(f"the device's compiler refused {file}:\n")
+    assert str(error).startswith(f"the driver's compiler rejected {file}:\n")
     number = source.splitlines().index("    y[i] = nothing;")
     assert error.source.splitlines()[number] == f"{number + 1:2} |     y[i] = nothing;"
 
@@ -132,7 +134,9 @@ def test_wrong_number_of_arguments(tmp_path: Path, opengl_device: str) -> None:
     first, *others = parts.plan.dispatches
     shorter = replace(first, arguments=first.arguments[1:])
     folder = parts.replacing(dispatches=(shorter, *others)).write(tmp_path)
-    with pytest.raises(DeviceError, match="add takes 3 arguments, the plan gives it 2; compile"):
+    with pytest.raises(
+        DeviceError, match="add has 3 parameters, but the plan passes 2 arguments; compile"
+    ):
         load(folder, device=opengl_device)
 
 
@@ -201,7 +205,7 @@ def failure(preparation: str, folder: Path) -> str:
 
 def test_no_moderngl(tmp_path: Path) -> None:
     output = failure("sys.modules['moderngl'] = None", chain(target="glsl").write(tmp_path))
-    assert "moderngl is not installed" in output and "pip install 'tflgpu[gl]'" in output
+    assert "moderngl, which is not installed" in output and "pip install 'tflgpu[gl]'" in output
 
 
 def test_no_library(tmp_path: Path, opengl_device: str) -> None:
@@ -213,7 +217,7 @@ def test_no_library(tmp_path: Path, opengl_device: str) -> None:
         "ctypes.CDLL = fail"
     )
     output = failure(preparation, chain(target="glsl").write(tmp_path))
-    assert "libEGL is not installed" in output
+    assert "libEGL, which is not installed" in output
     assert "apt install libegl1 libgl1-mesa-dri" in output
 
 
@@ -221,5 +225,5 @@ def test_no_driver(tmp_path: Path, opengl_device: str) -> None:
     """With the library that finds drivers, and no driver for it to find."""
     preparation = "import os; os.environ['__EGL_VENDOR_LIBRARY_DIRS'] = '/'"
     output = failure(preparation, chain(target="glsl").write(tmp_path))
-    assert "there is no device with OpenGL ES 3.1 or OpenGL 4.3" in output
+    assert "there is no OpenGL device; OpenGL ES 3.1 or OpenGL 4.3 is needed" in output
     assert "apt install libegl1 libgl1-mesa-dri" in output

@@ -1,5 +1,6 @@
 """What is installed is what lies in the folders: packages, data files, sizes, words."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -8,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import tflgpu
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,9 +26,8 @@ SHIPPED = {".py", ".jinja", ".h", ".fbs", ".toml", ".md", ".typed"}
 
 
 def sources() -> list[Path]:
-    """Every Python file of the project that a person wrote."""
-    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    return [path for path in paths if path != ROOT / "runtime" / "schema.py"]
+    """Every Python file of the project."""
+    return [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def installed_name(path: Path) -> str:
@@ -45,8 +47,8 @@ def shipped() -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names in a wheel built from a copy, since a build leaves files beside what it reads."""
+def wheel_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy, since a build leaves files beside what it reads."""
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "copy"
     kept_out = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
@@ -55,7 +57,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     command += ["--no-build-isolation", "--wheel-dir", str(folder), str(copy)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def wheel(wheel_file: Path) -> set[str]:
+    """The names in the wheel."""
+    with zipfile.ZipFile(wheel_file) as archive:
         return set(archive.namelist())
 
 
@@ -80,6 +88,68 @@ def test_the_wheel_holds_nothing_else(wheel: set[str]) -> None:
     expected = {installed_name(path) for path in shipped()}
     others = {name for name in wheel - expected if ".dist-info/" not in name}
     assert others == set()
+
+
+APPLICATION = """
+from pathlib import Path
+from warnings import filterwarnings
+
+import numpy as np
+
+import tflgpu
+
+filterwarnings("error", category=tflgpu.CacheWarning)
+filterwarnings("ignore", category=tflgpu.FallbackWarning)
+
+
+def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> float:
+    infos: list[tflgpu.DeviceInfo] = tflgpu.devices()
+    options = tflgpu.Options(target="glsl")
+    try:
+        folder: Path = tflgpu.compile(model, "cache", target=options.target)
+    except tflgpu.UnsupportedError as error:
+        findings: tuple[tflgpu.Finding, ...] = error.findings
+        raise SystemExit(f"{findings[0].operator} in tflgpu {tflgpu.__version__}") from error
+    except (tflgpu.ModelError, tflgpu.OptionError, tflgpu.PlanError, OSError):
+        raise
+    try:
+        with tflgpu.load(folder, device=str(infos[0])) as session:
+            return score(session, image)
+    except tflgpu.BuildError as error:
+        raise SystemExit(error.log) from error
+    except (tflgpu.DeviceError, tflgpu.InputError) as error:
+        problem: tflgpu.TflgpuError = error
+        raise SystemExit(str(problem)) from problem
+
+
+def score(session: tflgpu.Session, image: object) -> float:
+    taken: tuple[tflgpu.TensorInfo, ...] = session.inputs
+    return float(session.run({taken[0].name: image})["score"][0])
+
+
+tflgpu.load(5)  # type: ignore[arg-type]
+tflgpu.compile(cache="cache")  # type: ignore[call-arg]
+tflgpu.lode  # type: ignore[attr-defined]
+"""
+"""Uses every name of tflgpu. mypy must see what is wrong with the last three lines."""
+
+
+def test_an_application_has_types(wheel_file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    with zipfile.ZipFile(wheel_file) as archive:
+        archive.extractall(tmp_path / "installed")
+    (tmp_path / "application.py").write_text(APPLICATION)
+    assert all(f"tflgpu.{name}" in APPLICATION for name in tflgpu.__all__)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
+    run = subprocess.run(
+        [*command, "--cache-dir", str(tmp_path / "cache"), "application.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": "installed"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
 
 
 def test_programs_exist() -> None:

@@ -22,11 +22,12 @@ from tflgpu.compiler import Options, devices, pipeline
 from tflgpu.compiler.codegen.persistent import COUNTERS_APART
 from tflgpu.compiler.errors import FallbackWarning
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.runtime import processor
 from tflgpu.runtime.errors import BuildError, PlanError
 from tflgpu.runtime.launch.schedule import schedule, used_kernels
 from tflgpu.runtime.opencl import device as opencl
-from tflgpu.runtime.opencl import processors, programs
-from tflgpu.runtime.opencl.device import open_device
+from tflgpu.runtime.opencl import programs
+from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.plan.records import Region
 from tflgpu.runtime.session import Session
 from tflgpu.runtime.store.variant import read_variant
@@ -195,7 +196,7 @@ def test_several_stretches_are_one_program(
     """The same kernel in two of them gives functions of two names."""
     profile = own_profile(tmp_path, "cpu", persistent_dispatches=2)
     folder = tflgpu.compile(content, tmp_path / "cache", device=profile)
-    monkeypatch.delattr(programs.OpenCLPrograms, "_build_alone")
+    monkeypatch.delattr(programs.OpenCLPrograms, "_build_single")
     with tflgpu.load(folder, device=opencl_device) as session:
         assert len(session.plan.persistent) > 2
         np.testing.assert_array_equal(session.run(picture(1))["y"], expected[1])
@@ -317,7 +318,7 @@ def test_the_same_text_each_time() -> None:
         (8, {"cpu/cpu.cfs_quota_us": "300000"}, 8),
     ],
 )
-def test_usable_processors(
+def test_usable_cores(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     affinity: int,
@@ -327,17 +328,15 @@ def test_usable_processors(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(processors, "_GROUPS", tmp_path)
+    monkeypatch.setattr(processor, "_CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(affinity)), raising=False)
-    assert processors.usable_processors() == count
+    assert processor.usable_cores() == count
 
 
-def test_usable_processors_where_none_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processors, "_GROUPS", tmp_path)
+def test_usable_cores_where_none_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "_CONTROL_GROUPS", tmp_path)
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 6)
-    assert processors.usable_processors() == 6
+    assert processor.usable_cores() == 6
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert processors.usable_processors() == 1
+    assert processor.usable_cores() == 1

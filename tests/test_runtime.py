@@ -25,9 +25,9 @@ from plans import (
 )
 
 from tflgpu.runtime import BuildError, DeviceError, InputError, PlanError, load
-from tflgpu.runtime.opencl import device
+from tflgpu.runtime.opencl import find
 from tflgpu.runtime.plan.records import Dispatch, PlacedTensor, Region, TensorInfo
-from tflgpu.runtime.plan.sizes import DEVICE_TYPES
+from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
 
 @pytest.fixture
@@ -70,7 +70,9 @@ def test_read(opened: Callable[[Parts], Any]) -> None:
         np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
         np.testing.assert_array_equal(session.read("a"), a)
         np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
-        with pytest.raises(InputError, match=r"no tensor 'scale' in memory; did you mean scaled\?"):
+        with pytest.raises(
+            InputError, match=r"no tensor 'scale' in device memory; did you mean scaled\?"
+        ):
             session.read("scale")
 
 
@@ -204,69 +206,70 @@ BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
     "double": (
         ONE,
         SINGLES.astype(np.float64),
-        "the inputs do not fit:\n  x: float32 of shape [2, 3] is expected, float64 of shape [2, 3] "
-        'is given; convert it: x.astype("float32")',
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float64 of "
+        'shape [2, 3]; convert it: x.astype("float32")',
     ),
     "integers": (
         ONE,
         SINGLES.astype(np.int64),
-        "the inputs do not fit:\n  x: float32 of shape [2, 3] is expected, int64 of shape [2, 3] "
-        'is given; convert it: x.astype("float32")',
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got int64 of "
+        'shape [2, 3]; convert it: x.astype("float32")',
     ),
     "text": (
         ONE,
         "cat.png",
-        "the inputs do not fit:\n  x: float32 of shape [2, 3] is expected, <U7 of shape [] "
-        "is given",
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got <U7 of "
+        "shape []",
     ),
     "shape": (
         ONE,
         SINGLES.T,
-        "the inputs do not fit:\n  x: float32 of shape [2, 3] is expected, float32 of shape [3, 2] "
-        "is given; give it this shape: x.reshape([2, 3])",
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float32 of "
+        "shape [3, 2]; reshape it: x.reshape([2, 3])",
     ),
     "size": (
         ONE,
         SINGLES[:1],
-        "the inputs do not fit:\n  x: float32 of shape [2, 3] is expected, float32 of shape [1, 3] "
-        "is given",
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float32 of "
+        "shape [1, 3]",
     ),
     "ragged": (
         ONE,
         [[[1, 2, 3], [4, 5]]],
-        "the inputs do not fit:\n  x: float32 of shape [2, 3] is expected, a ragged list is given",
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got a "
+        "ragged list",
     ),
     "bare list": (
         ONE,
         SINGLES.tolist(),
-        "2 inputs given, the model takes 1 input: x (float32 of shape [2, 3]); a list is taken for "
-        "a list of inputs, so pass an array or a list of one",
+        "2 inputs given, but the model has 1 input: x (float32 of shape [2, 3]); a list is taken "
+        "as several inputs, so pass an array, or a list of one array",
     ),
     "value": (
         BYTES,
         [[1, 200]],
-        "the inputs do not fit:\n  x: int8 of shape [2] is expected, a value is given that int8 "
-        "lacks",
+        "the inputs do not match the model:\n  x: expected int8 of shape [2], got a value that "
+        "int8 cannot hold",
     ),
     "fraction": (
         BYTES,
         [[1, 2.5]],
-        "the inputs do not fit:\n  x: int8 of shape [2] is expected, float64 of shape [2] is "
-        'given; convert it: x.astype("int8")',
+        "the inputs do not match the model:\n  x: expected int8 of shape [2], got float64 of shape "
+        '[2]; convert it: x.astype("int8")',
     ),
     "count": (
         TWO,
         SINGLES,
-        "1 input given, the model takes 2 inputs: a (float32 of shape [2]), "
+        "1 input given, but the model has 2 inputs: a (float32 of shape [2]), "
         "b (uint8 of shape [3, 1])",
     ),
     "all at once": (
         TWO,
         {"b": np.ones((3, 1)), "c": 1},
-        "the inputs do not fit:\n"
-        "  a is missing: float32 of shape [2] is expected\n"
-        "  c is no input of the model, which has a, b\n"
-        "  b: uint8 of shape [3, 1] is expected, float64 of shape [3, 1] is given; convert it: "
+        "the inputs do not match the model:\n"
+        "  a is missing; expected float32 of shape [2]\n"
+        "  c is not an input of the model, which has a, b\n"
+        "  b: expected uint8 of shape [3, 1], got float64 of shape [3, 1]; convert it: "
         'x.astype("uint8")',
     ),
 }
@@ -319,11 +322,11 @@ def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
 
 
 def test_misaligned(tmp_path: Path, opencl_device: str) -> None:
-    alignment = device.select_device(opencl_device).alignment
+    alignment = find.select_device(opencl_device).alignment
     with pytest.raises(PlanError) as caught:
         load(misaligned().write(tmp_path), device=opencl_device)
     assert (
-        "dispatch 0 (ADD -> sum) has an argument at byte 4, this device needs multiples of "
+        "dispatch 0 (ADD -> sum) has an argument at byte 4, but this device needs multiples of "
         f"{alignment}; compile the model for this device"
     ) in str(caught.value)
 
@@ -342,8 +345,8 @@ def test_group_too_large(tmp_path: Path, opencl_device: str) -> None:
 
 
 def test_arena_too_large(tmp_path: Path, opencl_device: str) -> None:
-    size = device.select_device(opencl_device).max_allocation + 1
-    with pytest.raises(PlanError, match=f"the arena has {size} bytes, a buffer of this device at"):
+    size = find.select_device(opencl_device).max_allocation + 1
+    with pytest.raises(PlanError, match=f"the arena takes {size} bytes, but a buffer of this"):
         load(chain().replacing(arena_size=size).write(tmp_path), device=opencl_device)
 
 
@@ -361,7 +364,7 @@ def test_build_error(tmp_path: Path, opencl_device: str) -> None:
     error = caught.value
     assert error.kernel == "kernels/001_scale.cl"
     assert "nothing" in error.log
-    assert str(error).startswith("the device's compiler refused kernels/001_scale.cl:\n")
+    assert str(error).startswith("the driver's compiler rejected kernels/001_scale.cl:\n")
     assert error.source.splitlines()[2] == "3 | y[0] = nothing;"
 
 
@@ -370,7 +373,9 @@ def test_wrong_number_of_arguments(tmp_path: Path, opencl_device: str) -> None:
     first = parts.plan.dispatches[0]
     shorter = replace(first, arguments=first.arguments[1:])
     folder = parts.replacing(dispatches=(shorter, *parts.plan.dispatches[1:])).write(tmp_path)
-    with pytest.raises(DeviceError, match="add takes 3 arguments, the plan gives it 2; compile"):
+    with pytest.raises(
+        DeviceError, match="add has 3 parameters, but the plan passes 2 arguments; compile"
+    ):
         load(folder, device=opencl_device)
 
 

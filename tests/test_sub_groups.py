@@ -21,7 +21,8 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.emit.compiled_model import Program
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.opencl.device import SUB_GROUPS, devices
+from tflgpu.runtime.opencl.device import SUB_GROUPS
+from tflgpu.runtime.opencl.find import devices
 
 PLACE = "(int)get_local_id(0)"
 MADE = {
@@ -103,7 +104,7 @@ def test_a_device_without_them_says_so(tmp_path: Path) -> None:
     plan = pipeline.store(built(shared_by_groups()), tmp_path)
     for device in devices():
         if SUB_GROUPS not in device.extensions:
-            with pytest.raises(PlanError, match=f"sub-groups of 16 .* has no {SUB_GROUPS}"):
+            with pytest.raises(PlanError, match=f"sub-groups of 16 .* lacks {SUB_GROUPS}"):
                 load(plan, device=str(device))
 
 

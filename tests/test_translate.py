@@ -11,8 +11,7 @@ import tflgpu
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.codegen.spirv import ToolError, assemble
 from tflgpu.runtime.errors import DeviceError
-from tflgpu.runtime.plan.deserialize import from_bytes
-from tflgpu.runtime.plan.serialize import to_bytes
+from tflgpu.runtime.plan.file import from_bytes, to_bytes
 
 MODEL = Path(__file__).parent.parent / "samples/digits/digits.tflite"
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
@@ -57,7 +56,7 @@ def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
     assert {Path(kernel.file).suffix for kernel in plan.kernels} == {".metal"}
     for kernel in plan.kernels:
         assert f"kernel void {kernel.name}(" in (folder / kernel.file).read_text()
-    with pytest.raises(DeviceError, match="kernels for metal are for other runtimes"):
+    with pytest.raises(DeviceError, match="kernels for opencl and glsl, not for metal"):
         tflgpu.load(folder)
 
 

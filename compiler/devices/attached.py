@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
-from ...runtime.opencl import device as opencl
+from ...runtime.opencl import find as opencl
 from ..errors import OptionError
 from . import Profile, Rule, names_profile, profile, profiles
 
@@ -49,7 +49,7 @@ def select_device(device: str, target: str) -> DeviceInfo:
         raise DeviceError(f"kernels for {target} do not run here, so no device of that name does")
     if target == "glsl":
         # Only now, because moderngl is an extra.
-        from ...runtime.opengl import device as opengl
+        from ...runtime.opengl import find as opengl
 
         return opengl.select_device(device)
     return opencl.select_device(device)

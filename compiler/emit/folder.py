@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ...runtime.errors import PlanError
-from ...runtime.plan.check import verify
+from ...runtime.plan.file import to_bytes
 from ...runtime.plan.records import Plan
-from ...runtime.plan.serialize import to_bytes
+from ...runtime.plan.validate import validate
 from ...runtime.store.cache import lock
 from ...runtime.store.private_files import check_private, make_private, sync_folder
 from ...runtime.store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant
@@ -35,7 +35,7 @@ def pack(
 
     PlanError if the parts do not fit together, or the folder cannot be written or is not private.
     """
-    verify(plan)
+    validate(plan)
     view = memoryview(weights).cast("B") if memoryview(weights).nbytes else memoryview(b"")
     texts = {file: text.encode("utf-8") for file, text in sources.items()} | dict(companions or {})
     _check_parts(plan, texts, view)

@@ -59,5 +59,5 @@ def _host_tensor(graph: Graph, tensor: Tensor, allocation: Allocation) -> HostTe
         graph.inputs.index(tensor) if given else -1,
         graph.outputs.index(tensor) if written and tensor in graph.outputs else -1,
         allocation.lies(tensor, written) if on_device else None,
-        tensor.open,
+        tensor.dynamic,
     )

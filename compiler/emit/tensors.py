@@ -20,7 +20,7 @@ def inputs(graph: Graph) -> tuple[TensorInfo, ...]:
 
 def outputs(graph: Graph) -> tuple[TensorInfo, ...]:
     named = zip(graph.outputs, graph.output_names, strict=True)
-    return tuple(replace(_info(tensor, name), open=tensor.open) for tensor, name in named)
+    return tuple(replace(_info(tensor, name), dynamic=tensor.dynamic) for tensor, name in named)
 
 
 def _info(tensor: Tensor, name: str) -> TensorInfo:

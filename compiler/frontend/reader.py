@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...runtime.litert.dataflow import OMITTED
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Quantization, Shape, Signature, Tensor
 from .blockwise import read_blocks
@@ -22,9 +23,6 @@ from .tflite_schema import DTYPES, ENUMERATIONS, Field, option_table, refers_to_
 
 OPERANDS = 500_000
 """Most operands of all operators together."""
-
-_LEFT_OUT = -1
-"""The index of an optional input that is not given."""
 
 
 def read(
@@ -213,7 +211,7 @@ class _Subgraph:
             return None
         scales, zero_points, size = found
         count = len(self.tensors)
-        if not (0 <= scales < count and _LEFT_OUT <= zero_points < count and size > 0):
+        if not (0 <= scales < count and OMITTED <= zero_points < count and size > 0):
             raise ModelError(
                 f"its blocks of {size} have scales in tensor {scales} and zero points in "
                 f"{zero_points}, of {count} tensors there are"
@@ -221,7 +219,7 @@ class _Subgraph:
         return Blocks(
             size,
             self.tensors[scales],
-            None if zero_points == _LEFT_OUT else self.tensors[zero_points],
+            None if zero_points == OMITTED else self.tensors[zero_points],
         )
 
     def _fill_empty(self, ops: Sequence[Op]) -> None:
@@ -244,14 +242,14 @@ class _Subgraph:
             )
         name, version, custom = self.model.codes[code]
         with self.source.at(f"operator {index} {name}"):
-            inputs = self._indices(table, "Inputs", lowest=_LEFT_OUT)
+            inputs = self._indices(table, "Inputs", lowest=OMITTED)
             outputs = self._indices(table, "Outputs")
             self.model.operands += len(inputs) + len(outputs)
             if self.model.operands > OPERANDS:
                 raise ModelError(f"the operators of the model have more than {OPERANDS} operands")
             return Op(
                 name,
-                tuple(None if i == _LEFT_OUT else self.tensors[i] for i in inputs),
+                tuple(None if i == OMITTED else self.tensors[i] for i in inputs),
                 tuple(self.tensors[i] for i in outputs),
                 self._custom_attrs(name, table) if custom else self._attrs(table),
                 index,

@@ -46,7 +46,7 @@ class Tensor:
     """The shape with -1 for the sizes that the file leaves open, where it leaves any open."""
     blocks: Blocks | None = None
     """How the tensor is quantized if it is in blocks; `quantization` is None then."""
-    open: bool = False
+    dynamic: bool = False
     """Whether only a run tells the shape; `shape` is then what the file says."""
 
     @property

@@ -93,6 +93,6 @@ def _refusal(graph: Graph, found: Partition) -> tuple[Finding, ...] | None:
 def _check_shapes(part: Op, shapes: Sequence[Shape | None]) -> None:
     """ModelError if LiteRT gives results other shapes than the rest of the model relies on."""
     for tensor, shape in zip(part.outputs, shapes, strict=True):
-        if shape not in (None, tensor.shape) and not tensor.open:
+        if shape not in (None, tensor.shape) and not tensor.dynamic:
             given, expected = list(shape or ()), list(tensor.shape)
             raise ModelError(f"LiteRT gives {tensor.name} the shape {given}, not {expected}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...runtime.plan.sizes import DEVICE_TYPES
+from ...runtime.plan.storage import DEVICE_TYPES
 from ..errors import Finding
 from ..ir import Graph, Op, Tensor
 
@@ -65,7 +65,7 @@ class Groups:
         """Why all operators that touch a tensor must be in one part; None if they need not."""
         if tensor.constant:
             return None
-        if tensor.open:
+        if tensor.dynamic:
             return "its shape is known only while the model runs"
         if tensor.variable:
             return "it keeps its content between runs"

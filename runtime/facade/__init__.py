@@ -1,25 +1,93 @@
-"""tflgpu: compile TensorFlow Lite models to GPU kernels ahead of time, load and run the result.
+"""tflgpu compiles TensorFlow Lite models to GPU kernels ahead of time, and runs the result.
 
-`compile` and `load` are imported when first used, so that an application that only loads a plan
-never imports the compiler.
+    folder = tflgpu.compile("model.tflite", "cache/")
+    with tflgpu.load(folder) as session:
+        outputs = session.run({"image": image})
+
+Names are imported on first use, so an application that only loads compiled models never imports the
+compiler.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tflgpu.compiler import compile
-    from tflgpu.runtime import load
+    from tflgpu.compiler import (
+        Finding,
+        ModelError,
+        OptionError,
+        Options,
+        UnsupportedError,
+        compile,
+    )
+    from tflgpu.compiler.errors import FallbackWarning
+    from tflgpu.runtime import (
+        BuildError,
+        CacheWarning,
+        DeviceError,
+        DeviceInfo,
+        InputError,
+        PlanError,
+        Session,
+        TensorInfo,
+        TflgpuError,
+        devices,
+        load,
+    )
 
-__all__ = ["compile", "load"]
+    __version__: str
+
+__all__ = [
+    "BuildError",
+    "CacheWarning",
+    "DeviceError",
+    "DeviceInfo",
+    "FallbackWarning",
+    "Finding",
+    "InputError",
+    "ModelError",
+    "OptionError",
+    "Options",
+    "PlanError",
+    "Session",
+    "TensorInfo",
+    "TflgpuError",
+    "UnsupportedError",
+    "__version__",
+    "compile",
+    "devices",
+    "load",
+]
+
+_COMPILER = {
+    "FallbackWarning": "tflgpu.compiler.errors",
+    "Finding": "tflgpu.compiler.errors",
+    "ModelError": "tflgpu.compiler.errors",
+    "OptionError": "tflgpu.compiler.errors",
+    "Options": "tflgpu.compiler.options",
+    "UnsupportedError": "tflgpu.compiler.errors",
+    "compile": "tflgpu.compiler.api",
+}
+"""The module of each name of the compiler; all others are in `tflgpu.runtime`."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "compile":
-        from tflgpu.compiler import compile
+# Hidden from type checkers, which would take it to provide any name.
+if not TYPE_CHECKING:
 
-        return compile
-    if name == "load":
-        from tflgpu.runtime import load
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'tflgpu' has no attribute {name!r}")
+        if name == "__version__":
+            from importlib.metadata import version
 
-        return load
-    raise AttributeError(f"module 'tflgpu' has no attribute {name!r}")
+            value = version("tflgpu")
+        else:
+            value = getattr(import_module(_COMPILER.get(name, "tflgpu.runtime")), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,1 @@
+"""From a plan to the commands of one device, whichever driver runs it."""

@@ -1,27 +1,29 @@
-"""What a session needs of a device, without knowing any driver's interface.
+"""What a session needs of a device, whichever driver runs it.
 
-`opencl.py` and `opengl.py` are the two kinds there are.
+`opencl.device` and `opengl.device` implement `Device`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from ..errors import DeviceError
 from ..plan.records import Kernel, Plan
 
 Program = Any
-"""A kernel the device has compiled."""
+"""What the driver compiled a kernel to."""
 Buffer = Any
-"""A piece of device memory."""
-Launch = Any
-"""A kernel with its arguments and grid, ready to be dispatched any number of times."""
+"""A range of device memory."""
+Command = Any
+"""A submission bound to its program and buffers, ready to be enqueued any number of times."""
+_Handle = TypeVar("_Handle")
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What an attached device says of itself. Its text is what `device=` is matched with."""
+    """An attached device. `str` of it is the text that `device=` is matched with."""
 
     name: str
     platform: str
@@ -33,120 +35,141 @@ class DeviceInfo:
     """gpu, accelerator, cpu or other."""
     vendor: str
     vector_width: int
-    """Float lanes of the device's native vectors."""
+    """Lanes of the device's native float vectors."""
     alignment: int
-    """Bytes an argument's offset in its buffer must be a multiple of."""
+    """Bytes that the offset of a buffer argument must be a multiple of."""
     max_group: int
-    """Work-items a work-group may have."""
+    """Work-items in a work-group, at most."""
     max_group_sizes: tuple[int, ...]
-    """Work-items a work-group may have in each dimension."""
+    """Work-items in a work-group along each axis, at most."""
     max_allocation: int
-    """Bytes a buffer may have."""
+    """Bytes in a buffer, at most."""
     local_memory: int
-    """Bytes of memory shared by a work-group."""
+    """Bytes of memory that a work-group shares."""
     compute_units: int
-    """0 where the driver does not say."""
+    """0 if the driver does not report it."""
     unified: bool
-    """Whether the device works on the host's own memory."""
+    """Whether the device uses the host's memory."""
     target: str = "opencl"
-    """Language of the kernels it runs."""
+    """The language of the kernels it runs: opencl or glsl."""
     extensions: tuple[str, ...] = ()
-    """What an OpenCL driver has beyond the standard; none are listed of OpenGL's."""
+    """OpenCL extensions; empty for OpenGL."""
     image_texels: int = 0
-    """Texels an image of a buffer may have; 0 where kernels read no images."""
+    """Texels in an image of a buffer, at most; 0 if kernels cannot read such images."""
 
     def __str__(self) -> str:
         return f"{self.platform} ({self.version}): {self.name}"
 
 
 class Device(Protocol):
-    """An opened device. Its methods raise DeviceError for whatever the driver refuses."""
+    """An opened device. Its methods raise DeviceError if a driver call fails."""
 
     info: DeviceInfo
     has_binaries: bool
-    """Whether it tells what kernels were compiled to; `binary` and `restore` are in vain if not."""
+    """Whether the driver returns binaries; if not, `binary` and `restore` return None."""
     resident_groups: int
-    """Work-groups that a persistent kernel should have; 0 if the device runs none."""
+    """Work-groups to launch a persistent kernel with; 0 if the device runs none."""
 
     @property
     def build_options(self) -> str:
-        """How it compiles kernels; what it compiled with others is of no use to it."""
+        """Options of the driver's compiler. Binaries made with other options cannot be used."""
 
-    def objection(self, plan: Plan) -> str | None:
+    def unsupported_reason(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""
 
     def build(
         self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
     ) -> list[Program]:
-        """Compile some of the plan's kernels, in their order (BuildError)."""
+        """Compile kernels of the plan from their sources, by file (BuildError)."""
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
-        """What programs were compiled to; None if the driver does not tell.
+        """The programs as one binary; None if the driver does not return it.
 
-        To be called after each of them has run, since some drivers compile at the first launch.
+        To be called after each program has run once: some drivers compile at the first launch.
         """
 
     def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
-        """The programs of kernels of which `binary` was made; None if it cannot be used."""
+        """The programs of the kernels that `binary` was made from; None if it cannot be used."""
 
     def allocate(self, size: int) -> Buffer:
-        """Memory of at least `size` bytes that kernels read and write; its content is undefined."""
+        """A buffer of at least `size` bytes for kernels to read and write, with any content."""
 
     def constant(self, data: memoryview) -> Buffer:
-        """Memory that holds `data`, which kernels only read; `data` must stay as it is."""
+        """A buffer with this content for kernels to read. `data` must not change."""
 
-    def part(self, buffer: Buffer, offset: int, size: int) -> Buffer:
-        """A view of `size` bytes of a buffer."""
+    def sub_buffer(self, buffer: Buffer, offset: int, size: int) -> Buffer:
+        """The part of a buffer of `size` bytes at `offset`."""
 
     def image(self, buffer: Buffer, offset: int, size: int, texel: int) -> Buffer:
-        """An image, for kernels to read, of the texels of four lanes at `offset` of a buffer."""
+        """That part as an image for kernels to read; a texel of four channels has `texel` bytes."""
 
-    def prepare(
+    def bind(
         self,
         program: Program,
         arguments: Sequence[Buffer],
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         barrier: bool,
-    ) -> Launch:
-        """Bind a kernel to its arguments and grid.
+    ) -> Command:
+        """The command that runs a program on these arguments over a grid of work-items.
 
-        `barrier` says that it depends on launches since the last one that said so.
+        `barrier` says that it depends on commands enqueued since the last one with a barrier.
         """
 
-    def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
-        """The same launches for `dispatch`, as one where the driver can keep them; not to be
-        profiled."""
+    def record(self, commands: Sequence[Command]) -> Sequence[Command]:
+        """A single command that runs all of these, where the driver supports it; else the same.
+
+        Recorded commands can be enqueued but not profiled.
+        """
 
     def upload(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
-        """Start copying a dense array to `offset` of a buffer; it must live until `finish`."""
+        """Start copying a contiguous array to `offset` of a buffer; keep it until `finish`."""
 
     def fill(self, buffer: Buffer, size: int, byte: int) -> None:
         """Start setting the first `size` bytes of a buffer to one value."""
 
-    def dispatch(self, launches: Sequence[Launch]) -> None:
-        """Start launches, each of which sees what those before it wrote."""
+    def enqueue(self, commands: Sequence[Command]) -> None:
+        """Start commands, each of which sees what those before it have written."""
 
     def download(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
-        """Start copying from `offset` of a buffer to a dense array, complete after `finish`."""
+        """Start copying from `offset` of a buffer to a contiguous array, filled at `finish`."""
 
     def finish(self) -> None:
-        """Wait until everything started is done."""
+        """Wait until everything that was started is done."""
 
-    def profile(self, launches: Sequence[Launch]) -> list[float]:
-        """Run launches one by one; the seconds each took on the device."""
+    def profile(self, commands: Sequence[Command]) -> list[float]:
+        """Run commands one at a time; the seconds each took on the device."""
 
     def release(self) -> None:
-        """Give all memory and programs back. The device cannot be used any more."""
+        """Free all memory and programs. The device cannot be used afterwards."""
 
 
-def misaligned(plan: Plan, alignment: int) -> str | None:
-    """The first argument at an offset that a device with this alignment does not allow."""
+def matching(
+    name: str, present: Sequence[tuple[DeviceInfo, _Handle]], api: str, advice: str
+) -> list[tuple[DeviceInfo, _Handle]]:
+    """The devices with `name` in their text, ignoring case; all of them for "auto".
+
+    `present` holds each device with what opens it. DeviceError if none matches: it lists the
+    devices of this API, or gives advice if there are none.
+    """
+    if not present:
+        raise DeviceError(f"there is no {api} device; {advice}")
+    if name == "auto":
+        return list(present)
+    found = [pair for pair in present if name.lower() in str(pair[0]).lower()]
+    if not found:
+        listing = "".join(f"\n  {info}" for info, _ in present)
+        raise DeviceError(f"no {api} device has {name!r} in its name; there are:{listing}")
+    return found
+
+
+def misaligned_argument(plan: Plan, alignment: int) -> str | None:
+    """The first argument of a plan whose offset is not a multiple of `alignment`; None if none."""
     for index, dispatch in enumerate(plan.dispatches):
         for argument in dispatch.arguments:
             if argument.offset % alignment:
                 return (
                     f"dispatch {index} ({dispatch.label}) has an argument at byte "
-                    f"{argument.offset}, this device needs multiples of {alignment}"
+                    f"{argument.offset}, but this device needs multiples of {alignment}"
                 )
     return None

@@ -1,0 +1,1 @@
+"""Parts of a model that run on LiteRT instead of the device."""

@@ -1,6 +1,6 @@
-"""Parts of a model that run on LiteRT: small models of their own, in the plan's folder.
+"""Parts of a model that run on LiteRT: small models of their own in the plan's folder.
 
-Only this file and `part_flow.py` import ai_edge_litert, and only for a plan that has such parts.
+Only this folder imports ai_edge_litert, and only for a plan that has such parts.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from ..errors import DeviceError, PlanError
 from ..plan.records import HostPart, HostTensor, Plan
 from ..store.variant import Variant
-from .part_flow import check_flow
+from .dataflow import check_dataflow
 
 Array = NDArray[Any]
 
 
-def open_parts(variant: Variant) -> list[Part]:
+def load_parts(variant: Variant) -> list[LoadedPart]:
     """The parts of a plan, in the order in which they run.
 
-    DeviceError if there are any and LiteRT is not installed, PlanError if it refuses one.
+    DeviceError if LiteRT is needed but not installed, PlanError if it rejects a part.
     """
     plan = variant.plan
     if not plan.parts:
         return []
     litert = _litert(plan)
-    return [Part(plan, record, variant.parts[record.file], litert) for record in plan.parts]
+    return [LoadedPart(plan, record, variant.parts[record.file], litert) for record in plan.parts]
 
 
 def _litert(plan: Plan) -> ModuleType:
@@ -38,15 +38,15 @@ def _litert(plan: Plan) -> ModuleType:
     except ImportError as error:
         labels = ", ".join(part.label for part in plan.parts)
         raise DeviceError(
-            f"{labels} of {plan.model} run on LiteRT, which cannot be imported ({error}): "
-            "pip install 'tflgpu[litert]'"
+            f"{plan.model} needs LiteRT for {labels}, but it cannot be imported ({error}); "
+            "install it with: pip install 'tflgpu[litert]'"
         ) from error
     module: ModuleType = interpreter
     return module
 
 
-class Part:
-    """One part, loaded. What its variables hold stays in it from run to run."""
+class LoadedPart:
+    """A part with its interpreter, which keeps the part's variables from run to run."""
 
     def __init__(self, plan: Plan, record: HostPart, content: bytes, litert: ModuleType) -> None:
         self.record = record
@@ -57,59 +57,62 @@ class Part:
         self.reset()
 
     def reset(self) -> None:
-        """Let its variables be as before the first run; resources need a new interpreter for it."""
+        """Give the part's variables their initial content."""
+        # A new interpreter, because resource variables cannot be reset in an existing one.
         try:
             self._interpreter = self._litert.Interpreter(model_content=self._content)
-            check_flow(self._content)
+            check_dataflow(self._content)
             self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise PlanError(
-                f"LiteRT cannot take {self.record.file} ({self.record.label}): {error}; "
-                "compile the model again with the LiteRT that is installed"
+                f"LiteRT rejects {self.record.file} ({self.record.label}): {error}; "
+                "compile the model again with the installed version of LiteRT"
             ) from error
-        taken = self._interpreter.get_input_details()
-        given = self._interpreter.get_output_details()
-        shapes = [tuple(item["shape"]) for item in taken]
+        inputs = self._interpreter.get_input_details()
+        outputs = self._interpreter.get_output_details()
+        shapes = [tuple(item["shape"]) for item in inputs]
         if (
             shapes != [tensor.shape for tensor in self._inputs]
-            or not _same_types(taken, self._inputs)
-            or not _same_types(given, self._outputs)
+            or not _same_dtypes(inputs, self._inputs)
+            or not _same_dtypes(outputs, self._outputs)
         ):
             raise PlanError(
-                f"{self.record.file} does not have the inputs and outputs that the plan says; "
+                f"{self.record.file} has other inputs or outputs than the plan states; "
                 "compile the model again"
             )
-        self._taken = [item["index"] for item in taken]
-        self._given = [item["index"] for item in given]
+        self._input_indices = [item["index"] for item in inputs]
+        self._output_indices = [item["index"] for item in outputs]
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """Its outputs for those inputs (DeviceError if an operator fails).
+        """The part's outputs for these inputs.
 
-        PlanError for an output that is not what the plan says of it.
+        DeviceError if an operator fails, PlanError if an output has another shape than the plan
+        states.
         """
         try:
-            for index, array in zip(self._taken, arrays, strict=True):
+            for index, array in zip(self._input_indices, arrays, strict=True):
                 self._interpreter.set_tensor(index, array)
             self._interpreter.invoke()
-            results = [self._interpreter.get_tensor(index) for index in self._given]
+            results = [self._interpreter.get_tensor(index) for index in self._output_indices]
         except (ValueError, RuntimeError) as error:
             raise DeviceError(
                 f"{self.record.label} failed on LiteRT: {str(error).strip()}"
             ) from error
         for tensor, result in zip(self._outputs, results, strict=True):
-            if not tensor.open and result.shape != tensor.shape:
+            if not tensor.dynamic and result.shape != tensor.shape:
                 raise PlanError(
-                    f"{self.record.file} gives {tensor.name} the shape {list(result.shape)}, the "
-                    f"plan says {list(tensor.shape)}; compile the model again"
+                    f"{self.record.file} computes {tensor.name} with shape {list(result.shape)}, "
+                    f"but the plan states {list(tensor.shape)}; compile the model again"
                 )
         return results
 
 
-def _same_types(items: Sequence[Any], tensors: Sequence[HostTensor]) -> bool:
+def _same_dtypes(items: Sequence[Any], tensors: Sequence[HostTensor]) -> bool:
     return len(items) == len(tensors) and all(
-        _same_type(item["dtype"], tensor.dtype) for item, tensor in zip(items, tensors, strict=True)
+        _same_dtype(item["dtype"], tensor.dtype)
+        for item, tensor in zip(items, tensors, strict=True)
     )
 
 
-def _same_type(dtype: Any, name: str) -> bool:
+def _same_dtype(dtype: Any, name: str) -> bool:
     return np.dtype(dtype).kind in "SO" if name == "string" else np.dtype(dtype).name == name

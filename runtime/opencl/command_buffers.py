@@ -1,6 +1,7 @@
-"""Launches that are handed to the driver once and then started as one: cl_khr_command_buffer.
+"""Recording launches so that the driver starts them all in one call: cl_khr_command_buffer.
 
-The extension's functions have no place in the loader; each platform tells where its own are.
+The loader does not export the extension's functions; a platform returns the addresses of its own.
+https://registry.khronos.org/OpenCL/specs/3.0-unified/html/OpenCL_Ext.html#cl_khr_command_buffer
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from .library import OpenCLError, Owned, handles, library
 
 EXTENSION = "cl_khr_command_buffer"
 
+_INVALID_VALUE = -30
+"""CL_INVALID_VALUE."""
 _SIZES = POINTER(c_size_t)
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "clCreateCommandBufferKHR": (c_void_p, c_uint, POINTER(c_void_p), c_void_p, POINTER(c_int)),
@@ -24,21 +27,21 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "clEnqueueCommandBufferKHR": (c_int, c_uint, c_void_p, c_void_p, c_uint, c_void_p, c_void_p),
     "clReleaseCommandBufferKHR": (c_int, c_void_p),
 }
-"""Results and parameters."""
+"""The result and the parameters of each function."""
 
 
 class CommandBuffers:
-    """What records launches for a queue whose commands run in their order."""
+    """Records launches for an in-order queue."""
 
     def __init__(self, platform: int, queue: int, owned: Owned) -> None:
-        """OpenCLError if the platform lacks one of the functions; `owned` gets what is recorded."""
+        """OpenCLError if the platform lacks a function; `owned` takes the command buffers."""
         self._queue, self._owned = handles(queue), owned
         self._functions = {name: _function(platform, name) for name in _FUNCTIONS}
 
     def record(self, launches: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
-        """What to call, with what, to start launches: each is arguments of clEnqueueNDRangeKernel.
+        """The function and its arguments that start all launches (OpenCLError).
 
-        OpenCLError if the driver refuses.
+        Each launch is given as the arguments of clEnqueueNDRangeKernel.
         """
         status = c_int()
         made = self._functions["clCreateCommandBufferKHR"](1, self._queue, None, byref(status))
@@ -59,12 +62,12 @@ class CommandBuffers:
 
 def _function(platform: int, name: str) -> Callable[..., Any]:
     result, *parameters = _FUNCTIONS[name]
-    place = library().clGetExtensionFunctionAddressForPlatform(platform, name.encode())
-    if not place:
-        raise OpenCLError(name, -30)
-    found: Callable[..., Any] = CFUNCTYPE(result, *parameters)(place)
-    found.__name__ = name
-    return found
+    address = library().clGetExtensionFunctionAddressForPlatform(platform, name.encode())
+    if not address:
+        raise OpenCLError(name, _INVALID_VALUE)
+    function: Callable[..., Any] = CFUNCTYPE(result, *parameters)(address)
+    function.__name__ = name
+    return function
 
 
 def _check(name: str, status: int) -> None:

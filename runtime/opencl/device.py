@@ -1,4 +1,4 @@
-"""OpenCL devices: finding them, and running kernels on one of them."""
+"""Running kernels on an OpenCL device."""
 
 from __future__ import annotations
 
@@ -11,149 +11,98 @@ from sys import byteorder
 from typing import Any
 
 from ..errors import DeviceError
-from ..launch.device import DeviceInfo, misaligned
+from ..launch.device import DeviceInfo, misaligned_argument
 from ..plan.records import Kernel, Plan, Region
-from ..plan.sizes import region_size
+from ..plan.storage import region_size
+from ..processor import usable_cores
 from .command_buffers import EXTENSION, CommandBuffers
-from .info import orders_atomics, ranked, shares_memory
+from .info import device_platform, orders_atomics, shares_memory
 from .library import OpenCLError, Owned, call, driver_call, handles, library, make, query, sizes
 from .memory import OpenCLMemory
-from .pocl import knows_processor
-from .processors import usable_processors
 from .programs import OpenCLPrograms, Program
 
 BUILD_OPTIONS = "-cl-mad-enable -w"
 PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
-"""Where persistent kernels run: atomic counters with an order came with OpenCL C 2.0."""
+"""For devices that run persistent kernels: OpenCL C has ordered atomics since version 2.0."""
 SUB_GROUPS = "cl_intel_required_subgroup_size"
-"""The extension by which a kernel asks for sub-groups of a size."""
-Launch = tuple[Any, ...]
-"""What to call, and its arguments, as ctypes hands them over without conversion."""
+"""The extension with which a kernel requires a sub-group size."""
+Command = tuple[Any, ...]
+"""A function and its arguments, which ctypes passes on without conversion."""
 
-# What OpenCL's headers call them, with CL_ in front.
+# As in OpenCL's headers, without the prefix CL_.
 _KERNEL_NUM_ARGS = 0x1191
 _QUEUE_PROFILING_ENABLE = 2
-_DEVICE_PLATFORM = 0x1031
 _PROFILING_COMMAND_START, _PROFILING_COMMAND_END = 0x1282, 0x1283
 
 
-# -- finding ----------------------------------------------------------------------------------
-
-
-def devices() -> list[DeviceInfo]:
-    """Every OpenCL device present that can compile, the one "auto" takes first."""
-    return [info for info, device in ranked() if knows_processor(device)]
-
-
-def select_device(name: str = "auto") -> DeviceInfo:
-    """The best device, of those with `name` in their text (any case) unless it is "auto".
-
-    DeviceError that lists what is there if nothing matches.
-    """
-    return _select(name)[0]
-
-
-def open_device(name: str = "auto") -> OpenCLDevice:
-    """The device `select_device` gives, ready to work (DeviceError)."""
-    info, device = _select(name)
-    with driver_call(str(info), "opening the device"):
-        return OpenCLDevice(info, device)
-
-
-def _select(name: str) -> tuple[DeviceInfo, int]:
-    found = ranked()
-    asked_for = [
-        (info, device)
-        for info, device in found
-        if name == "auto" or name.lower() in str(info).lower()
-    ]
-    for info, device in asked_for:
-        if knows_processor(device):
-            return info, device
-    if asked_for:
-        raise DeviceError(
-            f"{asked_for[0][0]} does not know this processor, which is newer than the driver, and "
-            "so cannot compile for it; install a newer PoCL (pocl-opencl-icd on Debian and "
-            "Ubuntu), or Intel's driver: pip install 'tflgpu[intel]'"
-        )
-    if not found:
-        raise DeviceError(
-            "there is no OpenCL device; one that runs on the processor comes with: "
-            "pip install 'tflgpu[pocl]'"
-        )
-    listing = "".join(f"\n  {info}" for info in devices())
-    raise DeviceError(f"no OpenCL device has {name!r} in its name; there are:{listing}")
-
-
-# -- running ----------------------------------------------------------------------------------
-
-
 class OpenCLDevice:
-    """One OpenCL device with a context and an in-order queue. See `device.Device`."""
+    """An OpenCL device with a context and an in-order queue. Implements `launch.device.Device`."""
 
     has_binaries = True
 
     def __init__(self, info: DeviceInfo, device: int) -> None:
-        """Of a description and the driver's handle (OpenCLError)."""
+        """`device` is the driver's handle (OpenCLError)."""
         self.info = info
         self._name = str(info)
         on_host = info.unified and info.type == "cpu"
-        # Elsewhere launches cost little, and a group of one work-item would leave most idle.
+        # Launches on other devices are cheap, and a group of one work-item would waste most lanes.
         persistent = on_host and orders_atomics(device)
-        self.resident_groups = min(info.compute_units, usable_processors()) if persistent else 0
+        self.resident_groups = min(info.compute_units, usable_cores()) if persistent else 0
         self._device = device
         self._context = make("clCreateContext", None, 1, handles(device), None, None)
         self._queue = make("clCreateCommandQueue", self._context, device, 0)
         self._owned = Owned()
         self._owned.add("clReleaseContext", self._context)
         self._owned.add("clReleaseCommandQueue", self._queue)
-        # A function of its own, as knowing no types makes a launch a third faster.
+        # A function object without declared types: that makes a launch a third faster.
         self._enqueue = library()["clEnqueueNDRangeKernel"]
         shared = on_host and shares_memory(device)
-        handled = (self._context, self._queue, self._owned)
-        self._memory = OpenCLMemory(self._name, *handled, on_host, shared)
-        self._commands = self._command_buffers()
+        objects = (self._context, self._queue, self._owned)
+        self._memory = OpenCLMemory(self._name, *objects, on_host, shared)
+        self._command_buffers = self._open_command_buffers()
         options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
         self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, options)
-        # A device that is dropped without being released gives its memory back all the same.
+        # Frees everything even if the device is dropped without being released.
         self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
         self._finalizer.atexit = False
 
-    def _command_buffers(self) -> CommandBuffers | None:
-        """None where the driver has none."""
+    def _open_command_buffers(self) -> CommandBuffers | None:
+        """None if the driver does not support them."""
         if EXTENSION not in self.info.extensions:
             return None
-        platform = query("clGetDeviceInfo", self._device, _DEVICE_PLATFORM)
         with suppress(OpenCLError):
-            return CommandBuffers(int.from_bytes(platform, byteorder), self._queue, self._owned)
+            return CommandBuffers(device_platform(self._device), self._queue, self._owned)
         return None
 
-    def objection(self, plan: Plan) -> str | None:
+    def unsupported_reason(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
-            return f"it was compiled for {plan.target}, this device runs opencl"
+            return f"it was compiled for {plan.target}, but this device runs opencl"
         for kernel in plan.kernels:
             limits = self.info.max_group_sizes
             if prod(kernel.group) > self.info.max_group or any(
                 size > limit for size, limit in zip(kernel.group, limits, strict=False)
             ):
-                return f"{kernel.file} has work-groups of {list(kernel.group)}, too many work-items"
+                return f"{kernel.file} has work-groups of {list(kernel.group)}, which are too large"
             if kernel.sub_group and SUB_GROUPS not in self.info.extensions:
                 return (
-                    f"{kernel.file} relies on sub-groups of {kernel.sub_group} work-items, this "
-                    f"device has no {SUB_GROUPS}"
+                    f"{kernel.file} requires sub-groups of {kernel.sub_group} work-items, but this "
+                    f"device lacks {SUB_GROUPS}"
                 )
-        found = misaligned(plan, self.info.alignment) or self._too_large(plan)
-        return found or self._too_many_texels(plan)
+        return (
+            misaligned_argument(plan, self.info.alignment)
+            or self._too_large(plan)
+            or self._too_many_texels(plan)
+        )
 
     def _too_many_texels(self, plan: Plan) -> str | None:
         limit = self.info.image_texels
         for index, dispatch in enumerate(plan.dispatches):
             for argument in dispatch.arguments:
-                if argument.texel and argument.size // argument.texel > limit:
+                texels = argument.size // argument.texel if argument.texel else 0
+                if texels > limit:
                     return (
-                        f"dispatch {index} ({dispatch.label}) reads an image of "
-                        f"{argument.size // argument.texel} texels, this device has none of more "
-                        f"than {limit}"
+                        f"dispatch {index} ({dispatch.label}) reads an image of {texels} texels, "
+                        f"but images of this device have at most {limit}"
                     )
         return None
 
@@ -163,11 +112,11 @@ class OpenCLDevice:
             for index, info in enumerate(infos):
                 sizes[f"{region.name.lower()} {info.name}"] = region_size(plan, region, index)
         for index, variable in enumerate(plan.variables):
-            sizes[f"the variable {variable.name}"] = region_size(plan, Region.STATE, index)
+            sizes[f"variable {variable.name}"] = region_size(plan, Region.STATE, index)
         limit = self.info.max_allocation
         for name, size in sizes.items():
             if size > limit:
-                return f"{name} has {size} bytes, a buffer of this device at most {limit}"
+                return f"{name} takes {size} bytes, but a buffer of this device at most {limit}"
         return None
 
     @property
@@ -191,31 +140,31 @@ class OpenCLDevice:
     def constant(self, data: memoryview) -> int:
         return self._memory.constant(data)
 
-    def part(self, buffer: int, offset: int, size: int) -> int:
-        return self._memory.part(buffer, offset, size)
+    def sub_buffer(self, buffer: int, offset: int, size: int) -> int:
+        return self._memory.sub_buffer(buffer, offset, size)
 
     def image(self, buffer: int, offset: int, size: int, texel: int) -> int:
         return self._memory.image(buffer, offset, size, texel)
 
-    def prepare(
+    def bind(
         self,
         program: Program,
         arguments: Sequence[int],
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         barrier: bool,
-    ) -> Launch:
-        """The queue runs launches in their order, each after the last, with or without barriers."""
+    ) -> Command:
+        """The queue is in-order, so `barrier` makes no difference."""
         compiled, name = program
         with driver_call(self._name, f"binding the arguments of {name}"):
-            # Arguments belong to the kernel object, so every launch has one of its own.
+            # Arguments belong to the kernel object, so every command has one of its own.
             kernel = make("clCreateKernel", compiled, name.encode())
             self._owned.add("clReleaseKernel", kernel)
             taken = int.from_bytes(query("clGetKernelInfo", kernel, _KERNEL_NUM_ARGS), byteorder)
             if taken != len(arguments):
                 raise DeviceError(
-                    f"kernel {name} takes {taken} arguments, the plan gives it {len(arguments)}; "
-                    f"compile the model again"
+                    f"kernel {name} has {taken} parameters, but the plan passes {len(arguments)} "
+                    f"arguments; compile the model again"
                 )
             for position, argument in enumerate(arguments):
                 pointer = byref(c_void_p(argument))
@@ -224,12 +173,12 @@ class OpenCLDevice:
         extents = (None, sizes(*grid), sizes(*group))
         return (self._enqueue, queue, c_void_p(kernel), len(grid), *extents, 0, None, None)
 
-    def record(self, launches: Sequence[Launch]) -> Sequence[Launch]:
-        if self._commands is None or len(launches) < 2:
-            return launches
+    def record(self, commands: Sequence[Command]) -> Sequence[Command]:
+        if self._command_buffers is None or len(commands) < 2:
+            return commands
         with suppress(OpenCLError):
-            return [self._commands.record([arguments for _, *arguments in launches])]
-        return launches
+            return [self._command_buffers.record([arguments for _, *arguments in commands])]
+        return commands
 
     def upload(self, buffer: int, array: Any, offset: int = 0) -> None:
         self._memory.upload(buffer, array, offset)
@@ -240,10 +189,10 @@ class OpenCLDevice:
     def fill(self, buffer: int, size: int, byte: int) -> None:
         self._memory.fill(buffer, size, byte)
 
-    def dispatch(self, launches: Sequence[Launch]) -> None:
+    def enqueue(self, commands: Sequence[Command]) -> None:
         self._memory.busy = True
         with driver_call(self._name, "launching the kernels"):
-            for enqueue, *arguments in launches:
+            for enqueue, *arguments in commands:
                 status = enqueue(*arguments)
                 if status:
                     raise OpenCLError(enqueue.__name__, status)
@@ -251,14 +200,14 @@ class OpenCLDevice:
     def finish(self) -> None:
         self._memory.finish("running the kernels")
 
-    def profile(self, launches: Sequence[Launch]) -> list[float]:
-        events = handles(*[0] * len(launches))
+    def profile(self, commands: Sequence[Command]) -> list[float]:
+        events = handles(*[0] * len(commands))
         with driver_call(self._name, "timing the kernels"):
             properties = _QUEUE_PROFILING_ENABLE
             queue = make("clCreateCommandQueue", self._context, self._device, properties)
-            for place, launch in enumerate(launches):
+            for place, command in enumerate(commands):
                 event = cast(byref(events, place * sizeof(c_void_p)), POINTER(c_void_p))
-                call("clEnqueueNDRangeKernel", queue, *launch[2:-1], event)
+                call("clEnqueueNDRangeKernel", queue, *command[2:-1], event)
             call("clFinish", queue)
             times = [_seconds(event) for event in events]
             for event in events:
@@ -271,7 +220,7 @@ class OpenCLDevice:
 
 
 def _seconds(event: int) -> float:
-    """How long a launch took on the device (OpenCLError)."""
+    """The time that a launch took on the device (OpenCLError)."""
     start, end = (
         int.from_bytes(query("clGetEventProfilingInfo", event, name), byteorder)
         for name in (_PROFILING_COMMAND_START, _PROFILING_COMMAND_END)
@@ -280,8 +229,7 @@ def _seconds(event: int) -> float:
 
 
 def _release(queue: int, owned: Owned, memory: OpenCLMemory) -> None:
-    # Whatever failed before has been reported; here everything goes that still can, parts before
-    # what they are parts of.
+    # Errors have been reported before. Release whatever can be, sub-buffers before their buffers.
     with suppress(OpenCLError):
         call("clFinish", queue)
     owned.release()

@@ -1,7 +1,7 @@
-"""The functions of OpenCL through ctypes, and the loader of drivers they come from.
+"""The functions of OpenCL through ctypes, from the loader that finds the drivers.
 
-Importing pyopencl takes longer than loading a network. Of it only the loader is used that its
-wheels bring, which finds PyPI's drivers beside those of the system.
+pyopencl is not imported, which would take longer than loading a model. But its wheels contain a
+loader that finds the drivers from PyPI as well as those of the system.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 from ..errors import DeviceError
 
 _LINKED = "_cl.*.so"
-"""The part of pyopencl that is linked to the loader, from the package's folder.
+"""In pyopencl's folder, the library that is linked to its loader.
 
-Drivers from PyPI are found through it only: it has the path on which the loader looks for them.
+Drivers from PyPI are found only through it: it sets the path on which the loader looks for them.
 """
 _INSTALLED = (
     "libOpenCL.so.1",
@@ -32,7 +32,7 @@ _INSTALLED = (
 
 _HANDLES, _SIZES = POINTER(c_void_p), POINTER(c_size_t)
 _EVENTS = (c_uint, c_void_p, _HANDLES)
-"""Events to wait for, and the one that is made."""
+"""Events to wait for, and the one to create."""
 _QUERY = (c_void_p, c_uint, c_size_t, c_void_p, _SIZES)
 
 _CALLS: dict[str, tuple[Any, ...]] = {
@@ -61,7 +61,7 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "clReleaseProgram": (c_void_p,),
     "clSetKernelArg": (c_void_p, c_uint, c_size_t, c_void_p),
 }
-"""Parameters of the functions that return a status."""
+"""The parameters of functions that return a status."""
 
 _MAKERS: dict[str, tuple[Any, ...]] = {
     "clCreateBuffer": (c_void_p, c_uint64, c_size_t, c_void_p),
@@ -76,14 +76,14 @@ _MAKERS: dict[str, tuple[Any, ...]] = {
     "clCreateProgramWithSource": (c_void_p, c_uint, POINTER(c_char_p), _SIZES),
     "clCreateSubBuffer": (c_void_p, c_uint64, c_uint, c_void_p),
 }
-"""Parameters of the functions that return what they make, without the last: the status."""
+"""The parameters of functions that return an object, except the last, which is the status."""
 
 _OTHERS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "clGetExtensionFunctionAddressForPlatform": ((c_void_p, c_char_p), c_void_p),
     "clSVMAlloc": ((c_void_p, c_uint64, c_size_t, c_uint), c_void_p),
     "clSVMFree": ((c_void_p, c_void_p), None),
 }
-"""Parameters and results of other functions; those of OpenCL 2.0 some loaders lack."""
+"""The parameters and results of other functions. Some loaders lack those of OpenCL 2.0."""
 
 _STATUSES = {
     -1: "DEVICE_NOT_FOUND DEVICE_NOT_AVAILABLE COMPILER_NOT_AVAILABLE "
@@ -103,11 +103,11 @@ _STATUSES = {
     "INVALID_GLOBAL_WORK_SIZE",
     -1001: "PLATFORM_NOT_FOUND_KHR",
 }
-"""What the standard calls a status, from each number on downwards."""
+"""The names of statuses without CL_, from each number downwards."""
 
 
 class OpenCLError(Exception):
-    """A function of OpenCL that failed: its name, and what the standard calls its status."""
+    """An OpenCL function that failed, and its status."""
 
     def __init__(self, function: str, code: int) -> None:
         self.function, self.status = function, _status(code)
@@ -124,7 +124,7 @@ def _status(code: int) -> str:
 
 @cache
 def library() -> Any:
-    """The loader with the types of its functions set; DeviceError if there is none."""
+    """The loader, with the types of its functions declared; DeviceError if there is none."""
     for name in _candidates():
         try:
             found = ctypes.CDLL(name)
@@ -141,7 +141,7 @@ def library() -> Any:
                 getattr(found, function).restype = result
         return found
     raise DeviceError(
-        "OpenCL is not installed; with a driver for the processor it comes with: "
+        "OpenCL is not installed; install it, with a driver for the CPU, with: "
         "pip install 'tflgpu[pocl]'"
     )
 
@@ -149,7 +149,7 @@ def library() -> Any:
 def _candidates() -> Iterator[str]:
     package = find_spec("pyopencl")
     for home in (package and package.submodule_search_locations) or ():
-        # That loader looks here for the drivers that were installed along with it.
+        # Where that loader looks for drivers from PyPI.
         os.environ.setdefault("PYOPENCL_HOME", home)
         yield from map(str, Path(home).glob(_LINKED))
     yield from _INSTALLED
@@ -163,7 +163,7 @@ def call(function: str, *arguments: Any) -> None:
 
 
 def make(function: str, *arguments: Any) -> int:
-    """Call a function that returns what it makes (OpenCLError). Whoever gets it releases it."""
+    """Call a function that returns an object, which the caller must release (OpenCLError)."""
     status = c_int()
     made: int = getattr(library(), function)(*arguments, ctypes.byref(status))
     if status.value:
@@ -173,35 +173,35 @@ def make(function: str, *arguments: Any) -> int:
 
 @contextmanager
 def driver_call(device: str, doing: str) -> Iterator[None]:
-    """Turn a driver's error into a DeviceError."""
+    """Turn an OpenCLError into a DeviceError that says what was being done, on which device."""
     try:
         yield
     except OpenCLError as error:
         raise DeviceError(f"{device}: {error} while {doing}") from error
 
 
-def query(function: str, *about: Any) -> bytes:
-    """What a function that is asked for a property says of it (OpenCLError)."""
+def query(function: str, *subject: Any) -> bytes:
+    """The result of a function that returns a property of an object (OpenCLError)."""
     size = c_size_t()
-    call(function, *about, 0, None, size)
+    call(function, *subject, 0, None, size)
     content = ctypes.create_string_buffer(size.value)
-    call(function, *about, size.value, content, None)
+    call(function, *subject, size.value, content, None)
     return content.raw
 
 
 class Owned:
-    """What a driver has made for a device, and has to be given back."""
+    """Objects of a driver that must be released."""
 
     def __init__(self) -> None:
         self._items: list[tuple[Any, ...]] = []
 
     def add(self, release: str | Callable[..., int], *made: int) -> int:
-        """What was made last, which is given back by calling `release` with all of it."""
+        """The last of the objects, all of which are arguments of the function that releases it."""
         self._items.append((release, *made))
         return made[-1]
 
     def release(self) -> None:
-        """Give everything back that the driver still takes, what was made last first."""
+        """Release all objects, the last one first, whether or not the driver reports errors."""
         for release, *made in reversed(self._items):
             with suppress(OpenCLError):
                 call(release, *made) if isinstance(release, str) else release(*made)

@@ -1,4 +1,4 @@
-"""Memory of an OpenCL device: buffers, and copies between them and arrays of the host."""
+"""Memory of an OpenCL device: buffers, images, and copies to and from arrays on the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from .library import OpenCLError, Owned, call, driver_call, library, make, sizes
 
-# What OpenCL's headers call them, with CL_ in front.
+# As in OpenCL's headers, without the prefix CL_.
 _MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
 _MEM_USE_HOST_PTR, _MEM_ALLOC_HOST_PTR, _MEM_COPY_HOST_PTR = 8, 16, 32
 _MEM_SVM_FINE_GRAIN_BUFFER = 1 << 10
@@ -18,8 +18,8 @@ _RGBA, _HALF_FLOAT, _FLOAT = 0x10B5, 0x10DD, 0x10DE
 _MEM_OBJECT_IMAGE1D_BUFFER = 0x10F6
 
 
-class _Description(Structure):
-    """What OpenCL calls cl_image_desc."""
+class _ImageDescription(Structure):
+    """cl_image_desc."""
 
     _fields_ = (
         ("type", c_uint),
@@ -36,11 +36,11 @@ class _Description(Structure):
 
 
 class OpenCLMemory:
-    """The buffers of one device, each by the driver's handle.
+    """The buffers of one device, each given as the driver's handle.
 
-    Where device and host share memory that both may touch without telling the driver, which the
-    standard calls fine-grained, the host copies by itself. Each copy by the driver would wake one
-    of its threads and then wait for it, which takes longer than the copy.
+    With fine-grained shared virtual memory, which host and device can both access without telling
+    the driver, the host copies by itself. The driver would wake one of its threads for each copy
+    and wait for it, which takes longer than the copy.
     """
 
     def __init__(
@@ -52,29 +52,33 @@ class OpenCLMemory:
         on_host: bool,
         shared: bool,
     ) -> None:
-        """`owned` gets what is to be given back; `device` is its name for people."""
+        """`device` is the device's name for messages; `owned` takes the buffers, to release them.
+
+        `on_host` says that the device uses the host's memory, `shared` that it has fine-grained
+        shared virtual memory.
+        """
         self._name, self._context, self._queue, self._owned = device, context, queue, owned
         self._on_host, self._shared = on_host, shared
         self._addresses: dict[int, int] = {}
-        """Where buffers lie that are memory of the host."""
+        """The addresses of buffers in the host's memory."""
         self._constants: list[Any] = []
-        """What buffers have no copy of."""
+        """Arrays that buffers refer to instead of having a copy."""
         self._pending: list[Any] = []
-        """Arrays the driver is copying."""
+        """Arrays that the driver is copying."""
         self._wanted: list[tuple[Any, int]] = []
-        """Arrays to fill when everything is done, and from where."""
+        """Arrays to fill when the queue is done, and the addresses to copy from."""
         self.busy = False
-        """Whether the queue may have something to do."""
+        """Whether the queue may have work left."""
 
     def allocate(self, size: int) -> int:
-        # A buffer cannot be empty; kernels that are given an empty one never read it.
+        # OpenCL has no empty buffers.
         size = max(size, 1)
         with driver_call(self._name, f"allocating {size} bytes"):
             if self._shared:
                 return self._allocate_shared(size)
             flags = _MEM_READ_WRITE
             if self._on_host:
-                # PoCL allocates at first use otherwise, and ends the process if there is no memory.
+                # PoCL would allocate at first use, and abort the process if that fails.
                 flags |= _MEM_ALLOC_HOST_PTR
             return self._buffer(flags, size, None)
 
@@ -82,7 +86,7 @@ class OpenCLMemory:
         flags = _MEM_READ_WRITE | _MEM_SVM_FINE_GRAIN_BUFFER
         address = library().clSVMAlloc(self._context, flags, size, 0)
         if not address:
-            # The driver gives no reason; it gives one for a buffer that it allocates itself.
+            # This gives no reason, but a buffer that the driver allocates itself does.
             return self._buffer(_MEM_READ_WRITE | _MEM_ALLOC_HOST_PTR, size, None)
         self._owned.add("clSVMFree", self._context, address)
         buffer = self._buffer(_MEM_READ_WRITE | _MEM_USE_HOST_PTR, size, address)
@@ -96,7 +100,7 @@ class OpenCLMemory:
     def constant(self, data: memoryview) -> int:
         if not data.nbytes:
             return self.allocate(0)
-        # The file's own pages serve a device that works on the host's memory; others get a copy.
+        # A device that uses the host's memory reads the mapped file; others get a copy.
         place = _MEM_USE_HOST_PTR if self._on_host else _MEM_COPY_HOST_PTR
         content = np.frombuffer(data, np.uint8)
         with driver_call(self._name, f"copying {data.nbytes} bytes of weights"):
@@ -106,30 +110,30 @@ class OpenCLMemory:
         self._constants.append(content)
         return buffer
 
-    def part(self, buffer: int, offset: int, size: int) -> int:
+    def sub_buffer(self, buffer: int, offset: int, size: int) -> int:
         region = sizes(offset, size)
-        with driver_call(self._name, f"taking {size} bytes at {offset} of a buffer"):
-            part = make("clCreateSubBuffer", buffer, 0, _BUFFER_CREATE_TYPE_REGION, region)
-        return self._owned.add("clReleaseMemObject", part)
+        with driver_call(self._name, f"creating a sub-buffer of {size} bytes at {offset}"):
+            made = make("clCreateSubBuffer", buffer, 0, _BUFFER_CREATE_TYPE_REGION, region)
+        return self._owned.add("clReleaseMemObject", made)
 
     def image(self, buffer: int, offset: int, size: int, texel: int) -> int:
-        """See `device.Device.image`; a texel has four floats, or half floats if it has 8 bytes."""
+        """Texels of 16 bytes are four floats, texels of 8 bytes four half floats."""
         kind = _FLOAT if texel == 16 else _HALF_FLOAT
-        with driver_call(self._name, f"taking {size} bytes at {offset} of a buffer as an image"):
+        with driver_call(self._name, f"creating an image of {size} bytes at {offset} of a buffer"):
             try:
-                return self._image(self.part(buffer, offset, size), size // texel, kind)
+                return self._image(self.sub_buffer(buffer, offset, size), size // texel, kind)
             except OpenCLError:
                 address = self._addresses.get(buffer)
                 if address is None:
                     raise
-                # PoCL has images of whole buffers only, but lets several share the host's memory.
-                part = self._buffer(_MEM_READ_WRITE | _MEM_USE_HOST_PTR, size, address + offset)
-                return self._image(part, size // texel, kind)
+                # PoCL supports images of whole buffers only, but several buffers of one memory.
+                flags = _MEM_READ_WRITE | _MEM_USE_HOST_PTR
+                return self._image(self._buffer(flags, size, address + offset), size // texel, kind)
 
     def _image(self, buffer: int, texels: int, kind: int) -> int:
-        form = _Description(_MEM_OBJECT_IMAGE1D_BUFFER, texels, buffer=buffer)
-        given = byref((c_uint * 2)(_RGBA, kind)), byref(form)
-        image = make("clCreateImage", self._context, _MEM_READ_ONLY, *given, None)
+        form = _ImageDescription(_MEM_OBJECT_IMAGE1D_BUFFER, texels, buffer=buffer)
+        formats = byref((c_uint * 2)(_RGBA, kind)), byref(form)
+        image = make("clCreateImage", self._context, _MEM_READ_ONLY, *formats, None)
         return self._owned.add("clReleaseMemObject", image)
 
     def upload(self, buffer: int, array: Any, offset: int) -> None:
@@ -168,20 +172,20 @@ class OpenCLMemory:
             self.busy = True
 
     def finish(self, doing: str) -> None:
-        """Wait until the queue has done everything, and complete what was to be downloaded."""
+        """Wait until the queue is done, then complete the downloads."""
         with driver_call(self._name, doing):
             call("clFinish", self._queue)
         self.busy = False
         for array, address in self._wanted:
             memmove(array.ctypes.data, address, array.nbytes)
-        self.forget()
+        self._drop_copied()
 
-    def forget(self) -> None:
-        """Let go of the arrays of copies that are done."""
+    def _drop_copied(self) -> None:
+        """Drop the arrays of copies that are done."""
         self._pending.clear()
         self._wanted.clear()
 
     def release(self) -> None:
-        """Let go of all arrays, once the buffers are given back."""
-        self.forget()
+        """Drop all arrays, once the buffers have been released."""
+        self._drop_copied()
         self._constants.clear()

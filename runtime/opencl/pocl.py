@@ -1,4 +1,4 @@
-"""What is particular to PoCL, OpenCL for processors: versions, and processors it does not know."""
+"""Peculiarities of PoCL, an OpenCL driver for CPUs: versions, and processors newer than itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ctypes import c_char_p
 from .library import OpenCLError, call, handles, make, query
 
 _VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
-_NO_PROCESSOR = re.compile(rb"x86_64\S*-generic\s*\0*$")
+_UNKNOWN_PROCESSOR = re.compile(rb"x86_64\S*-generic\s*\0*$")
 _DEVICE_VERSION = 0x102F
-"""CL_DEVICE_VERSION, in which PoCL names the processor."""
+"""CL_DEVICE_VERSION, which names the processor in PoCL."""
 
 
 def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
-    """The part of a platform's version that orders PoCL drivers; a release beats its candidates.
+    """A key that orders platform versions by PoCL's version; a release follows its candidates.
 
     >>> pocl_version("OpenCL 3.0 PoCL 3.1+debian") > pocl_version("OpenCL 3.0 PoCL 3.0-rc2")
     True
@@ -29,13 +29,13 @@ def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
 
 
 def knows_processor(device: int) -> bool:
-    """Whether PoCL can compile for the processor it runs on (OpenCLError).
+    """Whether a device can compile for its processor (OpenCLError); always true except for PoCL.
 
-    A build older than the processor takes it for a "generic" one, a name its own compiler refuses
-    on x86 (https://github.com/pocl/pocl/issues/1049). Others than PoCL know what they run on.
+    A PoCL older than the processor calls it "generic", a name that its own compiler rejects on x86
+    (https://github.com/pocl/pocl/issues/1049).
     """
     version = query("clGetDeviceInfo", device, _DEVICE_VERSION)
-    return not _NO_PROCESSOR.search(version) or _compiles(device)
+    return not _UNKNOWN_PROCESSOR.search(version) or _compiles(device)
 
 
 def _compiles(device: int) -> bool:

@@ -1,7 +1,8 @@
-"""Programs of an OpenCL device: compiled from sources, or restored from binaries."""
+"""Programs of an OpenCL device, compiled from sources or restored from a binary."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import addressof, byref, c_char_p, c_void_p, create_string_buffer, sizeof
@@ -9,31 +10,34 @@ from sys import byteorder
 
 from ..errors import BuildError
 from ..plan.records import Kernel
-from ..store.joined_binaries import join_binaries, split_binaries
+from ..store.binaries import join_programs, split_programs
 from .library import OpenCLError, Owned, call, driver_call, handles, make, query, sizes
-from .sources import join_sources, numbered
 
 Program = tuple[int, str]
-"""A compiled program and the name of a kernel in it."""
+"""The driver's handle of a program, and the name of a kernel in it."""
 
-# What OpenCL's headers call them, with CL_ in front.
+# As in OpenCL's headers, without the prefix CL_.
 _PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166
 _PROGRAM_BUILD_LOG = 0x1183
 
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_FUNCTION = re.compile(r"^(?:float|int) \w+\(.*\) \{.*\}$", re.MULTILINE)
+"""A function on a single line, such as the ones that precede kernels."""
+
 
 class OpenCLPrograms:
-    """What compiles for one device."""
+    """Compiles and restores the programs of one device."""
 
     def __init__(self, name: str, context: int, device: int, owned: Owned, options: str) -> None:
-        """`owned` gets what is to be given back; `name` is the device's for people."""
+        """`name` is the device's for messages; `owned` takes the programs, to release them."""
         self._name, self._context, self._device, self._owned = name, context, device, owned
         self.options = options
-        """For the device's compiler."""
+        """Of the driver's compiler."""
 
     def build(self, kernels: Sequence[Kernel], sources: Mapping[str, str]) -> list[Program]:
-        """All files as one program, which compiles several times faster than one by one.
+        """Compile all files as one program, several times faster than one by one.
 
-        Where that fails each file is built alone, which finds the one at fault (BuildError).
+        If that fails, every file is compiled by itself to find the one at fault (BuildError).
         """
         texts = {kernel.file: sources[kernel.file] for kernel in kernels}
         names = [kernel.name for kernel in kernels]
@@ -42,24 +46,24 @@ class OpenCLPrograms:
                 joined = self._program(join_sources(texts))
                 self._build(joined)
                 return [(joined, name) for name in names]
-        alone: dict[str, int] = {}
+        single: dict[str, int] = {}
         for kernel in kernels:
             text = texts[kernel.file]
-            if text not in alone:
-                alone[text] = self._build_alone(kernel, text)
-        return [(alone[texts[kernel.file]], kernel.name) for kernel in kernels]
+            if text not in single:
+                single[text] = self._build_single(kernel, text)
+        return [(single[texts[kernel.file]], kernel.name) for kernel in kernels]
 
-    def _build_alone(self, kernel: Kernel, source: str) -> int:
-        with driver_call(self._name, f"handing over {kernel.file}"):
+    def _build_single(self, kernel: Kernel, source: str) -> int:
+        with driver_call(self._name, f"passing {kernel.file} to the compiler"):
             program = self._program(join_sources({kernel.file: source}))
         try:
             self._build(program)
         except OpenCLError as error:
-            raise BuildError(kernel.file, self._log(program), numbered(source)) from error
+            raise BuildError(kernel.file, self._log(program), source) from error
         return program
 
     def _program(self, content: str | bytes) -> int:
-        """A program of a source, or of a binary, that is yet to be built (OpenCLError)."""
+        """A program of a source (str) or a binary (bytes), which is not built yet (OpenCLError)."""
         data = content.encode() if isinstance(content, str) else content
         pieces, lengths = (c_char_p * 1)(data), sizes(len(data))
         if isinstance(content, str):
@@ -76,26 +80,26 @@ class OpenCLPrograms:
         call("clBuildProgram", program, 1, handles(self._device), options, None, None)
 
     def _log(self, program: int) -> str:
-        """What the device's compiler said of a program."""
-        with driver_call(self._name, "asking why a kernel was refused"):
+        with driver_call(self._name, "asking why a kernel was rejected"):
             log = query("clGetProgramBuildInfo", program, self._device, _PROGRAM_BUILD_LOG)
         return log.rstrip(b"\0").decode(errors="replace").strip()
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
+        """All programs as one binary; None if the driver does not return it (DeviceError)."""
         compiled = list(dict.fromkeys(program for program, _ in programs))
         with driver_call(self._name, "reading the compiled kernels"):
             contents = [_binary(program) for program in compiled]
-        # An empty binary is the driver's way to say that it gives none.
+        # Drivers that do not return binaries return empty ones.
         if not all(contents):
             return None
-        places = [compiled.index(program) for program, _ in programs]
-        return join_binaries(contents, places)
+        return join_programs(contents, [compiled.index(program) for program, _ in programs])
 
     def restore(self, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
-        parts = split_binaries(binary)
-        if parts is None or len(parts[1]) != len(kernels):
+        """The programs that `binary` was made from; None if the driver rejects it."""
+        joined = split_programs(binary)
+        if joined is None or len(joined[1]) != len(kernels):
             return None
-        contents, places = parts
+        contents, places = joined
         try:
             programs = [self._program(content) for content in contents]
             for program in programs:
@@ -114,3 +118,24 @@ def _binary(program: int) -> bytes:
     place = c_void_p(addressof(content))
     call("clGetProgramInfo", program, _PROGRAM_BINARIES, sizeof(place), byref(place), None)
     return content.raw
+
+
+def join_sources(sources: Mapping[str, str]) -> str:
+    """One source with the meaning of all these files, each of which compiles by itself.
+
+    Macros are undefined at the end of the file that defines them, so that no file can change the
+    meaning of a later one. A one-line function that an earlier file has is left out; any other
+    function defined twice is an error of the driver's compiler. Its messages keep the names of the
+    files and their line numbers.
+    """
+    texts = []
+    functions: set[str] = set()
+    for file, text in sources.items():
+        macros = dict.fromkeys(_MACRO.findall(text))
+        for function in _FUNCTION.findall(text):
+            if function in functions:
+                text = text.replace(function, "", 1)
+            functions.add(function)
+        texts.append(f'#line 1 "{file}"\n{text}\n')
+        texts.extend(f"#undef {macro}\n" for macro in macros)
+    return "".join(texts)

@@ -1,7 +1,7 @@
-"""Programs of OpenGL as the driver's binaries and back, for which moderngl has no words.
+"""OpenGL programs as the driver's binaries and back, which moderngl does not support.
 
-The calls are glGetProgramBinary and glProgramBinary, of OpenGL ES 3.0 and OpenGL 4.1. A driver
-refuses what another one, or another version of it, has made.
+With glGetProgramBinary and glProgramBinary, of OpenGL ES 3.0 and OpenGL 4.1. Drivers reject
+binaries of other drivers and of other versions of themselves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .egl import Context
 _FORMATS, _LENGTH, _LINKED = 0x87FE, 0x8741, 0x8B82
 """GL_NUM_PROGRAM_BINARY_FORMATS, GL_PROGRAM_BINARY_LENGTH and GL_LINK_STATUS."""
 _HEADER = struct.Struct("<II")
-"""The driver's number of the format, and how many buffers the kernel takes."""
+"""The driver's number for the format, and the number of buffers that the kernel uses."""
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glCreateProgram": (c_uint,),
@@ -29,11 +29,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glProgramBinary": (None, c_uint, c_uint, c_void_p, c_int),
     "glUseProgram": (None, c_uint),
 }
-"""Result and parameters of every function used."""
+"""The result and the parameters of each function."""
 
 
 class ProgramBinaries:
-    """Reads and restores the programs of one context, which must be current in every call."""
+    """Reads and restores the programs of a context, which must be current during every call."""
 
     def __init__(self, context: Context) -> None:
         self._gl: dict[str, Any] = {}
@@ -45,10 +45,10 @@ class ProgramBinaries:
         if len(self._gl) == len(_SIGNATURES):
             self._gl["glGetIntegerv"](_FORMATS, formats)
         self.supported = formats.value > 0
-        """Whether the driver tells at all what it compiled programs to."""
+        """Whether the driver supports program binaries."""
 
     def read(self, program: int, buffers: int) -> bytes | None:
-        """What a program, given as OpenGL's number of it, was compiled to; None if not told."""
+        """The binary of a program, given as OpenGL's name of it; None if the driver has none."""
         size = self._value(program, _LENGTH)
         content = ctypes.create_string_buffer(max(size, 1))
         written, kind = c_int(), c_uint()
@@ -58,9 +58,9 @@ class ProgramBinaries:
         return _HEADER.pack(kind.value, buffers) + content.raw[: written.value]
 
     def restore(self, data: bytes) -> tuple[RestoredShader, int] | None:
-        """The program of which `read` gave these bytes, and how many buffers it takes.
+        """The program that `read` returned a binary of, and the number of buffers it uses.
 
-        None if the driver does not take it. Whoever gets it releases it.
+        The caller must release the program. None if the driver rejects the binary.
         """
         if len(data) <= _HEADER.size:
             return None
@@ -80,16 +80,16 @@ class ProgramBinaries:
 
 
 class RestoredShader:
-    """A program made of a binary; what it can do, moderngl's ComputeShader does likewise."""
+    """A program made from a binary, with the interface of moderngl.ComputeShader."""
 
     def __init__(self, gl: dict[str, Any], program: int) -> None:
         self._gl, self.glo = gl, program
 
     def run(self, x: int, y: int, z: int) -> None:
-        """Launch so many work-groups."""
+        """Launch a grid of work-groups."""
         self._gl["glUseProgram"](self.glo)
         self._gl["glDispatchCompute"](x, y, z)
 
     def release(self) -> None:
-        """Give the program back."""
+        """Delete the program."""
         self._gl["glDeleteProgram"](self.glo)

@@ -1,7 +1,7 @@
-"""OpenGL contexts without a window, through EGL: one for each device the drivers offer.
+"""OpenGL contexts without a window, through EGL: one for each device that the drivers offer.
 
-Contexts of OpenGL ES 3.1 come first because it is what the kernels are written for, and all that
-many devices with shared memory have; OpenGL 4.3 runs the same kernels.
+OpenGL ES 3.1 is tried first, because the kernels are written for it and many mobile devices have
+nothing else; OpenGL 4.3 runs the same kernels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from ..background import Startup
 from ..errors import DeviceError
 
-# What EGL's headers call them, without the prefix.
+# As in EGL's headers, without the prefix EGL_.
 _NONE = 0x3038
 _RENDERABLE_TYPE = 0x3040
 _SURFACE_TYPE = 0x3033
@@ -36,7 +36,7 @@ _KINDS = (
         (_MAJOR_VERSION, 4, _MINOR_VERSION, 3, _PROFILE_MASK, _CORE_PROFILE, _NONE),
     ),
 )
-"""API, its bit in a configuration, attributes of a context: in the order they are tried."""
+"""The API, its bit in a configuration, and the attributes of a context, in order of preference."""
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "eglBindAPI": (c_uint, c_uint),
@@ -53,12 +53,12 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
     "eglQueryAPI": (c_uint,),
 }
-"""Result and parameters of every function used."""
+"""The result and the parameters of each function."""
 
 
 @cache
 def _library() -> Any:
-    """libEGL with the types of its functions set; DeviceError if it is not installed."""
+    """libEGL, with the types of its functions declared; DeviceError if it is not installed."""
     for name in ("libEGL.so.1", "libEGL.so", "libEGL.dll"):
         try:
             library = ctypes.CDLL(name)
@@ -69,8 +69,8 @@ def _library() -> Any:
             getattr(library, function).argtypes = parameters
         return library
     raise DeviceError(
-        "libEGL is not installed, through which OpenGL works without a window; it comes with the "
-        "driver of a GPU, or for the processor on Debian and Ubuntu with: "
+        "OpenGL without a window needs libEGL, which is not installed; it comes with the driver of "
+        "a GPU, or install one that runs on the CPU, on Debian and Ubuntu with: "
         "apt install libegl1 libgl1-mesa-dri"
     )
 
@@ -82,20 +82,20 @@ def _extension(name: str, *types: Any) -> Callable[..., Any] | None:
 
 
 def _start_drivers() -> None:
-    """A driver's first context is the slow one; what goes wrong is reported by `contexts`."""
+    # The first context is the slow one. `contexts` reports any errors.
     with suppress(DeviceError):
         for context in _contexts():
             context.release()
 
 
 DRIVERS = Startup(_start_drivers, "OpenGL drivers")
-"""The start of every installed driver."""
+"""Starting every installed driver."""
 
 
 def contexts() -> list[Context]:
-    """A context for each device that can compute, current on no thread (DeviceError).
+    """A context for each device that can run compute shaders, current on no thread (DeviceError).
 
-    Whoever asks for them releases them.
+    The caller must release them.
     """
     DRIVERS.wait()
     return _contexts()
@@ -111,14 +111,14 @@ def _contexts() -> list[Context]:
 
 
 def _displays() -> list[int]:
-    """A connection to each device. They are never ended: the application may use the same ones."""
+    """A connection to each device. They stay open, as the application may use the same ones."""
     egl = _library()
     displays = _device_displays() or [egl.eglGetDisplay(None)]
     return [item for item in displays if item and egl.eglInitialize(item, None, None)]
 
 
 def _device_displays() -> list[int]:
-    """A connection to each device; none where the drivers cannot tell devices apart."""
+    """A connection to each device; empty if the drivers cannot list devices."""
     query = _extension("eglQueryDevicesEXT", c_uint, c_int, POINTER(c_void_p), POINTER(c_int))
     connect = _extension("eglGetPlatformDisplayEXT", c_void_p, c_uint, c_void_p, c_void_p)
     if query is None or connect is None:
@@ -132,7 +132,7 @@ def _device_displays() -> list[int]:
 
 
 def _create(display: int) -> Context | None:
-    """The first kind of context a device gives and that works without a surface."""
+    """The first kind of context that a device supports and that works without a surface."""
     egl = _library()
     before = egl.eglQueryAPI()
     try:
@@ -152,7 +152,7 @@ def _create(display: int) -> Context | None:
 
 
 def _config(display: int, bit: int) -> int | None:
-    """A configuration for such contexts; None, which most drivers take as well, if none fits."""
+    """A configuration for such contexts; None if there is none, which most drivers accept too."""
     wanted = (c_int * 5)(_RENDERABLE_TYPE, bit, _SURFACE_TYPE, 0, _NONE)
     config, count = c_void_p(), c_int()
     ok = _library().eglChooseConfig(display, wanted, ctypes.byref(config), 1, ctypes.byref(count))
@@ -160,10 +160,10 @@ def _config(display: int, bit: int) -> int | None:
 
 
 class Context:
-    """An OpenGL context that is current on a thread within its `with` block, and only there.
+    """An OpenGL context that is current only inside its `with` block.
 
-    One thread at a time can be inside, others wait. What was current before, of the application
-    or another session, is current again afterwards. Blocks of one context may be nested.
+    Only one thread can be inside; others wait. Afterwards, whatever context was current before, of
+    the application or of another session, is current again. Blocks may be nested.
     """
 
     def __init__(self, display: int, api: int, handle: int) -> None:
@@ -175,7 +175,7 @@ class Context:
         self._before: tuple[int, int | None, int | None, int | None, int | None] | None = None
 
     def __enter__(self) -> Context:
-        """DeviceError if the driver does not make it current."""
+        """DeviceError if the driver cannot make it current."""
         self._lock.acquire()
         if not self._depth:
             try:
@@ -190,7 +190,7 @@ class Context:
         if self._handle is None:
             raise DeviceError("the OpenGL context has been released")
         egl = _library()
-        # Which context is current is a question EGL answers for the API that is bound.
+        # EGL returns the current context of the API that is bound.
         self._before = (
             egl.eglQueryAPI(),
             egl.eglGetCurrentDisplay(),
@@ -216,7 +216,7 @@ class Context:
         self._lock.release()
 
     def works(self) -> bool:
-        """Whether it can be made current at all; some drivers want a surface for that."""
+        """Whether it can be made current without a surface, which some drivers require."""
         try:
             with self:
                 return True
@@ -225,14 +225,14 @@ class Context:
 
     @staticmethod
     def load(name: str) -> int:
-        """The address of an OpenGL function, for all contexts; 0 if the driver lacks it."""
+        """The address of an OpenGL function in any context; 0 if the driver lacks it."""
         return _library().eglGetProcAddress(name.encode()) or 0
 
     load_opengl_function = load
-    """What moderngl calls it."""
+    """The name by which moderngl calls it."""
 
     def release(self) -> None:
-        """Destroy the context; doing so twice does no harm."""
+        """Destroy the context, unless that has been done."""
         if self._handle is not None:
             _library().eglDestroyContext(self._display, self._handle)
             self._handle = None

@@ -1,4 +1,4 @@
-"""What an OpenGL device says of itself."""
+"""What an OpenGL device reports about itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .egl import Context
 from .limits import Limits
 
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader")
-"""Drivers that compute on the processor, by what their renderers are called."""
+"""Words in the names of renderers that run on the CPU."""
 _VENDOR, _RENDERER, _VERSION = 0x1F00, 0x1F01, 0x1F02
 
 
@@ -38,7 +38,7 @@ def describe(context: Context, limits: Limits) -> DeviceInfo:
 
 
 def _driver(version: str) -> str:
-    """The part of a version text that is the driver's: what follows the version of OpenGL.
+    """The driver's part of a version text, which follows the version of OpenGL.
 
     >>> _driver("OpenGL ES 3.2 Mesa 22.3.6"), _driver("4.5 (Core Profile) Mesa 22.3.6")
     ('Mesa 22.3.6', 'Mesa 22.3.6')

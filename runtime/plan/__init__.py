@@ -1,0 +1,1 @@
+"""The plan: what a compiled model is, how it is serialized, and whether it is valid."""

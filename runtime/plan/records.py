@@ -1,22 +1,30 @@
-"""What a compiled model is: kernels, the order to dispatch them in, and where every byte lies.
+"""The plan: a compiled model's kernels, the order of its dispatches, and where its data lies.
 
-These records are what `compiler` fills in and what the runtime executes; `plan.fbs` is their
-serialized form. Sizes and offsets are in bytes, grids in work-items.
+The compiler fills in these records and the runtime executes them. plan.fbs describes how they are
+serialized; `codec` relies on the types and the order of the fields. Sizes and offsets are in bytes,
+grids and groups in work-items.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Annotated
+
+UInt8 = Annotated[int, "uint8"]
+Int32 = Annotated[int, "int32"]
+UInt32 = Annotated[int, "uint32"]
+Int64 = Annotated[int, "int64"]
+UInt64 = Annotated[int, "uint64"]
+Extent = tuple[UInt32, UInt32, UInt32]
+"""Along x, y and z."""
 
 
 class Region(IntEnum):
-    """Which memory an argument lies in."""
+    """The kind of buffer that an argument or tensor lies in."""
 
     ARENA = 0
-    """The one buffer all intermediate tensors share."""
+    """The one buffer that all intermediate tensors share."""
     WEIGHTS = 1
-    """The contents of weights.bin, uploaded once."""
+    """The content of weights.bin."""
     INPUT = 2
     """The buffer of the model input `index`."""
     OUTPUT = 3
@@ -27,42 +35,43 @@ class Region(IntEnum):
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """One input or output of a model, as the application sees it."""
+    """An input or output of a model, as the application sees it."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[UInt32, ...]
+    """Sizes in the order of the model file: usually [batch, height, width, channels] (NHWC)."""
     dtype: str
-    """A numpy dtype name, such as float32, or string: an array of `bytes` objects."""
+    """The name of a numpy dtype, such as float32; or string, for an array of `bytes` objects."""
     scale: float = 0.0
-    """Quantization step; 0 for a tensor that is not quantized."""
-    zero_point: int = 0
-    open: bool = False
-    """Whether only a run tells the shape of this output; `shape` is then what the file says."""
+    """Quantization: real value = scale * (stored value - zero_point). 0 if not quantized."""
+    zero_point: Int64 = 0
+    dynamic: bool = False
+    """Whether only a run determines the shape of this output; `shape` is then the model file's."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One buffer argument of a dispatch: `size` bytes at `offset` of a region."""
+    """A buffer argument of a dispatch: `size` bytes at `offset` of a region."""
 
     region: Region
-    index: int
-    """Which input or output; 0 for the arena and the weights."""
-    offset: int
-    size: int
+    index: UInt32
+    """The number of the input, output or variable; 0 for the arena and the weights."""
+    offset: UInt64
+    size: UInt64
     writes: bool
-    """Whether the kernel writes here; it reads otherwise."""
-    texel: int = 0
-    """Bytes of a texel of four lanes if the kernel reads an image of it; 0 for a buffer."""
+    """Whether the kernel writes it rather than reads it."""
+    texel: UInt8 = 0
+    """If the kernel reads it as an image, the size of a texel of four channels; otherwise 0."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """What keeps its content between runs, and starts with zeros unless `content` is given."""
+    """A tensor that keeps its content between runs."""
 
     name: str
-    size: int
-    content: int | None = None
-    """Where in the weights its first content lies."""
+    size: UInt64
+    content: UInt64 | None = None
+    """The offset of its initial content in the weights; None if it starts with zeros."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +79,15 @@ class Kernel:
     """One source file with one entry point."""
 
     name: str
-    """The entry point's name."""
+    """The entry point."""
     file: str
-    """Path below the plan's folder, such as kernels/003_conv_2d.cl."""
+    """Path in the plan's folder, such as kernels/003_conv_2d.cl."""
     sha256: bytes
-    group: tuple[int, int, int]
+    """Digest of the file."""
+    group: Extent
     """Work-group size."""
-    sub_group: int = 0
-    """Work-items of the sub-groups it relies on; 0 for none."""
+    sub_group: UInt32 = 0
+    """The sub-group size it relies on; 0 if none."""
 
 
 @dataclass(frozen=True)
@@ -85,46 +95,49 @@ class Companion:
     """A file made from a kernel's source for other tools, such as its SPIR-V."""
 
     file: str
-    """Path below the plan's folder, such as kernels/003_conv.spv."""
+    """Path in the plan's folder, such as kernels/003_conv.spv."""
     sha256: bytes
+    """Digest of the file."""
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One launch of a kernel."""
+    """One kernel over one grid."""
 
-    kernel: int
+    kernel: UInt32
     """Index into `Plan.kernels`."""
-    grid: tuple[int, int, int]
-    """Work-items in each dimension, multiples of the kernel's group."""
+    grid: Extent
+    """Work-items along each axis, a multiple of the kernel's group."""
     arguments: tuple[Argument, ...]
     """In the order of the kernel's parameters."""
     label: str
-    """The operators it computes and the tensor it produces, for people."""
-    operators: tuple[int, ...]
-    """Positions in the model file of the operators it computes."""
-    flops: int
-    """Arithmetic operations, a multiply-add counting two."""
+    """The operators it computes and the tensor it produces, for display."""
+    operators: tuple[Int32, ...]
+    """Indices in the model file of the operators it computes."""
+    flops: UInt64
+    """Arithmetic operations; a multiply-add counts as two."""
     why: str = ""
-    """Why its grid and group are what they are, for people."""
+    """The reasons for its grid and group, for display."""
 
 
 @dataclass(frozen=True)
 class Persistent:
-    """Consecutive dispatches in one launch, for devices on which a launch costs much.
+    """A persistent kernel: one launch that computes several consecutive dispatches.
 
-    The work-groups of its kernel stay until the last dispatch is done: they take shares of one
-    dispatch after another, and wait for each other between them.
+    Used on devices where launches are expensive. The kernel's work-groups stay resident until the
+    last dispatch is done; they divide the work of each dispatch among themselves and synchronize
+    before the next.
     """
 
-    kernel: int
-    """Index into `Plan.kernels`; a work-group of it is one work-item."""
-    first: int
+    kernel: UInt32
+    """Index into `Plan.kernels`; its work-groups have one work-item."""
+    first: UInt32
     """The first dispatch it computes."""
-    count: int
-    """How many it computes."""
-    counters: int
-    """Bytes of the kernel's first buffer, by which the groups agree; 0 between launches."""
+    count: UInt32
+    """The number of dispatches it computes."""
+    counters: UInt32
+    """Size of the kernel's first buffer, with which the work-groups synchronize; it holds zeros
+    between launches."""
     arguments: tuple[Argument, ...]
     """In the order of the kernel's other parameters."""
 
@@ -136,68 +149,75 @@ class Persistent:
 
 @dataclass(frozen=True)
 class HostTensor:
-    """A tensor that parts on LiteRT read or write, an array of the host while the model runs."""
+    """A tensor that parts on LiteRT read or write: an array in host memory during a run."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[UInt32, ...]
     dtype: str
-    input: int = -1
-    """The model's input whose array it is; -1 if it is none."""
-    output: int = -1
-    """The model's output whose array it is; -1 if it is none."""
+    input: Int32 = -1
+    """The model input it is; -1 if none."""
+    output: Int32 = -1
+    """The model output it is; -1 if none."""
     place: Argument | None = None
-    """Where the device has it: it is copied there once a part has written it (`writes`), or from
-    there before a part reads it. None if only the host needs it."""
-    open: bool = False
-    """Whether only a run tells its shape."""
+    """Where it lies on the device. With `writes`, it is copied there after the part that writes it;
+    otherwise it is copied from there before the first part that reads it. None if only the host
+    uses it."""
+    dynamic: bool = False
+    """Whether only a run determines its shape."""
 
 
 @dataclass(frozen=True)
 class HostPart:
-    """A part of the model that runs on LiteRT between two dispatches."""
+    """A part of the model that runs on LiteRT, between two dispatches."""
 
     file: str
-    """Path below the plan's folder, such as fallback/0.tflite."""
+    """Path in the plan's folder, such as fallback/0.tflite."""
     sha256: bytes
-    before: int
-    """The dispatch before which it runs; their number if it runs behind all of them."""
-    inputs: tuple[int, ...]
+    """Digest of the file."""
+    before: UInt32
+    """The dispatch before which it runs; the number of dispatches if it runs after all of them."""
+    inputs: tuple[UInt32, ...]
     """Indices into `Plan.host_tensors`, in the order of the file's inputs."""
-    outputs: tuple[int, ...]
+    outputs: tuple[UInt32, ...]
+    """Indices into `Plan.host_tensors`, in the order of the file's outputs."""
     label: str
-    """The operators it computes, for people."""
-    operators: tuple[int, ...]
-    """Positions in the model file of the operators it computes."""
+    """The operators it computes, for display."""
+    operators: tuple[Int32, ...]
+    """Indices in the model file of the operators it computes."""
 
 
 @dataclass(frozen=True)
 class PlacedTensor:
-    """Where and how a tensor lies in memory, for `inspect` and for debugging reads."""
+    """Where and how a tensor is stored, for inspecting and debugging."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[UInt32, ...]
     dtype: str
-    lanes: int
-    """Slice width of channel-sliced storage; 0 for linear (row-major, dense) storage."""
+    lanes: UInt32
+    """Channels per slice if it is stored in slices; 0 if row-major and contiguous."""
     region: Region
-    index: int
-    offset: int
-    size: int
-    first: int
+    index: UInt32
+    """The number of the input, output or variable; 0 for the arena and the weights."""
+    offset: UInt64
+    size: UInt64
+    first: Int32
     """The dispatch that writes it; -1 for an input."""
-    last: int
+    last: Int32
     """The last dispatch that reads it; the number of dispatches for an output."""
     half: bool = False
-    """Whether its slices are stored in half precision."""
+    """Whether its elements are stored in half precision."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of intermediate tensors: without sharing, as planned, and the least possible."""
+    """Bytes of all intermediate tensors."""
 
-    naive: int
-    planned: int
-    lower_bound: int
+    naive: UInt64
+    """If each had memory of its own."""
+    planned: UInt64
+    """As planned."""
+    lower_bound: UInt64
+    """No plan can need less."""
 
 
 @dataclass(frozen=True)
@@ -205,25 +225,27 @@ class Plan:
     """A compiled model."""
 
     compiler: str
-    """Version of the compiler that wrote it."""
+    """Version of the compiler."""
     target: str
-    """opencl or glsl; vulkan and metal are for other runtimes than this one."""
+    """opencl or glsl; vulkan and metal are for other runtimes."""
     precision: str
+    """f32 or f16."""
     profile: str
     """Name of the device profile it was compiled for."""
     model: str
-    """The model file's name, for people."""
+    """The model file's name, for display."""
     fingerprint: str
-    """Hex digest of the model's content."""
+    """Hex SHA-256 digest of the model file."""
     options: str
-    """The options that shaped it, as JSON, for people."""
+    """The compiler options that affected it, as JSON, for display."""
     passes: str
-    """The rewrites applied and declined, as JSON, for people."""
+    """The rewrites that were applied and declined, as JSON, for display."""
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
-    arena_size: int
-    weights_size: int
+    arena_size: UInt64
+    weights_size: UInt64
     weights_sha256: bytes
+    """Digest of weights.bin."""
     kernels: tuple[Kernel, ...]
     dispatches: tuple[Dispatch, ...]
     tensors: tuple[PlacedTensor, ...]
@@ -234,9 +256,9 @@ class Plan:
     parts: tuple[HostPart, ...] = ()
     """In the order in which they run."""
     persistent: tuple[Persistent, ...] = ()
-    """In the order of their dispatches, which a device may also launch one by one."""
+    """In the order of their dispatches, which a device may also run one by one."""
 
     @property
     def launches(self) -> int:
-        """Launches of a run on a device that persistent kernels suit."""
+        """Launches per run on a device that runs persistent kernels."""
         return len(self.dispatches) - sum(record.count - 1 for record in self.persistent)

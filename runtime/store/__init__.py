@@ -1,0 +1,1 @@
+"""The cache folder: finding, reading, checking and removing compiled models."""

@@ -1,23 +1,24 @@
-"""What a device's compiler made of a plan's kernels, kept beside the plan.
+"""What a driver compiled a plan's kernels to, stored beside the plan.
 
     <variant>/binaries/<device key>.bin
 
-The file is a header, then the text of the key, then the driver's binary. A binary is used only if
-its key says the same as now about the device, its driver, the processor, the build and the sources,
-and its digest is right; anything else is as good as no file and is replaced by the next load that
-has compiled the kernels.
+The file holds a header, then a key as text, then the binary. A binary is used only if its key
+equals the present one, which states the device, its driver, the processor, the build options and
+the sources, and if its digest is right. Any other file counts as missing, and is replaced once the
+kernels have been compiled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import PlanError
 from ..launch.device import Device, DeviceInfo
 from ..plan.records import Plan
+from ..processor import instruction_set
 from .cache import lock
 from .private_files import check_private, make_private, read_file, replace_file
 
@@ -25,62 +26,48 @@ BINARIES = "binaries"
 MAGIC = b"tflgpub\n"
 FORMAT_VERSION = 1
 HEADER = struct.Struct("<8sI32sI")
-"""Magic, version, digest of everything after the header, bytes of the key's text."""
+"""Magic, version, digest of everything after the header, size of the key."""
 LARGEST_BINARY = 1 << 30
+"""Bytes."""
 LOCK_SECONDS = 10
-"""How long to wait for another process that is writing into the same variant."""
+"""How long to wait for another process that is changing the variant."""
+
+_COUNTS = struct.Struct("<II")
+"""Of programs and kernels."""
 
 
 def device_key(info: DeviceInfo) -> str:
-    """The name of files that hold for one device with one driver: 32 hexadecimal digits."""
+    """32 hexadecimal digits that identify a device with its driver; the name of its files."""
     identity = "\0".join((info.platform, info.version, info.name, info.driver, info.type))
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
 
 def binary_key(device: Device, plan: Plan) -> str:
-    """Everything a binary depends on, a line for each."""
+    """Everything that a binary depends on, one item per line."""
     info = device.info
     sources = hashlib.sha256()
     for kernel in plan.kernels:
         sources.update(f"{kernel.file}\0{kernel.name}\0".encode() + kernel.sha256)
-    parts = {
+    items = {
         "platform": info.platform,
         "version": info.version,
         "device": info.name,
         "driver": info.driver,
-        "processor": _processor() if info.type == "cpu" else "",
+        "processor": instruction_set() if info.type == "cpu" else "",
         "options": device.build_options,
         "sources": sources.hexdigest(),
     }
-    return "".join(f"{name}: {value!r}\n" for name, value in parts.items())
-
-
-def _processor() -> str:
-    """What the processor can do.
-
-    Drivers for processors compile for the one they run on, whose instructions its name, often that
-    of a whole family, does not tell; a folder may have been copied from another machine.
-    """
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith(("flags", "Features")):
-                return hashlib.sha256(line.encode()).hexdigest()
-            if line == "\n":
-                break
-    # Only here, as it is slow: systems without that file.
-    import platform
-
-    return f"{platform.machine()} {platform.processor()}"
+    return "".join(f"{name}: {value!r}\n" for name, value in items.items())
 
 
 def read_binary(folder: Path, device: Device, plan: Plan) -> bytes | None:
-    """The binary kept for this device and these kernels; None if there is none to rely on."""
+    """The binary stored for this device and these kernels; None if there is none to rely on."""
     content = read_for_device(folder, device.info)
     return None if content is None else unpack(content, binary_key(device, plan))
 
 
 def read_for_device(folder: Path, info: DeviceInfo) -> bytes | None:
-    """The content of the file for a device, unchecked; None if no file can be relied on."""
+    """The content of a device's file, unchecked; None if there is no file that can be trusted."""
     try:
         check_private(folder / BINARIES)
         return read_file(_path(folder, info), LARGEST_BINARY)
@@ -89,13 +76,13 @@ def read_for_device(folder: Path, info: DeviceInfo) -> bytes | None:
 
 
 def unpack(content: bytes, key: str) -> bytes | None:
-    """The binary in a file's content if it is whole and its key is this one."""
-    parts = split(content)
-    return parts[1] if parts is not None and parts[0] == key.encode() else None
+    """The binary in a file's content, if it is undamaged and has this key."""
+    items = split(content)
+    return items[1] if items is not None and items[0] == key.encode() else None
 
 
 def split(content: bytes) -> tuple[bytes, bytes] | None:
-    """The text of the key and the binary in a file's content; None if it is damaged."""
+    """The key and the binary in a file's content; None if it is damaged."""
     if len(content) < HEADER.size:
         return None
     magic, version, digest, key_size = HEADER.unpack_from(content)
@@ -108,25 +95,25 @@ def split(content: bytes) -> tuple[bytes, bytes] | None:
 
 
 def write_binary(folder: Path, device: Device, plan: Plan, binary: bytes) -> None:
-    """Keep a binary in a variant's folder; the file appears whole or not at all.
+    """Store a binary in a variant's folder. The file appears whole or not at all.
 
     PlanError if the folder cannot be written or is not private.
     """
-    # Imported here, as they are slow and only needed after compiling.
+    # Imported here because it is slow, and only needed after compiling.
     from filelock import Timeout
 
     key = binary_key(device, plan).encode()
     body = key + binary
     header = HEADER.pack(MAGIC, FORMAT_VERSION, hashlib.sha256(body).digest(), len(key))
     path = _path(folder, device.info)
-    # Before the lock, which would make the folder's parent anew.
+    # Before taking the lock, which would create the folder's parent if that has been removed.
     check_private(folder)
     try:
         # The lock keeps a process that compiles the model from replacing the folder meanwhile.
         with lock(folder).acquire(timeout=LOCK_SECONDS):
             check_private(folder)
             make_private(path.parent)
-            # What processes have left that were killed here.
+            # Left behind by processes that were killed here.
             for leftover in path.parent.glob(f".{path.stem}.*.tmp"):
                 leftover.unlink()
             replace_file(path, header + body)
@@ -138,3 +125,37 @@ def write_binary(folder: Path, device: Device, plan: Plan, binary: bytes) -> Non
 
 def _path(folder: Path, info: DeviceInfo) -> Path:
     return folder / BINARIES / f"{device_key(info)}.bin"
+
+
+def join_programs(contents: Sequence[bytes], places: Sequence[int]) -> bytes:
+    """One binary of several programs; `places` is the index of the program of each kernel."""
+    counts = _COUNTS.pack(len(contents), len(places))
+    table = struct.pack(f"<{len(places)}I", *places)
+    sizes = struct.pack(f"<{len(contents)}Q", *map(len, contents))
+    return b"".join((counts, table, sizes, *contents))
+
+
+def split_programs(binary: bytes) -> tuple[list[bytes], tuple[int, ...]] | None:
+    """The arguments that `join_programs` made a binary from; None if it did not make it.
+
+    >>> split_programs(join_programs([b"first", b"second"], [0, 1, 0]))
+    ([b'first', b'second'], (0, 1, 0))
+    """
+    try:
+        programs, kernels = _COUNTS.unpack_from(binary)
+        start = _COUNTS.size
+        if 4 * kernels + 8 * programs > len(binary) - start:
+            return None
+        places = struct.unpack_from(f"<{kernels}I", binary, start)
+        start += 4 * kernels
+        sizes = struct.unpack_from(f"<{programs}Q", binary, start)
+        start += 8 * programs
+    except struct.error:
+        return None
+    if start + sum(sizes) != len(binary) or max(places, default=-1) >= programs:
+        return None
+    contents = []
+    for size in sizes:
+        contents.append(binary[start : start + size])
+        start += size
+    return contents, places

@@ -1,13 +1,13 @@
-"""The cache folder: where compiled models lie, and finding them again.
+"""The cache folder: where compiled models lie, and how to find them.
 
     <cache>/<model fingerprint>/<variant>/plan.tflgpu
                                           kernels/NNN_name.cl
-                                          fallback/N.tflite, where parts run on LiteRT
+                                          fallback/N.tflite, for parts on LiteRT
                                           weights.bin
-                                          binaries/<device key>.bin (binaries.py)
+                                          binaries/<device key>.bin (see binaries.py)
 
-A plan holds code that will run, so the folders must be private: owned by this user (or by root)
-and writable by nobody else. Nothing below the cache is reached through a symbolic link.
+A plan holds code that will be executed, so the folders must be private: owned by this user or by
+root, and writable by nobody else. No symbolic links are followed below the cache.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import PlanError
 from ..plan.records import Plan
@@ -29,11 +30,17 @@ if TYPE_CHECKING:
 
     from ..launch.device import Device
 
+ATTEMPTS = 5
+"""How often to read a cache that another process is changing."""
+PAUSE = 0.02
+"""Seconds between attempts; replacing a folder takes a fraction of that."""
+
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")
+_Result = TypeVar("_Result")
 
 
 def fingerprint(model: Path | bytes) -> str:
-    """Hex SHA-256 digest of a model, given as its file or its content."""
+    """Hex SHA-256 digest of a model, given as a file or as its content."""
     if isinstance(model, bytes):
         return hashlib.sha256(model).hexdigest()
     digest = hashlib.sha256()
@@ -49,80 +56,122 @@ def is_fingerprint(text: str) -> bool:
 
 
 def variant_folder(cache: Path, model_fingerprint: str, variant: str) -> Path:
-    """Where a variant of a model lies in a cache, whether it is there or not."""
+    """The path of a variant in a cache, whether or not it exists."""
     return cache / model_fingerprint / variant
 
 
 def lock(folder: Path) -> BaseFileLock:
-    """The lock to hold while a variant's folder is written; its own folder's parent must exist."""
+    """The lock to hold while changing a variant's folder, whose parent must exist."""
     from filelock import FileLock
 
     return FileLock(folder.parent / f".{folder.name}.lock", mode=0o600)
 
 
-def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> list[Path]:
-    """The folders of all compiled variants of a model, by name.
-
-    `model` is the model's file or its fingerprint; it may be left out where the cache holds only
-    one model. `cache` may also be the folder of one variant. PlanError if there is none, or if the
-    cache holds several models and none was chosen.
-    """
-    cache = Path(os.path.realpath(cache))
+def check_exists(cache: Path) -> None:
+    """PlanError unless `cache` is a private folder."""
     if not cache.is_dir():
         raise PlanError(
-            f"there is no cache at {cache}; make one with: tflgpu-compile MODEL -o {cache}"
+            f"there is no cache at {cache}; create one with: tflgpu-compile MODEL -o {cache}"
         )
     check_private(cache)
-    chosen = None if model is None else _model_fingerprint(model)
+
+
+def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> list[Path]:
+    """The folders of all variants of a model, sorted by name.
+
+    `model` is the model's file or its fingerprint, and may be omitted if the cache holds only one
+    model. `cache` may also be the folder of a single variant. PlanError if there are no variants,
+    or if the cache holds several models and `model` is None.
+    """
+    cache = Path(os.path.realpath(cache))
+    check_exists(cache)
+    wanted = None if model is None else _model_fingerprint(model)
     if os.path.lexists(cache / PLAN):
-        return [_single(cache, model, chosen)]
+        if wanted is not None and read_plan(cache).fingerprint != wanted:
+            raise PlanError(
+                f"{cache} was compiled from a different model than {model}; compile that one with: "
+                f"tflgpu-compile {_model_argument(model)} -o CACHE"
+            )
+        return [cache]
     present = _models(cache)
-    if chosen is not None:
-        if chosen not in present:
+    if wanted is not None:
+        if wanted not in present:
             raise PlanError(
                 f"{cache} holds no plan of {model}; compile it with: "
                 f"tflgpu-compile {_model_argument(model)} -o {cache}"
             )
-        return present[chosen]
+        return present[wanted]
     if not present:
         raise PlanError(
             f"{cache} holds no compiled model; compile one with: tflgpu-compile MODEL -o {cache}"
         )
     if len(present) > 1:
-        raise PlanError(f"{cache} holds several models; say which one:{_listing(present)}")
+        raise PlanError(f"{cache} holds several models; choose one of them:{_listing(present)}")
     return next(iter(present.values()))
 
 
 def newest_first(folders: Sequence[Path]) -> list[Path]:
-    """Variants' folders, the one compiled last first."""
+    """Variants' folders, the most recently compiled first."""
     return sorted(folders, key=_age)
 
 
-def newest_runnable(found: Sequence[tuple[Path, Plan]], device: Device) -> tuple[Path, Plan]:
-    """The first of several variants that the device can run.
-
-    PlanError with the reason for each if it can run none.
-    """
+def first_runnable(found: Sequence[tuple[Path, Plan]], device: Device) -> tuple[Path, Plan]:
+    """The first variant that the device can run; PlanError with all reasons if it can run none."""
     if len(found) == 1:
+        # The session says why if it cannot be run.
         return found[0]
-    objections = []
+    reasons = []
     for folder, plan in found:
-        objection = device.objection(plan)
-        if objection is None:
+        reason = device.unsupported_reason(plan)
+        if reason is None:
             return folder, plan
-        objections.append(f"\n  {folder.name}: {objection}")
+        reasons.append(f"\n  {folder.name}: {reason}")
     raise PlanError(
         f"no variant in {found[0][0].parent} can run on {device.info}; compile the model for it:"
-        + "".join(objections)
+        + "".join(reasons)
     )
 
 
+def read_settled(cache: Path, read: Callable[[], _Result]) -> _Result:
+    """The result of `read`, which is repeated if it fails while the cache is being changed.
+
+    Another process may be replacing the very folder that is read.
+    """
+    for _ in range(ATTEMPTS - 1):
+        before = _inodes(cache)
+        try:
+            return read()
+        except PlanError:
+            after = _inodes(cache)
+            if after == before and not any(name.endswith(".tmp") for name in after):
+                raise
+        time.sleep(PAUSE)
+    return read()
+
+
+def _inodes(cache: Path) -> dict[str, int]:
+    """The entries beside every variant in a cache, or beside `cache` if it is itself a variant."""
+    if cache.is_dir() and not os.path.lexists(cache / PLAN):
+        folders = [path for path in _entries(cache) if is_fingerprint(os.path.basename(path))]
+    else:
+        folders = [str(cache.parent)]
+    return {path: inode for folder in folders for path, inode in _entries(folder).items()}
+
+
+def _entries(folder: str | Path) -> dict[str, int]:
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.path: entry.inode() for entry in entries}
+    except OSError:
+        return {}
+
+
 def _age(folder: Path) -> tuple[int, str]:
-    """Smaller is newer."""
+    """A key that is smaller the newer a variant is."""
     try:
         return (-(folder / PLAN).lstat().st_mtime_ns, folder.name)
     except OSError:
-        # Removed a moment ago; whoever reads it says so.
+        # It has just been removed; reading it will report that.
         return (0, folder.name)
 
 
@@ -142,18 +191,8 @@ def _model_argument(model: str | os.PathLike[str] | None) -> str:
     return "MODEL" if isinstance(model, str) and is_fingerprint(model) else str(model)
 
 
-def _single(folder: Path, model: str | os.PathLike[str] | None, chosen: str | None) -> Path:
-    """The variant folder itself, if it is the chosen model's."""
-    if chosen is not None and read_plan(folder).fingerprint != chosen:
-        raise PlanError(
-            f"{folder} was not compiled from {model}; compile that one with: "
-            f"tflgpu-compile {_model_argument(model)} -o CACHE"
-        )
-    return folder
-
-
 def _models(cache: Path) -> dict[str, list[Path]]:
-    """The variants of each model in a cache, both in the order of their names."""
+    """The variants of each model in a cache, both sorted by name."""
     result = {}
     try:
         for model in sorted(cache.iterdir()):
@@ -175,6 +214,6 @@ def _listing(models: Mapping[str, list[Path]]) -> str:
         try:
             name = read_plan(variants[0]).model
         except PlanError:
-            name = "damaged"
+            name = "(damaged)"
         lines.append(f"\n  {model}  {name}")
     return "".join(lines)

@@ -1,8 +1,8 @@
-"""Looking after a cache folder: what lies in it, whether it is whole, and making room.
+"""Maintaining a cache folder: listing it, checking it, and freeing space.
 
-Nothing here is needed to load a model. Folders are removed under their lock, so that a process
-that is compiling the same model is not disturbed; sessions that run what is removed keep running,
-where the system lets a mapped file be removed.
+Loading a model needs none of this. Folders are removed under their lock, so that no process that
+compiles the same model is disturbed. Sessions that use a removed variant go on running, on systems
+where a mapped file can be removed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
-from .cache import is_fingerprint, lock
-from .private_files import check_private, read_file
+from .cache import check_exists, is_fingerprint, lock
+from .private_files import read_file
 from .variant import PLAN, WEIGHTS, read_plan, read_variant
 
 
@@ -33,18 +33,17 @@ class Entry:
     size: int
     """Bytes of all its files."""
     binaries: int
-    """Devices it has been compiled for."""
+    """The number of devices with stored binaries."""
     used: float
-    """When it was last loaded, as far as the file system keeps that, or written (Unix time)."""
+    """When it was last loaded, if the file system records that, or else written (Unix time)."""
 
 
 def entries(cache: Path) -> list[Entry]:
-    """The variants in a cache, the longest unused first (PlanError if it is none, or shared)."""
-    if not cache.is_dir():
-        raise PlanError(
-            f"there is no cache at {cache}; make one with: tflgpu-compile MODEL -o {cache}"
-        )
-    check_private(cache)
+    """The variants in a cache, least recently used first.
+
+    PlanError if there is no cache, or it is not private.
+    """
+    check_exists(cache)
     try:
         found = [_entry(folder) for folder in _folders(cache)]
     except OSError as error:
@@ -53,7 +52,7 @@ def entries(cache: Path) -> list[Entry]:
 
 
 def problems(entry: Entry) -> tuple[list[str], list[str]]:
-    """What is wrong with a variant: (why it cannot be loaded, which binaries are of no use)."""
+    """What is wrong with a variant: why it cannot be loaded, and which binaries cannot be used."""
     fatal = []
     try:
         read_variant(entry.folder)
@@ -72,10 +71,10 @@ def problems(entry: Entry) -> tuple[list[str], list[str]]:
 
 
 def prune(cache: Path, size: int) -> list[Entry]:
-    """Remove the longest unused variants until all take at most `size` bytes, and return them.
+    """Remove the least recently used variants until the rest take at most `size` bytes.
 
-    Also removes what processes have left that were killed while they wrote. Variants another
-    process is working on stay. PlanError if something cannot be removed.
+    Returns those removed. Also removes what killed processes left behind. Variants that another
+    process is changing are kept. PlanError if something cannot be removed.
     """
     present = entries(cache)
     excess = sum(entry.size for entry in present) - size
@@ -86,7 +85,7 @@ def prune(cache: Path, size: int) -> list[Entry]:
         if _remove_variant(entry.folder):
             removed.append(entry)
             excess -= entry.size
-    _tidy(cache)
+    _remove_leftovers(cache)
     return removed
 
 
@@ -113,7 +112,7 @@ def _entry(folder: Path) -> Entry:
 
 
 def _used(folder: Path) -> float:
-    # Weights are read by loading alone, plans also by listing them.
+    # Only loading reads the weights; listing the cache reads the plan.
     for file in (WEIGHTS, PLAN):
         with suppress(OSError):
             status = (folder / file).lstat()
@@ -126,12 +125,12 @@ def _binaries(folder: Path) -> Sequence[Path]:
 
 
 def _remove_variant(folder: Path) -> bool:
-    """Remove a variant's folder in one step; False if another process is working on it."""
+    """Remove a variant's folder at once; False if another process is changing it."""
     from filelock import Timeout
 
     try:
         with lock(folder).acquire(timeout=0):
-            # Out of the way first: no process may find half a variant.
+            # Moved away first, so that no process finds half a variant.
             temporary = Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
             os.rename(folder, temporary / "old")
             shutil.rmtree(temporary)
@@ -142,8 +141,8 @@ def _remove_variant(folder: Path) -> bool:
     return True
 
 
-def _tidy(cache: Path) -> None:
-    """Remove what killed processes have left, and folders of models that have no variant left."""
+def _remove_leftovers(cache: Path) -> None:
+    """Remove what killed processes left behind, and folders of models without variants."""
     from filelock import Timeout
 
     for model in _models(cache):

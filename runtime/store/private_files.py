@@ -1,7 +1,7 @@
-"""Folders and files that nobody but this user can change, and reading such files.
+"""Folders and files that only this user can change, and reading and replacing such files.
 
-What a cache holds will run, so all of it must be owned by this user (or by root) and writable by
-nobody else. Files are not reached through symbolic links.
+The content of a cache is executed, so all of it must be owned by this user or by root, and writable
+by nobody else. Symbolic links are not followed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..errors import PlanError
 
-# Neither following links nor waiting for a writer, should the file be a pipe.
+# Do not follow links, and do not wait for a writer if the file is a pipe.
 _OPEN_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -25,24 +25,26 @@ _OPEN_FLAGS = (
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder only this user can use; PlanError if one is there that others can write to."""
+    """Create a folder that only this user can access, or check the one that exists (PlanError)."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
-        raise PlanError(f"{folder} is a file; a cache is a folder") from None
+        raise PlanError(f"{folder} is a file, but a cache is a folder") from None
     except OSError as error:
-        raise PlanError(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise PlanError(f"cannot create the folder {folder}: {error.strerror}") from error
     check_private(folder)
 
 
 def check_private(folder: Path) -> None:
-    """PlanError unless `folder` is a folder, no link, that no other user can write to."""
+    """PlanError unless `folder` is a folder, not a link, that no other user can write to."""
     try:
         status = folder.lstat()
     except OSError as error:
         raise PlanError(f"cannot read {folder}: {error.strerror}") from error
     if stat.S_ISLNK(status.st_mode):
-        raise PlanError(f"{folder} is a symbolic link; a cache holds plain files and folders only")
+        raise PlanError(
+            f"{folder} is a symbolic link; a cache may hold only plain files and folders"
+        )
     if not stat.S_ISDIR(status.st_mode):
         raise PlanError(f"{folder} is not a folder")
     _check_owner(folder, status)
@@ -53,18 +55,18 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
         return
     if status.st_uid not in (os.getuid(), 0):
         raise PlanError(
-            f"{path} belongs to another user (id {status.st_uid}), who could change what runs; "
-            f"use a cache folder of your own"
+            f"{path} belongs to another user (id {status.st_uid}), who could change the code that "
+            f"is executed; use a cache folder of your own"
         )
     if status.st_mode & 0o022:
         raise PlanError(
             f"{path} can be written to by other users (mode {stat.S_IMODE(status.st_mode):o}), "
-            f"who could change what runs; run: chmod -R go-w {path}"
+            f"who could change the code that is executed; run: chmod -R go-w {path}"
         )
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until a folder's list of names is on the disk, where the system can say so."""
+    """Wait until a folder's entries are on disk, on systems that support it."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -75,7 +77,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put a file in the place of whatever is there, whole or not at all (OSError)."""
+    """Replace a file, or create it; the new content appears whole or not at all (OSError)."""
     import tempfile
 
     descriptor, temporary = tempfile.mkstemp(".tmp", f".{path.stem}.", path.parent)
@@ -93,7 +95,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _open(path: Path) -> int:
-    """A descriptor of a plain file that no other user can change (PlanError)."""
+    """Open a plain file that no other user can change (PlanError)."""
     try:
         descriptor = os.open(path, _OPEN_FLAGS)
     except OSError as error:
@@ -110,7 +112,7 @@ def _open(path: Path) -> int:
 
 
 def read_file(path: Path, limit: int) -> bytes:
-    """The content of a plain file that no other user can change (PlanError)."""
+    """The content of a file of at most `limit` bytes that no other user can change (PlanError)."""
     with os.fdopen(_open(path), "rb") as file:
         if os.fstat(file.fileno()).st_size > limit:
             raise PlanError(f"{path} is larger than {limit} bytes")
@@ -118,7 +120,7 @@ def read_file(path: Path, limit: int) -> bytes:
 
 
 def map_file(path: Path) -> memoryview:
-    """The content of a file, mapped into memory."""
+    """The content of such a file, mapped into memory read-only (PlanError)."""
     with os.fdopen(_open(path), "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")

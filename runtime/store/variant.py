@@ -1,4 +1,4 @@
-"""A variant: one compiled model in a folder of its own, read back with every byte checked."""
+"""A variant: one compiled model in its own folder. Reading it checks every byte."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..background import in_background
 from ..errors import PlanError
+from ..plan.file import from_bytes
 from ..plan.records import Plan
 from .private_files import check_private, map_file, read_file
 
@@ -18,21 +19,21 @@ WEIGHTS = "weights.bin"
 KERNELS = "kernels"
 FALLBACK = "fallback"
 LARGEST_TEXT = 1 << 28
-"""Bytes a plan or a kernel may have."""
+"""Bytes of a plan or a kernel."""
 LARGEST_PART = (1 << 31) - 1
-"""Bytes a model that runs on LiteRT may have."""
+"""Bytes of the model of a part on LiteRT."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One compiled model as read from its folder; its plan has been checked."""
+    """One compiled model, read from its folder. Its plan is valid."""
 
     folder: Path
     plan: Plan
     weights: Weights
-    """The content of weights.bin, still being checked."""
+    """The content of weights.bin, which is still being checked."""
     parts: Mapping[str, bytes]
-    """Content of each model that runs on LiteRT, by `HostPart.file`."""
+    """The models of the parts on LiteRT, by `HostPart.file`."""
 
     def check(self) -> None:
         """PlanError if weights or kernels are damaged."""
@@ -41,20 +42,20 @@ class Variant:
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
-        """Text of each kernel file, by `Kernel.file`; read when asked for (PlanError).
+        """The text of each kernel file, by `Kernel.file` (PlanError).
 
-        Kernels that were compiled before need none.
+        Read on first use: kernels that are restored from a binary do not need it.
         """
         return read_sources(self.folder, self.plan)
 
 
 def read_sources(folder: Path, plan: Plan) -> dict[str, str]:
-    """Text of each kernel file of a variant, by `Kernel.file` (PlanError)."""
+    """The text of each kernel file of a variant, by `Kernel.file` (PlanError)."""
     if plan.kernels:
         check_private(folder / KERNELS)
     sources = {}
     for kernel in plan.kernels:
-        content = _checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
+        content = _read_checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
         try:
             sources[kernel.file] = content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -65,11 +66,11 @@ def read_sources(folder: Path, plan: Plan) -> dict[str, str]:
 class Weights:
     """The content of weights.bin, mapped into memory.
 
-    Another thread computes its digest while this one works; hashlib lets it.
+    Its digest is computed on another thread; hashlib releases Python's lock.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Of a variant's folder (PlanError)."""
+        """Open the weights in a variant's folder (PlanError)."""
         check_private(folder)
         self._path = folder / WEIGHTS
         self._digest = b""
@@ -81,7 +82,7 @@ class Weights:
         self._digest = hashlib.sha256(self.content).digest()
 
     def check_size(self, plan: Plan) -> None:
-        """PlanError unless there are as many bytes as the plan says."""
+        """PlanError unless the weights have the size that the plan states."""
         present = self.content.nbytes
         if present != plan.weights_size:
             raise PlanError(
@@ -90,44 +91,42 @@ class Weights:
             )
 
     def check(self, plan: Plan) -> None:
-        """Return when the digest has been computed; PlanError if the plan has another one."""
+        """Wait for the digest; PlanError unless it is the plan's."""
         self._wait()
         if self._digest != plan.weights_sha256:
             raise _damaged(self._path)
 
 
 def read_plan(folder: Path) -> Plan:
-    """The plan of a variant, itself checked but without its kernels and weights (PlanError)."""
-    # Imported here because numpy comes with it, which an import of the cache alone does not need.
-    from ..plan.deserialize import from_bytes
-
+    """The plan of a variant; kernels and weights are not checked (PlanError)."""
     check_private(folder)
     return from_bytes(read_file(folder / PLAN, LARGEST_TEXT), str(folder / PLAN))
 
 
 def read_variant(folder: Path) -> Variant:
-    """A variant, its kernels and weights, every file checked against the plan (PlanError)."""
+    """A variant, with every file checked against its plan (PlanError)."""
     variant = open_variant(folder, read_plan(folder), Weights(folder))
     variant.check()
     return variant
 
 
 def open_variant(folder: Path, plan: Plan, weights: Weights) -> Variant:
-    """A variant of which the plan was read and the weights opened (PlanError).
+    """A variant whose plan has been read and whose weights have been opened (PlanError).
 
-    They are good once `Weights.check` has returned; meanwhile there is other work to do.
+    The weights may be used before `Weights.check` returns, but nothing may run on them.
     """
     weights.check_size(plan)
     if plan.parts:
         check_private(folder / FALLBACK)
     parts = {
-        part.file: _checked(folder / part.file, part.sha256, LARGEST_PART) for part in plan.parts
+        part.file: _read_checked(folder / part.file, part.sha256, LARGEST_PART)
+        for part in plan.parts
     }
     return Variant(folder, plan, weights, parts)
 
 
-def _checked(path: Path, sha256: bytes, limit: int) -> bytes:
-    """The content of a file with that digest (PlanError)."""
+def _read_checked(path: Path, sha256: bytes, limit: int) -> bytes:
+    """The content of a file with this digest (PlanError)."""
     content = read_file(path, limit)
     if hashlib.sha256(content).digest() != sha256:
         raise _damaged(path)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import tflgpu
-from tflgpu.runtime.errors import TflgpuError
 
 HERE = Path(__file__).parent
 
@@ -51,7 +50,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as temporary:
             cache = arguments.cache or Path(temporary)
             probabilities = classify(image, cache, arguments.device)
-    except (TflgpuError, OSError) as error:
+    except (tflgpu.TflgpuError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     best = int(probabilities.argmax())

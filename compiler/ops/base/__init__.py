@@ -1,5 +1,6 @@
 """What all operators are made of: definitions, launches, storages, tiles and windows."""
 
+from ....runtime.plan.storage import device_dtype
 from .definition import (
     OPS,
     Build,
@@ -36,7 +37,7 @@ from .storage import (
 )
 from .tile import Tile, TileLimits, TileShape, choose_tile
 from .traits import NO_TRAITS, Permutable, Traits, Weights, always
-from .types import ANY, FLOATS, INTEGERS, SMALL_INTEGERS, device_dtype
+from .types import ANY, FLOATS, INTEGERS, SMALL_INTEGERS
 from .view import StridedLayout, View, row_major_view, sliced_view
 from .window import Window
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...ir import Array, Shape
 from ...target import Target
-from .types import device_dtype
 
 LINEAR = "linear"
 """Storage: row-major and contiguous, as the host has it."""
@@ -58,6 +57,6 @@ def pack_slices(data: Array, lanes: int) -> Array:
 
 def device_array(data: Array) -> Array:
     """A constant as the device has it: float32 or int32, wider integers by their lower half."""
-    if device_dtype(data.dtype.name) == "float32":
+    if data.dtype.kind == "f":
         return np.asarray(data, np.float32)
     return np.asarray(data).astype(np.int32)

@@ -10,11 +10,3 @@ SMALL_INTEGERS = ("int16", "int8", "uint8", "uint16", "uint32")
 """Types that are 32-bit integers on the device, too, and that kernels move, compare and convert."""
 ANY = (*FLOATS, *INTEGERS, *SMALL_INTEGERS, "bool")
 """Every type a tensor on the device may have."""
-
-
-def device_dtype(dtype: str) -> str:
-    """The type a tensor's elements have in memory of the device: float32 or int32.
-
-    GLSL ES has neither 64-bit integers nor buffers of bytes, so all integers have 32 bits.
-    """
-    return "float32" if dtype.startswith("float") else "int32"

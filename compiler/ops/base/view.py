@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ....runtime.plan.storage import ITEM_SIZE
 from ...ir import Shape, Tensor
 from ...target import Target
 from .storage import bhwc
-
-ITEM_SIZE = 4
 
 
 @dataclass(frozen=True)

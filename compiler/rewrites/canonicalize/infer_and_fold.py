@@ -34,7 +34,7 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
         definition = OPS.get(op.name)
         shapes = _shapes(graph, op, definition)
         for tensor, shape in zip(op.outputs, shapes, strict=True):
-            tensor.open = shape is None
+            tensor.dynamic = shape is None
             tensor.shape = tensor.shape if shape is None else shape
         if definition is not None and op not in graph.set_aside and _known(op, definition):
             yield Attempt((op,))
@@ -64,7 +64,7 @@ def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
     if definition is None:
         return Finding(op.index, op.name, "tflgpu does not know this operator")
     for tensor in op.reads:
-        if tensor.open:
+        if tensor.dynamic:
             reason = f"the shape of its input {tensor.name} is known only while the model runs"
             return Finding(op.index, op.name, reason)
     return None

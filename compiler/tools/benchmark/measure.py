@@ -16,7 +16,7 @@ import numpy as np
 from .... import runtime
 from ....runtime.execution import PartTime
 from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
-from ....runtime.plan.sizes import region_size
+from ....runtime.plan.storage import region_size
 from ... import pipeline
 from ...devices.attached import attached_device
 from ...ir import Array

@@ -1,9 +1,9 @@
-"""Whether everything that a part's model reads is there when it is read.
+"""Whether everything that the model of a part reads has been written before.
 
 LiteRT checks that a file is a sound flatbuffer and that all indices in it exist. It does not check
-that a tensor has been written before an operator, or the caller, reads it, and ends the process on
-one that has no memory. Part files of a plan from a stranger are checked for that here. What an
-operator makes of its own options and of the numbers it is given is left to LiteRT.
+that a tensor has been written before an operator or the caller reads it, and crashes the process if
+the tensor has no memory. Since a plan may come from a stranger, that is checked here. What an
+operator makes of its options and of its inputs' values is left to LiteRT.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-LEFT_OUT = -1
-"""Stands for an operand that an operator does without."""
+OMITTED = -1
+"""The index that stands for an optional operand which an operator does without."""
 
 
-def check_flow(content: bytes) -> None:
-    """ValueError that says what is read before it is there, or written twice.
+def check_dataflow(content: bytes) -> None:
+    """Raise a ValueError that says what is read before it is written, or written twice.
 
-    `content` is a model that LiteRT has taken, so that all its offsets lead into it.
+    `content` is a model that LiteRT has accepted, so all offsets in it are sound.
     """
     from ai_edge_litert.schema_py_generated import Model
 
@@ -33,31 +33,31 @@ def _problems(model: Any, graph: Any) -> Iterator[str]:
         index for index in range(graph.TensorsLength()) if _has_content(model, graph.Tensors(index))
     }
     inputs = _indices(graph.InputsAsNumpy())
-    if LEFT_OUT in inputs or len(set(inputs)) < len(inputs):
+    if OMITTED in inputs or len(set(inputs)) < len(inputs):
         yield f"its inputs are {inputs}"
     known.update(inputs)
     for number in range(graph.OperatorsLength()):
         operator = graph.Operators(number)
         for index in _indices(operator.InputsAsNumpy()):
-            if index not in known and index != LEFT_OUT:
-                yield f"operator {number} reads tensor {index}, which nothing has written"
-        written = [i for i in _indices(operator.OutputsAsNumpy()) if i != LEFT_OUT]
+            if index not in known and index != OMITTED:
+                yield f"operator {number} reads tensor {index} before it is written"
+        written = [i for i in _indices(operator.OutputsAsNumpy()) if i != OMITTED]
         for index in written:
             if index in known:
-                yield f"operator {number} writes tensor {index}, which is there already"
+                yield f"operator {number} writes tensor {index}, which already has content"
             known.add(index)
     for index in _indices(graph.OutputsAsNumpy()):
         if index not in known:
-            yield f"tensor {index} is an output, and nothing writes it"
+            yield f"tensor {index} is an output, but is never written"
 
 
 def _indices(vector: Any) -> list[int]:
-    """A vector of tensors; flatbuffers gives 0 for one that is not in the file."""
+    """A vector of tensor indices. flatbuffers returns 0 for a vector that is not in the file."""
     return [] if isinstance(vector, int) else [int(index) for index in vector]
 
 
 def _has_content(model: Any, tensor: Any) -> bool:
-    """Whether a tensor is there from the start: a constant, a variable, or without elements."""
+    """Whether a tensor has content from the start: a constant, a variable, or an empty tensor."""
     buffer = model.Buffers(tensor.Buffer())
     shape = [] if tensor.ShapeIsNone() else tensor.ShapeAsNumpy().tolist()
     return bool(tensor.IsVariable() or buffer.DataLength() or buffer.Offset() or 0 in shape)

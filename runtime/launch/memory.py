@@ -1,4 +1,4 @@
-"""The buffers of a plan on one device: the arena, the weights, inputs, outputs and variables."""
+"""The buffers of a plan on a device: the arena, the weights, inputs, outputs and variables."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plan.records import PlacedTensor, Plan, Region
-from ..plan.sizes import DEVICE_TYPES, region_size, slices
+from ..plan.storage import device_dtype, region_size, sliced_shape
 from .device import Buffer, Device
 
 Array = NDArray[Any]
 
 
-class Regions:
-    """A buffer for each region and index. The device gives them back when it is released."""
+class DeviceMemory:
+    """One buffer for each region and index. Releasing the device frees them."""
 
     def __init__(self, plan: Plan, device: Device, weights: memoryview) -> None:
-        """Allocate them all (DeviceError); variables have their first contents then."""
+        """Allocate all buffers and initialize the variables (DeviceError)."""
         self._plan, self._device = plan, device
-        self._contents: dict[int, Array] = {}
-        """First contents of the variables that do not start with zeros."""
+        self._initial: dict[int, Array] = {}
+        """Initial content of the variables that do not start with zeros."""
         self.buffers: dict[tuple[Region, int], Buffer] = {
             (Region.ARENA, 0): device.allocate(plan.arena_size),
             (Region.WEIGHTS, 0): device.constant(weights),
@@ -41,24 +41,24 @@ class Regions:
             if variable.content is not None:
                 end = variable.content + variable.size
                 content = np.frombuffer(weights[variable.content : end], np.uint8)
-                self._contents[index] = content.copy()
-        self.forget()
+                self._initial[index] = content.copy()
+        self.reset()
 
-    def forget(self) -> None:
-        """Give every variable its first content."""
+    def reset(self) -> None:
+        """Give every variable its initial content."""
         self.fill((Region.STATE,), 0)
-        for index, content in self._contents.items():
+        for index, content in self._initial.items():
             self._device.upload(self.buffers[Region.STATE, index], content)
         self._device.finish()
 
     def fill(self, regions: Container[Region], byte: int) -> None:
-        """Let the buffers of some regions hold nothing but one byte."""
+        """Set every byte of the buffers of some regions to one value."""
         for (region, index), buffer in self.buffers.items():
             if region in regions:
                 self._device.fill(buffer, region_size(self._plan, region, index), byte)
 
     def read(self, tensor: PlacedTensor) -> Array:
-        """What lies where a tensor has its place, in the shape the model gives it."""
+        """The present content of a tensor's memory, in the tensor's shape and dtype."""
         content = np.empty(tensor.size, np.uint8)
         buffer = self.buffers[tensor.region, tensor.index]
         self._device.download(buffer, content, tensor.offset)
@@ -67,14 +67,14 @@ class Regions:
 
 
 def _unpack(tensor: PlacedTensor, content: Array) -> Array:
-    """The bytes of a tensor as an array of its shape."""
-    dtype = np.dtype("float16" if tensor.half else DEVICE_TYPES[tensor.dtype])
-    extents = slices(tensor) if tensor.lanes else tensor.shape
-    elements = content[: prod(extents) * dtype.itemsize].view(dtype).reshape(extents)
+    """The bytes of a stored tensor as an array."""
+    dtype = np.dtype("float16" if tensor.half else device_dtype(tensor.dtype))
+    stored = sliced_shape(tensor) if tensor.lanes else tensor.shape
+    elements = content[: prod(stored) * dtype.itemsize].view(dtype).reshape(stored)
     if not tensor.lanes:
         return elements.astype(tensor.dtype, copy=False)
     # [batch, slice, height, width, lane] to [batch, height, width, channel]
-    batch, _, height, width, _ = extents
-    wide = elements.transpose(0, 2, 3, 1, 4).reshape(batch, height, width, -1)
+    batch, _, height, width, _ = stored
+    padded = elements.transpose(0, 2, 3, 1, 4).reshape(batch, height, width, -1)
     channels = tensor.shape[-1] if tensor.shape else 1
-    return wide[..., :channels].reshape(tensor.shape).astype(tensor.dtype)
+    return padded[..., :channels].reshape(tensor.shape).astype(tensor.dtype)

@@ -1,0 +1,112 @@
+"""Finding OpenCL devices, and opening one by its name."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from ctypes import c_uint
+from typing import TYPE_CHECKING, Any
+
+from ..background import Startup
+from ..errors import DeviceError
+from ..launch.device import DeviceInfo, matching
+from .info import describe
+from .library import OpenCLError, call, driver_call, handles
+from .pocl import knows_processor, pocl_version
+
+if TYPE_CHECKING:
+    from .device import OpenCLDevice
+
+_DEVICE_TYPE_ALL = 0xFFFFFFFF
+"""CL_DEVICE_TYPE_ALL."""
+
+
+def devices() -> list[DeviceInfo]:
+    """The OpenCL devices present that can compile, best first (DeviceError)."""
+    return [info for info, handle in _ranked() if knows_processor(handle)]
+
+
+def select_device(name: str = "auto") -> DeviceInfo:
+    """The best device with `name` in its text, ignoring case; the best of all for "auto".
+
+    DeviceError if there is none; it lists the devices present.
+    """
+    return _select(name)[0]
+
+
+def open_device(name: str = "auto") -> OpenCLDevice:
+    """The device that `select_device` returns, opened (DeviceError)."""
+    # Imports numpy, which takes as long as the drivers take to start on another thread.
+    from .device import OpenCLDevice
+
+    info, handle = _select(name)
+    with driver_call(str(info), "opening the device"):
+        return OpenCLDevice(info, handle)
+
+
+def _select(name: str) -> tuple[DeviceInfo, int]:
+    advice = "install one that runs on the CPU with: pip install 'tflgpu[pocl]'"
+    found = matching(name, _ranked(), "OpenCL", advice)
+    for info, handle in found:
+        if knows_processor(handle):
+            return info, handle
+    raise DeviceError(
+        f"{found[0][0]} cannot compile for this processor, which is newer than the driver; install "
+        "a newer PoCL (pocl-opencl-icd on Debian and Ubuntu), or Intel's driver with: "
+        "pip install 'tflgpu[intel]'"
+    )
+
+
+def _ranked() -> list[tuple[DeviceInfo, int]]:
+    """The devices present with the driver's handles, best first (DeviceError)."""
+    DRIVERS.wait()
+    found = []
+    for handle in _present():
+        # A driver that cannot even describe its device is of no use.
+        with suppress(OpenCLError):
+            found.append((describe(handle), handle))
+    return sorted(found, key=lambda pair: preference(pair[0]), reverse=True)
+
+
+def preference(info: DeviceInfo) -> tuple[Any, ...]:
+    """Greater is better: GPUs, discrete ones first, then Intel's CPU driver, then newer PoCL."""
+    return (
+        ("other", "cpu", "accelerator", "gpu").index(info.type),
+        not info.unified,
+        "intel" in info.platform.lower() if info.type == "cpu" else False,
+        pocl_version(info.version),
+        info.compute_units,
+    )
+
+
+def _present() -> list[int]:
+    """The driver's handle of each device, platform by platform (DeviceError)."""
+    try:
+        found = c_uint()
+        call("clGetPlatformIDs", 0, None, found)
+        platforms = handles(*[0] * found.value)
+        call("clGetPlatformIDs", len(platforms), platforms, None)
+    except OpenCLError:
+        # This is how the loader says that no driver is installed.
+        return []
+    return [handle for platform in platforms for handle in _handles(platform)]
+
+
+def _handles(platform: int) -> list[int]:
+    count = c_uint()
+    # A driver whose hardware is absent fails with DEVICE_NOT_FOUND.
+    with suppress(OpenCLError):
+        call("clGetDeviceIDs", platform, _DEVICE_TYPE_ALL, 0, None, count)
+        found = handles(*[0] * count.value)
+        call("clGetDeviceIDs", platform, _DEVICE_TYPE_ALL, len(found), found, None)
+        return list(found)
+    return []
+
+
+def _start_drivers() -> None:
+    # Whoever asks for devices later gets the error.
+    with suppress(DeviceError):
+        _present()
+
+
+DRIVERS = Startup(_start_drivers, "OpenCL drivers")
+"""Starting every installed driver."""

@@ -1,0 +1,78 @@
+"""A flatbuffer that is read from an untrusted file: where its tables and vectors lie.
+
+The reader of the flatbuffers package follows any offset. Here every access is checked against the
+bounds of the buffer and of the object, and all objects together may not take more bytes than the
+buffer has: none can be referred to over and over again, so reading takes time in proportion to the
+size of the file. Format: https://flatbuffers.dev/internals/
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+LARGEST_COUNT = 1 << 18
+"""Elements a vector may have."""
+
+OFFSET = struct.Struct("<I")
+"""How far ahead an object lies; also how many elements a vector has."""
+_VTABLE_OFFSET = struct.Struct("<i")
+"""How far back the vtable of a table lies; the table starts with it."""
+_VTABLE_HEADER = struct.Struct("<HH")
+"""Bytes of the vtable and of the table. Then, for each field, its offset in the table or 0."""
+
+
+class Buffer:
+    """A flatbuffer. Its methods raise ValueError or struct.error if it is malformed."""
+
+    def __init__(self, data: bytes, identifier: bytes) -> None:
+        """Of a file with this identifier of four bytes; the root table's offset is at byte 0."""
+        if data[OFFSET.size :][: len(identifier)] != identifier:
+            raise ValueError(f"the file identifier {identifier.decode()} is missing")
+        self.data = data
+        self._unclaimed = len(data)
+
+    def table(self, slot: int, field_count: int) -> tuple[int, int, Sequence[int]]:
+        """Position and size of the table that the offset in a slot leads to.
+
+        Also the offset of each of its first `field_count` fields in the table; 0 if it is absent.
+        """
+        start = self._follow(slot)
+        vtable = start - int(_VTABLE_OFFSET.unpack_from(self.data, start)[0])
+        # Python would take a negative position for one from the end.
+        if vtable < 0:
+            raise ValueError(f"a vtable at byte {vtable}")
+        vtable_size, size = _VTABLE_HEADER.unpack_from(self.data, vtable)
+        self._claim(start, size)
+        count = min(max(vtable_size - _VTABLE_HEADER.size, 0) // 2, field_count)
+        position = vtable + _VTABLE_HEADER.size
+        offsets = struct.unpack_from(f"<{count}H", self.data, position)
+        # The table may have been written before the last fields existed.
+        return start, size, (*offsets, *[0] * (field_count - count))
+
+    def vector(self, slot: int, element_size: int) -> tuple[int, int]:
+        """Position and number of the elements of the vector that the offset in a slot leads to."""
+        start, count = self._sized(slot, element_size)
+        if count > LARGEST_COUNT:
+            raise ValueError(f"a vector of {count} elements")
+        return start, count
+
+    def content(self, slot: int) -> bytes:
+        """The bytes, of a string or a vector of them, that the offset in a slot leads to."""
+        start, count = self._sized(slot, 1)
+        return self.data[start : start + count]
+
+    def _sized(self, slot: int, element_size: int) -> tuple[int, int]:
+        start = self._follow(slot)
+        (count,) = OFFSET.unpack_from(self.data, start)
+        self._claim(start, OFFSET.size + count * element_size)
+        return start + OFFSET.size, count
+
+    def _follow(self, slot: int) -> int:
+        return slot + int(OFFSET.unpack_from(self.data, slot)[0])
+
+    def _claim(self, start: int, size: int) -> None:
+        """Let an object have these bytes for itself."""
+        self._unclaimed -= size
+        if start + size > len(self.data) or self._unclaimed < 0:
+            raise ValueError(f"no room for {size} bytes at byte {start} of {len(self.data)}")

@@ -1,0 +1,247 @@
+"""Encodes dataclasses as flatbuffers and decodes them, guided by the type hints of their fields.
+
+    type hint                                   in the schema
+    Annotated[int, "uint32"] and the like       the scalar type of that name
+    bool, float, a subclass of IntEnum          bool, float64, an enum of uint8
+    str, bytes                                  string, [uint8]
+    a dataclass of scalars only                 a struct
+    any other dataclass                         a table
+    tuple[X, ...]                               [X], a vector
+    tuple[X, Y, Z]                              a struct of three scalars
+    X | None                                    an optional field
+
+Fields stand in the order of the schema. A table omits fields that hold their default: the
+dataclass's, or zero for a scalar without one. Any other field without a default is required.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
+from enum import IntEnum
+from functools import cache
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from .buffer import OFFSET, Buffer
+
+_Record = TypeVar("_Record")
+_Builder = Any
+"""A flatbuffers.Builder. It writes a buffer from its end to its start, so children come first."""
+
+_SCALARS = {
+    "bool": ("?", "PrependBool"),
+    "uint8": ("B", "PrependUint8"),
+    "int32": ("i", "PrependInt32"),
+    "uint32": ("I", "PrependUint32"),
+    "int64": ("q", "PrependInt64"),
+    "uint64": ("Q", "PrependUint64"),
+    "float64": ("d", "PrependFloat64"),
+}
+"""Each scalar's code in `struct` formats, and the method of a Builder that writes it."""
+
+
+def encode(record: object, identifier: bytes) -> bytes:
+    """A buffer with this record as its root table. Equal records give equal bytes.
+
+    TypeError or struct.error if a number does not fit its field.
+    """
+    # Not at the top, because loading a plan does not need it.
+    from flatbuffers import Builder
+
+    builder = Builder(1 << 16)
+    builder.Finish(_codec(type(record)).prepare(builder, record), file_identifier=identifier)
+    return bytes(builder.Output())
+
+
+def decode(kind: type[_Record], data: bytes, identifier: bytes) -> _Record:
+    """The record that is the root table of a buffer. ValueError if the buffer is malformed."""
+    try:
+        record: _Record = _codec(kind).read(Buffer(data, identifier), 0)
+    except struct.error as error:
+        raise ValueError(str(error)) from error
+    return record
+
+
+class _Codec:
+    """How values of one type are stored.
+
+    A table, struct or vector has a slot for the value, which holds it or an offset to it.
+    """
+
+    size = alignment = OFFSET.size
+    """Bytes of the slot."""
+
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        """The value whose slot lies at that position (ValueError, struct.error)."""
+        raise NotImplementedError
+
+    def prepare(self, builder: _Builder, value: Any) -> Any:
+        """Write what lies outside the slot; returns what to `place` in it."""
+        return value
+
+    def place(self, builder: _Builder, prepared: Any) -> None:
+        """Write the slot."""
+        builder.PrependUOffsetTRelative(prepared)
+
+
+class _Scalar(_Codec):
+    def __init__(self, name: str, convert: Callable[[Any], Any] | None = None) -> None:
+        self.code, self._prepend = _SCALARS[name]
+        self.convert = convert
+        self._struct = struct.Struct(f"<{self.code}")
+        self.size = self.alignment = self._struct.size
+
+    def zero(self) -> Any:
+        (value,) = self._struct.unpack(bytes(self.size))
+        return self.convert(value) if self.convert else value
+
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        (value,) = self._struct.unpack_from(buffer.data, slot)
+        return self.convert(value) if self.convert else value
+
+    def place(self, builder: _Builder, prepared: Any) -> None:
+        getattr(builder, self._prepend)(prepared)
+
+
+class _Struct(_Codec):
+    """Scalars side by side, each aligned to its own size."""
+
+    def __init__(
+        self,
+        members: Sequence[Any],
+        make: Callable[..., Any],
+        split: Callable[[Any], Sequence[Any]],
+    ) -> None:
+        """Of `_Scalar`s; `make` is called with the values of all members, `split` returns them."""
+        self._make, self._split = make, split
+        self.alignment = max(member.size for member in members)
+        self._members: list[tuple[_Scalar, int]] = []
+        """Each with the bytes of padding in front of it."""
+        code, end = "<", 0
+        for member in members:
+            padding = -end % member.size
+            self._members.append((member, padding))
+            code += f"{padding}x{member.code}"
+            end += padding + member.size
+        self._tail = -end % self.alignment
+        self._struct = struct.Struct(f"{code}{self._tail}x")
+        self.size = self._struct.size
+        self._conversions = [(n, item.convert) for n, item in enumerate(members) if item.convert]
+
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        values = list(self._struct.unpack_from(buffer.data, slot))
+        for number, convert in self._conversions:
+            values[number] = convert(values[number])
+        return self._make(*values)
+
+    def prepare(self, builder: _Builder, value: Any) -> Any:
+        return zip(self._members, self._split(value), strict=True)
+
+    def place(self, builder: _Builder, prepared: Any) -> None:
+        builder.Prep(self.alignment, self.size)
+        builder.Pad(self._tail)
+        for (member, padding), value in reversed(list(prepared)):
+            member.place(builder, value)
+            builder.Pad(padding)
+
+
+class _Bytes(_Codec):
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        return buffer.content(slot)
+
+    def prepare(self, builder: _Builder, value: Any) -> Any:
+        return builder.CreateByteVector(value)
+
+
+class _Text(_Codec):
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        return buffer.content(slot).decode("utf-8")
+
+    def prepare(self, builder: _Builder, value: Any) -> Any:
+        return builder.CreateString(value)
+
+
+class _Vector(_Codec):
+    def __init__(self, element: _Codec) -> None:
+        self._element = element
+
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        element = self._element
+        start, count = buffer.vector(slot, element.size)
+        if isinstance(element, _Scalar) and not element.convert:
+            return struct.unpack_from(f"<{count}{element.code}", buffer.data, start)
+        end = start + count * element.size
+        return tuple(element.read(buffer, place) for place in range(start, end, element.size))
+
+    def prepare(self, builder: _Builder, value: Any) -> Any:
+        prepared = [self._element.prepare(builder, item) for item in value]
+        builder.StartVector(self._element.size, len(prepared), self._element.alignment)
+        for item in reversed(prepared):
+            self._element.place(builder, item)
+        return builder.EndVector()
+
+
+class _Table(_Codec):
+    def __init__(self, record: Any, codecs: Sequence[_Codec]) -> None:
+        self._record = record
+        self._fields: list[tuple[str, _Codec, Any]] = []
+        """Names, codecs and defaults: MISSING if the field is required."""
+        for item, codec in zip(fields(record), codecs, strict=True):
+            default: Any = item.default
+            if default is MISSING and isinstance(codec, _Scalar):
+                default = codec.zero()
+            self._fields.append((item.name, codec, default))
+
+    def read(self, buffer: Buffer, slot: int) -> Any:
+        start, size, offsets = buffer.table(slot, len(self._fields))
+        values = []
+        for (name, codec, default), offset in zip(self._fields, offsets, strict=True):
+            if offset + codec.size > size and offset:
+                raise ValueError(f"{self._record.__name__}.{name} leaves its table")
+            if default is MISSING and not offset:
+                raise ValueError(f"{self._record.__name__}.{name} is missing")
+            values.append(codec.read(buffer, start + offset) if offset else default)
+        return self._record(*values)
+
+    def prepare(self, builder: _Builder, value: Any) -> Any:
+        present = []
+        for number, (name, codec, default) in enumerate(self._fields):
+            content = getattr(value, name)
+            if content != default:
+                present.append((number, codec, codec.prepare(builder, content)))
+        builder.StartObject(len(self._fields))
+        for number, codec, prepared in present:
+            codec.place(builder, prepared)
+            builder.Slot(number)
+        return builder.EndObject()
+
+
+_PLAIN = {bool: _Scalar("bool"), float: _Scalar("float64"), str: _Text(), bytes: _Bytes()}
+
+
+def _make_codec(hint: Any) -> _Codec:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if origin is Annotated:
+        return _Scalar(arguments[1])
+    if origin in (Union, UnionType):
+        (value,) = (argument for argument in arguments if argument is not NoneType)
+        return _codec(value)
+    if origin is tuple and arguments[1:] == (...,):
+        return _Vector(_codec(arguments[0]))
+    if origin is tuple:
+        return _Struct([_codec(item) for item in arguments], lambda *values: values, tuple)
+    if issubclass(hint, IntEnum):
+        return _Scalar("uint8", hint)
+    members = [_codec(item.type) for item in fields(hint)]
+    if all(isinstance(member, _Scalar) for member in members):
+        return _Struct(members, hint, attrgetter(*(item.name for item in fields(hint))))
+    return _Table(hint, members)
+
+
+_codec: Callable[[Any], _Codec] = cache(_make_codec)
+"""How values with a type hint are stored."""

@@ -1,0 +1,70 @@
+"""How tensors are stored in device memory: element types, shapes and sizes."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .records import PlacedTensor, Plan, Region, TensorInfo
+
+DEVICE_TYPES = {
+    "float32": "float32",
+    "float16": "float32",
+    "bool": "int32",
+    "int8": "int32",
+    "uint8": "int32",
+    "int16": "int32",
+    "uint16": "int32",
+    "int32": "int32",
+    "uint32": "int32",
+    "int64": "int32",
+}
+"""Each dtype that a tensor on the device may have, and the dtype its elements are stored in.
+
+Integers have 32 bits because GLSL ES has neither 64-bit integers nor buffers of bytes.
+"""
+
+ITEM_SIZE = 4
+"""Bytes of an element in device memory, whatever its dtype."""
+
+BUFFER_GRANULE = 256
+"""Input, output and variable buffers have a multiple of this size, in bytes."""
+
+
+def device_dtype(dtype: str) -> str:
+    """The dtype in which a tensor's elements are stored on the device: float32 or int32.
+
+    KeyError for a dtype that only the host handles.
+    """
+    return DEVICE_TYPES[dtype]
+
+
+def byte_size(info: TensorInfo) -> int:
+    """Bytes of an input or output in its device buffer, row-major; 0 if it has none."""
+    return prod(info.shape) * ITEM_SIZE if info.dtype in DEVICE_TYPES and not info.dynamic else 0
+
+
+def sliced_shape(tensor: PlacedTensor) -> tuple[int, int, int, int, int]:
+    """The shape in which a tensor is stored in slices: [batch, slice, height, width, lane].
+
+    A tensor of lower rank counts as BHWC with leading dimensions of 1.
+    """
+    batch, height, width, channels = (1,) * (4 - len(tensor.shape)) + tensor.shape
+    return (batch, -(-channels // tensor.lanes), height, width, tensor.lanes)
+
+
+def region_size(plan: Plan, region: Region, index: int) -> int:
+    """Bytes of the buffer of a region; IndexError if there is no such buffer."""
+    if region is Region.INPUT:
+        return _whole_granules(byte_size(plan.inputs[index]))
+    if region is Region.OUTPUT:
+        return _whole_granules(byte_size(plan.outputs[index]))
+    if region is Region.STATE:
+        return _whole_granules(plan.variables[index].size)
+    if index:
+        raise IndexError(index)
+    return plan.arena_size if region is Region.ARENA else plan.weights_size
+
+
+def _whole_granules(size: int) -> int:
+    # Kernels write whole slices, so the last one may reach beyond the tensor.
+    return -(-size // BUFFER_GRANULE) * BUFFER_GRANULE

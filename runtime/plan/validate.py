@@ -1,0 +1,224 @@
+"""Whether a plan is valid, so that running it cannot touch memory outside its own buffers.
+
+The digest in plan.tflgpu only shows that the file is as it was written; what was written must also
+make sense. The compiler validates a plan before writing it, the runtime after reading it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from math import isfinite, prod
+
+from ..errors import PlanError
+from .limits import (
+    ENTRY_POINT,
+    HEX_DIGEST,
+    HOST_TYPES,
+    KERNEL_FILE,
+    LARGEST_ARGUMENTS,
+    LARGEST_COUNTERS,
+    LARGEST_GRID,
+    LARGEST_GROUP,
+    LARGEST_SIZE,
+    LARGEST_SLICE,
+    check_argument,
+    check_count,
+    check_shape,
+    check_size,
+    check_span,
+    check_unique,
+)
+from .records import (
+    Argument,
+    Dispatch,
+    Kernel,
+    Persistent,
+    PlacedTensor,
+    Plan,
+    TensorInfo,
+)
+from .storage import ITEM_SIZE, sliced_shape
+from .validate_parts import check_host_tensors, check_parts
+
+TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal"}
+"""The suffix of kernel files for each target."""
+
+REPORTED = 5
+"""Problems listed in an error."""
+
+
+def validate(plan: Plan, source: str = "the plan") -> None:
+    """Raise a PlanError that names `source` and lists the first problems unless a plan is valid."""
+    found = list(islice(_problems(plan), REPORTED + 1))
+    if found:
+        more = ["..."] if len(found) > REPORTED else []
+        lines = "".join(f"\n  {line}" for line in [*found[:REPORTED], *more])
+        raise PlanError(f"{source} is not valid; compile the model again:{lines}")
+
+
+def _problems(plan: Plan) -> Iterator[str]:
+    # Each check relies on the ones before it, so the first to find a problem is the last to run.
+    for check in (
+        *(_header, _interface, _kernels, _dispatches),
+        *(_tensors, check_host_tensors, check_parts, _persistent),
+    ):
+        found = False
+        for problem in check(plan):
+            found = True
+            yield problem
+        if found:
+            return
+
+
+def _header(plan: Plan) -> Iterator[str]:
+    if plan.target not in TARGETS:
+        yield f"target {plan.target!r} is not one of {', '.join(TARGETS)}"
+    if not HEX_DIGEST.match(plan.fingerprint):
+        yield f"fingerprint {plan.fingerprint!r} is not a SHA-256 digest"
+    if len(plan.weights_sha256) != 32:
+        yield f"the digest of the weights has {len(plan.weights_sha256)} bytes instead of 32"
+    yield from check_size("the arena", plan.arena_size)
+    yield from check_size("weights.bin", plan.weights_size)
+    yield from check_size("memory.naive", plan.memory.naive)
+    yield from check_size("memory.planned", plan.memory.planned)
+    yield from check_size("memory.lower_bound", plan.memory.lower_bound)
+    yield from check_count("inputs", len(plan.inputs))
+    yield from check_count("outputs", len(plan.outputs))
+    yield from check_count("kernels", len(plan.kernels))
+    yield from check_count("dispatches", len(plan.dispatches))
+    yield from check_count("tensors", len(plan.tensors))
+    yield from check_count("variables", len(plan.variables))
+    yield from check_count("host tensors", len(plan.host_tensors))
+    yield from check_count("parts on LiteRT", len(plan.parts))
+    yield from check_count("persistent kernels", len(plan.persistent))
+
+
+def _interface(plan: Plan) -> Iterator[str]:
+    """Inputs, outputs and variables."""
+    yield from _infos("input", plan.inputs)
+    yield from _infos("output", plan.outputs)
+    for variable in plan.variables:
+        yield from check_size(f"variable {variable.name}", variable.size)
+        if variable.content is not None:
+            end = variable.content + variable.size
+            if variable.content < 0 or end > plan.weights_size:
+                yield (
+                    f"variable {variable.name} starts with bytes {variable.content} to {end} of "
+                    f"the weights, which have {plan.weights_size}"
+                )
+
+
+def _infos(kind: str, infos: Sequence[TensorInfo]) -> Iterator[str]:
+    yield from check_unique(f"{kind}s named", (info.name for info in infos))
+    for info in infos:
+        yield from check_shape(f"{kind} {info.name}", info.shape, info.dtype, HOST_TYPES)
+        if not isfinite(info.scale) or abs(info.zero_point) > LARGEST_SIZE:
+            yield f"{kind} {info.name} has scale {info.scale} and zero point {info.zero_point}"
+
+
+def _kernels(plan: Plan) -> Iterator[str]:
+    yield from check_unique("kernels in", (kernel.file for kernel in plan.kernels))
+    suffix = TARGETS[plan.target]
+    for kernel in plan.kernels:
+        if not KERNEL_FILE.match(kernel.file) or not kernel.file.endswith(suffix):
+            yield f"kernel file {kernel.file!r} is not of the form kernels/NAME{suffix}"
+        yield from _kernel(kernel)
+    for companion in plan.companions:
+        if not KERNEL_FILE.match(companion.file):
+            yield f"companion file {companion.file!r} is not of the form kernels/NAME"
+        if len(companion.sha256) != 32:
+            yield f"{companion.file}: the digest has {len(companion.sha256)} bytes instead of 32"
+
+
+def _kernel(kernel: Kernel) -> Iterator[str]:
+    if not ENTRY_POINT.match(kernel.name):
+        yield f"{kernel.file}: {kernel.name!r} cannot be the name of an entry point"
+    if len(kernel.sha256) != 32:
+        yield f"{kernel.file}: the digest has {len(kernel.sha256)} bytes instead of 32"
+    if min(kernel.group) < 1 or prod(kernel.group) > LARGEST_GROUP:
+        yield f"{kernel.file}: the work-group is {list(kernel.group)}"
+    elif kernel.sub_group < 0 or (kernel.sub_group and prod(kernel.group) % kernel.sub_group):
+        yield (
+            f"{kernel.file}: the work-group of {list(kernel.group)} is not a multiple of the "
+            f"sub-group size {kernel.sub_group}"
+        )
+
+
+def _dispatches(plan: Plan) -> Iterator[str]:
+    for index, dispatch in enumerate(plan.dispatches):
+        yield from _dispatch(plan, dispatch, f"dispatch {index} ({dispatch.label})")
+
+
+def _dispatch(plan: Plan, dispatch: Dispatch, name: str) -> Iterator[str]:
+    if not 0 <= dispatch.kernel < len(plan.kernels):
+        yield f"{name} runs kernel {dispatch.kernel}, but the plan has {len(plan.kernels)}"
+        return
+    group = plan.kernels[dispatch.kernel].group
+    for items, per_group in zip(dispatch.grid, group, strict=True):
+        if not 1 <= items <= LARGEST_GRID or items % per_group:
+            yield f"{name} has grid {list(dispatch.grid)} for work-groups of {list(group)}"
+            break
+    if not 0 <= dispatch.flops < 1 << 63:
+        yield f"{name} counts {dispatch.flops} operations"
+    if len(dispatch.arguments) > LARGEST_ARGUMENTS:
+        yield f"{name} has {len(dispatch.arguments)} arguments; the limit is {LARGEST_ARGUMENTS}"
+    yield from _arguments(plan, dispatch.arguments, name)
+
+
+def _arguments(plan: Plan, arguments: Sequence[Argument], name: str) -> Iterator[str]:
+    for position, argument in enumerate(arguments):
+        yield from check_argument(plan, argument, f"{name}: argument {position}")
+
+
+def _tensors(plan: Plan) -> Iterator[str]:
+    for tensor in plan.tensors:
+        yield from _tensor(plan, tensor)
+
+
+def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
+    name = f"tensor {tensor.name}"
+    yield from (broken := list(check_shape(name, tensor.shape, tensor.dtype)))
+    yield from check_span(plan, tensor, name)
+    count = len(plan.dispatches)
+    if not (-1 <= tensor.first <= count and -1 <= tensor.last <= count):
+        used = f"{name} is used from dispatch {tensor.first} to {tensor.last}"
+        yield f"{used}, but the plan has {count}"
+    if broken:
+        return
+    if not 0 <= tensor.lanes <= LARGEST_SLICE or (tensor.lanes and len(tensor.shape) > 4):
+        yield f"{name} of rank {len(tensor.shape)} is stored in slices of {tensor.lanes} channels"
+        return
+    elements = prod(sliced_shape(tensor) if tensor.lanes else tensor.shape)
+    if elements * (ITEM_SIZE // 2 if tensor.half else ITEM_SIZE) > tensor.size:
+        yield f"{name} of shape {list(tensor.shape)} does not fit in {tensor.size} bytes"
+
+
+def _persistent(plan: Plan) -> Iterator[str]:
+    free = 0
+    stops = [part.before for part in plan.parts]
+    for number, record in enumerate(plan.persistent):
+        name = f"persistent kernel {number}"
+        count, end = len(plan.dispatches), record.end
+        if record.first < free or record.count < 1 or end > count:
+            yield f"{name} computes dispatches {record.first} to {end - 1} of {count}"
+            return
+        free = end
+        stop = bisect_right(stops, record.first)
+        if stop < len(stops) and stops[stop] < end:
+            yield f"{name} computes dispatches before and after a part on LiteRT"
+        yield from _persistent_kernel(plan, record, name)
+
+
+def _persistent_kernel(plan: Plan, record: Persistent, name: str) -> Iterator[str]:
+    if not 0 <= record.kernel < len(plan.kernels):
+        yield f"{name} runs kernel {record.kernel}, but the plan has {len(plan.kernels)}"
+    elif plan.kernels[record.kernel].group != (1, 1, 1):
+        yield f"{name} has work-groups of {list(plan.kernels[record.kernel].group)}"
+    most = LARGEST_COUNTERS * (record.count + 1)
+    if not ITEM_SIZE <= record.counters <= most:
+        yield f"{name} has {record.counters} bytes of counters, not {ITEM_SIZE} to {most}"
+    if len(record.arguments) >= LARGEST_ARGUMENTS:
+        yield f"{name} has {len(record.arguments)} arguments; the limit is {LARGEST_ARGUMENTS - 1}"
+    yield from _arguments(plan, record.arguments, name)

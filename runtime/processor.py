@@ -1,0 +1,60 @@
+"""The host's processor, on which CPU drivers run kernels: its instructions and usable cores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+"""Where Linux states the limits of a container."""
+
+
+def instruction_set() -> str:
+    """A digest of the instructions the processor has, or the system's name for it.
+
+    CPU drivers compile for the processor they run on, and a cache may be copied to another machine.
+    Processor names will not do: a whole family often shares one.
+    """
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith(("flags", "Features")):
+                return hashlib.sha256(line.encode()).hexdigest()
+            if line == "\n":
+                break
+    # Imported only where there is no such file, because it is slow.
+    import platform
+
+    return f"{platform.machine()} {platform.processor()}"
+
+
+def usable_cores() -> int:
+    """Cores that this process may use, given its affinity and its container's quota.
+
+    A driver may report more. Threads that spin while they wait for each other should not outnumber
+    these.
+    """
+    try:
+        count = len(os.sched_getaffinity(os.getpid()))
+    except (AttributeError, OSError):  # macOS and Windows
+        count = os.cpu_count() or 1
+    for quota in _quotas():
+        count = min(count, int(quota))
+    return max(count, 1)
+
+
+def _quotas() -> Iterator[float]:
+    """CPU time per wall-clock time, according to control groups version 2 and version 1."""
+    with suppress(OSError, ValueError, ZeroDivisionError):
+        quota, period = (_CONTROL_GROUPS / "cpu.max").read_text().split()
+        if quota != "max":
+            yield int(quota) / int(period)
+    with suppress(OSError, ValueError, ZeroDivisionError):
+        quota, period = (
+            (_CONTROL_GROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text()
+            for name in ("quota", "period")
+        )
+        if int(quota) > 0:
+            yield int(quota) / int(period)
