@@ -153,8 +153,9 @@ class FusedOp(Op):
         self._core, self._epilogue = tuple(core), tuple(epilogue)
         last = self._core[-1]
         origins = dict.fromkeys(origin for op in self.ops for origin in op.origins)
+        attrs = last.attrs if name == last.name else {}
         super().__init__(
-            name, (), outputs, last.attrs, last.index, last.version, origins=sorted(origins)
+            name, (), outputs, attrs, last.index, last.version, origins=sorted(origins)
         )
 
     @property

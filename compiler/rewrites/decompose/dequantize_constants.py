@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ...ir import Graph, Tensor
 from ...ir.dequantize import dequantized
 from ...ops.base import INTEGERS
+from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
@@ -22,7 +23,9 @@ def dequantize_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
     """Of every operator all of whose results are floats."""
     real: dict[Tensor, Tensor] = {}
     for op in graph.ops:
-        if op.name == "DEQUANTIZE" or any(t.dtype != "float32" for t in op.outputs):
+        if op.name in (LITERT, "DEQUANTIZE") or any(
+            tensor.dtype != "float32" for tensor in op.outputs
+        ):
             continue
         for tensor in op.reads:
             stays = tensor in real or tensor.dtype in INTEGERS
