@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
 
 from .errors import OptionError
 
-TARGETS = ("opencl", "glsl", "vulkan", "metal")
-PRECISIONS = ("f32", "f16")
-FALLBACKS = ("litert", "none")
+TargetName = Literal["opencl", "glsl", "vulkan", "metal"]
+Precision = Literal["f32", "f16"]
+Fallback = Literal["litert", "none"]
+
+TARGETS: tuple[str, ...] = get_args(TargetName)
+PRECISIONS: tuple[str, ...] = get_args(Precision)
+FALLBACKS: tuple[str, ...] = get_args(Fallback)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of `tflgpu.compile`; keyword arguments there set these fields."""
+    """Options of a compilation; the keyword arguments of `tflgpu.compile`."""
 
-    target: str = "opencl"
+    target: TargetName = "opencl"
     """Language of the kernels; plans for vulkan and metal are for other runtimes than ours."""
-    precision: str = "f32"
+    precision: Precision = "f32"
     """f32, or f16: activations stored in half precision, computed in single; weights stay f32."""
     device: str = "auto"
     """"auto", part of the name of an attached device, or the name of a device profile."""
-    fallback: str = "litert"
+    fallback: Fallback = "litert"
     """Where operators run that the device cannot run: on LiteRT, with a FallbackWarning that lists
     them; or "none", and they are an UnsupportedError."""
     fallback_ops: tuple[str | int, ...] = ()
@@ -33,7 +38,7 @@ class Options:
     tuning: str = ""
     """File of tuned tiles and work-groups, which `tflgpu compile --tune` makes; "" for none. In a
     plan: a digest of what the file says of its kernels."""
-    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = field(default=())
+    input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Shapes to use for the named inputs instead of the model's."""
     disable_passes: tuple[str, ...] = ()
     """Names of rewrites to leave out, for finding the one at fault."""
@@ -70,10 +75,6 @@ class Options:
                 f"input_shapes={self.input_shapes!r}: give pairs of an input's name and its sizes, "
                 f'such as (("image", (1, 224, 224, 3)),)'
             )
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        return tuple(item.name for item in fields(cls))
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import wraps
 from typing import Any
 
@@ -12,6 +13,8 @@ from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
 from .shell import FilePath
 
 Function = Callable[..., Any]
+
+_FIELDS = tuple(item.name for item in fields(Options))
 
 model_argument = click.argument("model", type=FilePath())
 cache_argument = click.argument("cache", type=FilePath())
@@ -151,7 +154,7 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @wraps(function)
         def call(**given: Any) -> Any:
-            chosen = {name: given.pop(name) for name in Options.names() if name in given}
+            chosen = {name: given.pop(name) for name in _FIELDS if name in given}
             return function(options=Options(**chosen), **given)
 
         return _with(choices, call)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -78,8 +77,7 @@ def generate(
         name = f"{stem}_{number:03}"
         file = f"kernels/{number:03}_{stem}{source.language.suffix}"
         text = source.text(name, _comment(name, users[number]))
-        digest = hashlib.sha256(text.encode()).digest()
-        records.append(Kernel(name, file, digest, source.group, source.sub_group))
+        records.append(source.record(name, file, text))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, host_steps)
 

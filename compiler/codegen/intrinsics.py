@@ -44,7 +44,9 @@ def intrinsics() -> dict[str, Intrinsic]:
 
 
 def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
-    definitions = {language: str(entry[language]) for language in LANGUAGES if language in entry}
+    definitions: dict[str, str] = {
+        language: str(entry[language]) for language in LANGUAGES if language in entry
+    }
     if "glsl" in definitions:
         definitions.setdefault("vulkan", definitions["glsl"])
     needs = entry.get("needs", [])
@@ -91,7 +93,6 @@ def definitions(
         if name in wanted and language.name in entry.definitions:
             lines = _definition(entry, language, lanes)
             if language == OPENCL and not lines[0].startswith("#define"):
-                yield f"#undef {name}"
                 yield f"#define {name} {name}_{kernel}"
             yield from lines
 

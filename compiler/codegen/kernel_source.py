@@ -6,9 +6,11 @@ its own, and functions that a persistent kernel calls.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from math import prod
 
+from ...runtime.plan.records import Kernel
 from ..language import Language
 from ..ops.base import WorkGroup
 from .environment import environment
@@ -37,6 +39,19 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class SharedArray:
+    """An array that the work-items of a group share."""
+
+    kind: str
+    name: str
+    count: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}[{self.count}]"
+
+
+@dataclass(frozen=True)
 class KernelSource:
     """A kernel without its name, and without what is said of its uses."""
 
@@ -47,8 +62,7 @@ class KernelSource:
     group: WorkGroup
     axes: tuple[tuple[int, str], ...]
     """The axes of the grid along which it needs a work-item's number, with its variable."""
-    shared: tuple[str, ...]
-    """Declarations of the arrays that the work-items of a group share."""
+    shared: tuple[SharedArray, ...]
     sub_group: int
     """Work-items of the sub-groups it relies on; 0 for none."""
     intrinsics: frozenset[str]
@@ -63,6 +77,18 @@ class KernelSource:
     def divisible(self) -> bool:
         """Whether every work-item can be computed by itself."""
         return "wait_for_group" not in self.intrinsics and (self.alone or not self.shared)
+
+    def record(self, name: str, file: str, text: str) -> Kernel:
+        """The kernel as the plan lists it, with that text in a file."""
+        return Kernel(
+            name,
+            file,
+            hashlib.sha256(text.encode()).digest(),
+            self.group,
+            parameters=len(self.parameters),
+            shared_memory=sum(array.bytes for array in self.shared),
+            sub_group=self.sub_group,
+        )
 
     def text(self, name: str, comment: str) -> str:
         """The file of the kernel, with a comment at its head."""

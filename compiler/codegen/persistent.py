@@ -60,7 +60,8 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
             name = f"persistent_{number:03}"
             text = _Text(kernels, dispatches, first, end, spans, target).of(name)
             digest = hashlib.sha256(text.encode()).digest()
-            kernel = Kernel(name, f"kernels/{number:03}_persistent.cl", digest, (1, 1, 1))
+            file = f"kernels/{number:03}_persistent.cl"
+            kernel = Kernel(name, file, digest, (1, 1, 1), parameters=1 + len(spans))
             counters = (2 * (end - first) + 1) * COUNTERS_APART * 4
             arguments = tuple(spans.values())
             record = Persistent(number, first, end - first, counters, arguments)

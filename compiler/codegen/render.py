@@ -22,7 +22,7 @@ from .binding import Argument, Binding, is_literal
 from .environment import environment
 from .epilogue import Chain, Expressions, Read
 from .intrinsics import Use, intrinsics
-from .kernel_source import KernelSource, Parameter
+from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
 from .work_item import WorkItem
 
@@ -127,7 +127,7 @@ class _Body:
         )
         batches = self._output.batches if binding.sliced else 1
         self.work_item = WorkItem(self._launch, grid, self._launch.batches or batches)
-        self.shared: list[str] = []
+        self.shared: list[SharedArray] = []
 
     def vocabulary(self) -> Mapping[str, Any]:
         """Accessors by role, where the work-item stands, stores, names of types and numbers."""
@@ -168,8 +168,9 @@ class _Body:
         }
 
     def share(self, kind: str, name: str, count: int) -> None:
-        """Declare an array that the work-items of a group share."""
-        self.shared.append(f"{kind} {name}[{count}]")
+        """Declare an array of floats or slices that the work-items of a group share."""
+        lanes = 1 if kind == "float" else self._target.lanes
+        self.shared.append(SharedArray(kind, name, count, 4 * lanes * count))
 
     def number(self, value: float) -> str:
         """A constant of the type of the output's elements."""

@@ -1,7 +1,10 @@
-"""Operators as text, a line each: the language of the pass tests and of `tflgpu explain --dump`.
+"""Operators as text, a line each, as tests of rewrites read and `tflgpu explain --dump` writes it.
 
+    input x float32[1, 8, 8, 3]
+    constant w float32[4, 3, 3, 3]
     t = CONV_2D(x, w, none) padding=SAME
     y = ADD(t, r)
+    output y
 
 A fused operator lists what its kernel computes, and in front what it stores:
 
@@ -10,10 +13,22 @@ A fused operator lists what its kernel computes, and in front what it stores:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..errors import ModelError
 from .op import FusedOp, Op
+from .tensor import Array, Shape, Tensor
+
+_TENSOR = re.compile(r"(input|constant) (\S+) (\w+)\[(.*)\]")
+_OUTPUT = re.compile(r"output (.+)")
+_OPERATOR = re.compile(r"(.+) = ([\w.]+)\((.*?)\)(.*)")
+_ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
+
+Draw = Callable[[str, Shape, str], Array]
+"""The content of a constant of that name, shape and dtype."""
 
 
 def to_text(ops: Iterable[Op]) -> str:
@@ -33,3 +48,58 @@ def line(op: Op) -> str:
 
 def _value(value: Any) -> str:
     return str(value).replace(" ", "")
+
+
+class Parser:
+    """Reads unfused operators, and the tensors that lines declare; others get no shape yet."""
+
+    def __init__(self, draw: Draw) -> None:
+        """`draw` gives the content of constants."""
+        self._draw = draw
+        self.tensors: dict[str, Tensor] = {}
+        self.inputs: list[Tensor] = []
+        self.outputs: list[Tensor] = []
+        self.ops: list[Op] = []
+
+    def read(self, text: str) -> None:
+        """Read every line (ModelError that quotes the one that makes no sense)."""
+        for own in filter(None, map(str.strip, text.splitlines())):
+            if match := _TENSOR.fullmatch(own):
+                self._declare(*match.groups())
+            elif match := _OUTPUT.fullmatch(own):
+                self.outputs += [self._known(name, own) for name in match[1].split(", ")]
+            elif match := _OPERATOR.fullmatch(own):
+                self._add(own, *match.groups())
+            else:
+                raise ModelError(f"no operator, input, constant or output: {own}")
+
+    def _declare(self, kind: str, name: str, dtype: str, sizes: str) -> None:
+        shape = tuple(int(size) for size in sizes.split(",") if size.strip())
+        tensor = self.tensors[name] = Tensor(name, shape, dtype)
+        if kind == "input":
+            self.inputs.append(tensor)
+        else:
+            tensor.data = self._draw(name, shape, dtype)
+
+    def _add(self, own: str, results: str, name: str, operands: str, attributes: str) -> None:
+        inputs = [
+            None if operand == "none" else self._known(operand, own)
+            for operand in filter(None, operands.split(", "))
+        ]
+        outputs = [Tensor(result, ()) for result in results.split(", ")]
+        self.tensors |= {tensor.name: tensor for tensor in outputs}
+        attrs = {key: _literal(value) for key, value in _ATTRIBUTE.findall(attributes)}
+        self.ops.append(Op(name, inputs, outputs, attrs, len(self.ops)))
+
+    def _known(self, name: str, own: str) -> Tensor:
+        if name not in self.tensors:
+            raise ModelError(f"{name} is not declared: {own}")
+        return self.tensors[name]
+
+
+def _literal(text: str) -> Any:
+    """A number, tuple or truth value; any other text stands for itself."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text

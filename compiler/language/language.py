@@ -6,13 +6,14 @@ What takes more than a name is an intrinsic, and the frames of kernels are templ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
 class Language:
     """The names of types in a kernel language; {S} in them is the number of lanes."""
 
-    name: str
+    name: Literal["opencl", "glsl", "vulkan"]
     suffix: str
     """How the names of files end."""
     float_vector: str

@@ -21,8 +21,6 @@ _PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166
 _PROGRAM_BUILD_LOG = 0x1183
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
-_FUNCTION = re.compile(r"^(?:float|int) \w+\(.*\) \{.*\}$", re.MULTILINE)
-"""A function on a single line, such as the ones that precede kernels."""
 
 
 class OpenCLPrograms:
@@ -123,19 +121,12 @@ def _binary(program: int) -> bytes:
 def join_sources(sources: Mapping[str, str]) -> str:
     """One source with the meaning of all these files, each of which compiles by itself.
 
-    Macros are undefined at the end of the file that defines them, so that no file can change the
-    meaning of a later one. A one-line function that an earlier file has is left out; any other
-    function defined twice is an error of the driver's compiler. Its messages keep the names of the
-    files and their line numbers.
+    Macros are undefined at the end of the file that defines them, so that no file, edited or not,
+    can change the meaning of a later one. A function defined twice is an error of the driver's
+    compiler, whose messages keep the names of the files and their line numbers.
     """
     texts = []
-    functions: set[str] = set()
     for file, text in sources.items():
-        macros = dict.fromkeys(_MACRO.findall(text))
-        for function in _FUNCTION.findall(text):
-            if function in functions:
-                text = text.replace(function, "", 1)
-            functions.add(function)
         texts.append(f'#line 1 "{file}"\n{text}\n')
-        texts.extend(f"#undef {macro}\n" for macro in macros)
+        texts.extend(f"#undef {macro}\n" for macro in dict.fromkeys(_MACRO.findall(text)))
     return "".join(texts)

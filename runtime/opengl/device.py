@@ -17,7 +17,7 @@ from ..store.binaries import join_programs, split_programs
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
 from .info import describe
-from .limits import bindings, exceeded_limit, exceeded_limit_of_dispatches, read_limits
+from .limits import exceeded_limit, exceeded_limit_of_dispatches, read_limits
 
 try:
     import moderngl
@@ -108,7 +108,7 @@ class OpenGLDevice:
         self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
     ) -> list[Program]:
         """Raises a DeviceError, too, if the plan exceeds a limit of the device."""
-        exceeded = exceeded_limit(plan, sources, self._limits)
+        exceeded = exceeded_limit(plan, self._limits)
         if exceeded is not None:
             raise DeviceError(
                 f"{self._name}: {exceeded}; compile the model for a device with lower limits: "
@@ -121,7 +121,7 @@ class OpenGLDevice:
                 source = sources[kernel.file]
                 if source not in shaders:
                     shaders[source] = self._compile(kernel, source)
-                programs.append(Program(shaders[source], kernel.name, bindings(source)))
+                programs.append(Program(shaders[source], kernel.name, kernel.parameters))
         return programs
 
     def _compile(self, kernel: Kernel, source: str) -> moderngl.ComputeShader:

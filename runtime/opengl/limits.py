@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -18,11 +17,6 @@ _MAX_STORAGE_BLOCKS = 0x90DB
 _MAX_SHARED_MEMORY_SIZE = 0x8262
 _MAX_WORK_GROUP_INVOCATIONS = 0x90EB
 _MAX_WORK_GROUP_COUNT, _MAX_WORK_GROUP_SIZE = 0x91BE, 0x91BF
-
-_SHARED = re.compile(r"^\s*shared\s+(\w+)\s+\w+\s*((?:\[\s*\d+\s*\])*)\s*;", re.MULTILINE)
-_BINDING = re.compile(r"\bbinding\s*=\s*(\d+)")
-_ITEM_SIZES = {"vec2": 8, "vec3": 16, "vec4": 16, "ivec2": 8, "ivec4": 16, "uvec4": 16}
-"""Bytes of the types that do not have 4."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +67,10 @@ def read_limits(context: Context) -> Limits:
     )
 
 
-def exceeded_limit(plan: Plan, sources: Mapping[str, str], limits: Limits) -> str | None:
+def exceeded_limit(plan: Plan, limits: Limits) -> str | None:
     """The first limit that a plan exceeds, as text with both numbers; None if there is none."""
     for kernel in plan.kernels:
-        for problem in _kernel(kernel, sources[kernel.file], limits):
+        for problem in _kernel(kernel, limits):
             return problem
     return exceeded_limit_of_dispatches(plan, limits)
 
@@ -86,7 +80,7 @@ def exceeded_limit_of_dispatches(plan: Plan, limits: Limits) -> str | None:
     return next(_dispatches(plan, limits), None)
 
 
-def _kernel(kernel: Kernel, source: str, limits: Limits) -> Iterator[str]:
+def _kernel(kernel: Kernel, limits: Limits) -> Iterator[str]:
     if prod(kernel.group) > limits.group:
         yield (
             f"{kernel.file} has work-groups of {prod(kernel.group)} work-items, but the "
@@ -98,11 +92,10 @@ def _kernel(kernel: Kernel, source: str, limits: Limits) -> Iterator[str]:
                 f"{kernel.file} has work-groups of {size} work-items along {axis}, but the "
                 f"limit is {limit}"
             )
-    shared = shared_memory(source)
-    if shared > limits.shared_memory:
+    if kernel.shared_memory > limits.shared_memory:
         yield (
-            f"{kernel.file} uses {shared} bytes of shared memory, but this device has "
-            f"{limits.shared_memory}"
+            f"{kernel.file} uses {kernel.shared_memory} bytes of shared memory, but this device "
+            f"has {limits.shared_memory}"
         )
 
 
@@ -125,24 +118,3 @@ def _dispatches(plan: Plan, limits: Limits) -> Iterator[str]:
                     f"{name} has a storage buffer of {argument.size} bytes, but the "
                     f"limit is {limits.block_size}"
                 )
-
-
-def shared_memory(source: str) -> int:
-    """Bytes of a kernel's shared variables, as far as their sizes are literals.
-
-    >>> shared_memory("shared vec4 tile[8][16];\\nshared float most;")
-    2052
-    """
-    return sum(
-        _ITEM_SIZES.get(kind, 4) * prod(int(size) for size in re.findall(r"\d+", extents))
-        for kind, extents in _SHARED.findall(source)
-    )
-
-
-def bindings(source: str) -> int:
-    """The number of buffers that a kernel uses: one more than its highest binding.
-
-    >>> bindings("layout(std430, binding = 1) buffer y_buffer { vec4 y[]; };")
-    2
-    """
-    return 1 + max((int(number) for number in _BINDING.findall(source)), default=-1)

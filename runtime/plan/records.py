@@ -86,6 +86,10 @@ class Kernel:
     """Digest of the file."""
     group: Extent
     """Work-group size."""
+    parameters: UInt32
+    """Buffers that it takes."""
+    shared_memory: UInt32 = 0
+    """Bytes that the work-items of a group share."""
     sub_group: UInt32 = 0
     """The sub-group size it relies on; 0 if none."""
 
