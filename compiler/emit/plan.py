@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...runtime.plan.records import Memory, Plan
+from ...runtime.plan.seal import sealed
 from ..codegen.generate import Kernels
 from ..codegen.persistent import merge
 from ..codegen.translate import translate
@@ -76,7 +77,7 @@ def emit(
         persistent=tuple(item.record for item in merged),
     )
     return CompiledModel(
-        plan,
+        sealed(plan),
         shipped.sources,
         bytes(weights.data),
         {**shipped.companions, **host.contents},
