@@ -23,17 +23,23 @@ class Expressions:
 
     language: Language
     use: Use
+    lanes: int
+    """Lanes of a slice; 0 for single values."""
 
     def of(self, expression: str, **operands: str) -> str:
         """An expression with operands and attributes in their places."""
-        cast = self.language.cast
-        to_int, to_float = cast.format(type="int"), cast.format(type="float")
-        return expression.format(use=self.use, to_int=to_int, to_float=to_float, **operands)
+        casts = self.language.casts(self.lanes)
+        return expression.format(
+            use=self.use, to_int=casts["int"], to_float=casts["float"], **operands
+        )
 
     def literals(self, attrs: Mapping[str, Any]) -> dict[str, str]:
-        """Attributes that are numbers."""
-        numbers = {key: value for key, value in attrs.items() if isinstance(value, (int, float))}
-        return {key: literal(value, self.use) for key, value in numbers.items()}
+        """Attributes that are numbers: whole ones as integers."""
+        return {
+            key: literal(value, self.use, "int32" if isinstance(value, int) else "float32")
+            for key, value in attrs.items()
+            if isinstance(value, (int, float))
+        }
 
 
 class Chain:

@@ -123,7 +123,9 @@ class _Body:
         self._target, self._launch = binding.target, binding.launch
         self._output = binding.roles[next(iter(self._launch.writes))]
         self._expressions = Expressions(
-            self._target.language, Use(binding.used, slices=binding.sliced)
+            self._target.language,
+            Use(binding.used, slices=binding.sliced),
+            self._target.lanes if binding.sliced else 0,
         )
         batches = self._output.batches if binding.sliced else 1
         self.work_item = WorkItem(self._launch, grid, self._launch.batches or batches)
@@ -159,7 +161,9 @@ class _Body:
             "store_at": self.store_at,
             "sub_group": self._target.sub_group,
             "to_float": lambda value: language.convert("float", value),
+            "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
             "to_int": lambda value: language.convert("int", value),
+            "to_ints": lambda value: f"{language.casts(lanes)['int']}({value})",
             "uniform": self.uniform,
             "use": self._expressions.use,
             "vector": lambda values: language.convert(language.floats(lanes), ", ".join(values)),

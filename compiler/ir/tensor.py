@@ -31,6 +31,15 @@ class Blocks:
     zero_points: Tensor | None
 
 
+@dataclass(frozen=True)
+class Centered:
+    """Floats that are the integers of a quantized tensor less its zero point."""
+
+    dtype: str
+    """The type of the integers: int8, uint8 or int16."""
+    zero_point: int
+
+
 @dataclass(eq=False)
 class Tensor:
     """A value that flows between operators; `data` holds its content if it is a constant."""
@@ -46,6 +55,8 @@ class Tensor:
     """The shape with -1 for the sizes that the file leaves open, where it leaves any open."""
     blocks: Blocks | None = None
     """How the tensor is quantized if it is in blocks; `quantization` is None then."""
+    centered: Centered | None = None
+    """What its values stand for, where they are whole numbers in float32."""
     dynamic: bool = False
     """Whether only a run tells the shape; `shape` is then what the file says."""
 

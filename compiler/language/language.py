@@ -22,6 +22,8 @@ class Language:
     """The type that as many floats in half precision are stored in."""
     cast: str
     """A conversion to {type}; its argument follows in brackets."""
+    vector_cast: str
+    """The same of a vector to {type}, lane by lane."""
     unroll: str
     """What stands before a loop that is to be unrolled; empty where compilers take no such hint."""
     images: bool
@@ -45,6 +47,16 @@ class Language:
         """A value of that type from another; a vector gets the same value in every lane."""
         return f"{self.cast.format(type=kind)}({value})"
 
+    def casts(self, lanes: int) -> dict[str, str]:
+        """Conversions to integers and to floats, of slices or, with 0 lanes, of single values."""
+        if not lanes:
+            return {"int": self.cast.format(type="int"), "float": self.cast.format(type="float")}
+        ints, floats = self.ints(lanes), self.floats(lanes)
+        return {
+            "int": self.vector_cast.format(type=ints),
+            "float": self.vector_cast.format(type=floats),
+        }
+
     def splat(self, value: str, lanes: int) -> str:
         """A slice with the same value in every lane."""
         return self.convert(self.floats(lanes), value)
@@ -64,6 +76,7 @@ OPENCL = Language(
     int_vector="int{S}",
     half_vector="half",
     cast="({type})",
+    vector_cast="convert_{type}",
     unroll="#pragma unroll",
     images=True,
     sub_groups=True,
@@ -77,6 +90,7 @@ GLSL = Language(
     int_vector="ivec{S}",
     half_vector="uvec2",
     cast="{type}",
+    vector_cast="{type}",
     unroll="",
     images=False,
     sub_groups=False,
@@ -90,6 +104,7 @@ VULKAN = Language(
     int_vector="ivec{S}",
     half_vector="uvec2",
     cast="{type}",
+    vector_cast="{type}",
     unroll="",
     images=False,
     sub_groups=False,

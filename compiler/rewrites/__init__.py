@@ -40,6 +40,7 @@ from .layout.merge_transposes import merge_transposes
 from .layout.move_reshapes import move_reshapes
 from .layout.move_transposes import move_transposes
 from .layout.transpose_to_reshape import transpose_to_reshape
+from .quantized.lower_quantized import lower_quantized
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
@@ -57,6 +58,7 @@ CANONICALIZE: tuple[Pass, ...] = (
 
 DECOMPOSE: tuple[Pass, ...] = (
     resolve_variables,
+    lower_quantized,
     dequantize_constants,
     split_activation,
     decompose_operators,
