@@ -112,6 +112,10 @@ class LinearAccessor:
     def read(self, index: str) -> str:
         return f"{self.array}[{self.element_index(index)}]"
 
+    def entry(self, index: str) -> str:
+        """An element of the tensor by its number."""
+        return self.read(index)
+
     def write(self, position: Position, value: str) -> str:
         """The statement that stores an element at a flat position."""
         return f"{self.read(position.index)} = {value};"

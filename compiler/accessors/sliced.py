@@ -136,6 +136,10 @@ class SlicedAccessor:
         offset = horner((slice, self.slices), ("0", self.plane))
         return affine(pixel, 1, offset)
 
+    def entry(self, index: str) -> str:
+        """A float of the tensor by its number, where it is a row of slices."""
+        return self.call("float_at", self.array, affine(index, 1, self.base * self.lanes))
+
     def broadcast(self, position: Position, channels: int) -> str:
         """The element that goes with a position of a larger tensor with that many channels.
 
@@ -211,6 +215,10 @@ class ImageAccessor(SlicedAccessor):
 
     def lane_at(self, index: str, lane: str) -> str:
         return self.call("texel_lane", self.array, index, lane)
+
+    def entry(self, index: str) -> str:
+        texel = affine(quotient(index, self.lanes), 1, self.base)
+        return self.lane_at(texel, remainder(index, self.lanes))
 
 
 @dataclass(frozen=True)

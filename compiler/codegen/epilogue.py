@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..ir import Op, Tensor
-from ..language import Language
+from ..language import Language, affine
 from ..ops.base import device_dtype
 from ..ops.elementwise import ELEMENTWISE
 from .intrinsics import Use
 from .literal import literal
 
-Read = Callable[[Tensor], str]
-"""The text that reads a tensor's element at the position of the store."""
+
+class Operands(Protocol):
+    """How elementwise operators read what the kernel does not compute itself."""
+
+    def read(self, tensor: Tensor) -> str:
+        """A tensor's element at the position of the store."""
+
+    def entry(self, tensor: Tensor, index: str) -> str:
+        """A number of a table."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Chain:
         """Begin with a value that the kernel has computed."""
         self._assign(tensor, value)
 
-    def compute(self, ops: Sequence[Op], read: Read, stores: Mapping[Tensor, str]) -> None:
+    def compute(self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, str]) -> None:
         """Go on with operators; what else they read is read where they are computed.
 
         `stores` are statements for values that are stored on the way, by their tensors.
@@ -65,13 +72,16 @@ class Chain:
         for number, op in enumerate(ops):
             if self._last is not None:
                 self._keep(self._last, number, ops[number + 1 :], stores)
-            operands = [self._text(tensor, read) for tensor in op.inputs if tensor is not None]
-            self._compute(op, operands, number)
+            if ELEMENTWISE[op.name].table:
+                self._look_up(op, self._text(op.operand(0), operands), operands, number)
+            else:
+                inputs = (tensor for tensor in op.inputs if tensor is not None)
+                self._compute(op, [self._text(tensor, operands) for tensor in inputs], number)
 
-    def _text(self, tensor: Tensor, read: Read) -> str:
+    def _text(self, tensor: Tensor, operands: Operands) -> str:
         if tensor is self._last:
             return "v"
-        return self._held[tensor] if tensor in self._held else read(tensor)
+        return self._held[tensor] if tensor in self._held else operands.read(tensor)
 
     def _keep(
         self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, str]
@@ -96,6 +106,18 @@ class Chain:
                 self.lines.append(f"{kind} {named[name]} = {operand};")
         literals = self._expressions.literals(op.attrs)
         text = self._expressions.of(expression, **named, **literals)
+        self._assign(op.output, text, f"  // {op.name}")
+
+    def _look_up(self, op: Op, value: str, operands: Operands, number: int) -> None:
+        """Each lane reads its own entry of the table."""
+        language, lanes = self._expressions.language, self._expressions.lanes
+        place, offset = f"place{number}", op.attrs["offset"]
+        kind = language.ints(lanes) if lanes else "int"
+        index = affine(f"{language.casts(lanes)['int']}({value})", 1, offset)
+        self.lines.append(f"{kind} {place} = {index};")
+        places = [language.lane(place, lane, lanes) for lane in range(lanes)] or [place]
+        entries = [operands.entry(op.operand(1), text) for text in places]
+        text = language.convert(self._kind, ", ".join(entries)) if lanes else entries[0]
         self._assign(op.output, text, f"  // {op.name}")
 
     def _assign(self, tensor: Tensor, value: str, remark: str = "") -> None:

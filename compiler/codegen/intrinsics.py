@@ -92,7 +92,7 @@ def definitions(
     for name, entry in intrinsics().items():
         if name in wanted and language.name in entry.definitions:
             lines = _definition(entry, language, lanes)
-            if language == OPENCL and not lines[0].startswith("#define"):
+            if language == OPENCL and not lines[0].startswith("#"):
                 yield f"#define {name} {name}_{kernel}"
             yield from lines
 

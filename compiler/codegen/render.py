@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from ..accessors import Position, RowsAccessor, SlicedAccessor
+from ..accessors import Accessor, Position, RowsAccessor, SlicedAccessor
 from ..errors import RenderError
 from ..ir import Array, Op, Tensor
 from ..language import affine, horner, quotient, remainder
@@ -20,7 +20,7 @@ from ..target import Target
 from . import control
 from .binding import Argument, Binding, is_literal
 from .environment import environment
-from .epilogue import Chain, Expressions, Read
+from .epilogue import Chain, Expressions, Operands
 from .intrinsics import Use, intrinsics
 from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
@@ -226,24 +226,35 @@ class _Body:
         chain.compute(ops, self._reading(position), stores)
         return "\n".join([*chain.lines, self._output.write(position, "v")])
 
-    def _reading(self, position: Position) -> Read:
-        """How operands of elementwise operators are read at a position of the output."""
-        output = self._output
+    def _reading(self, position: Position) -> Operands:
+        return _OperandsAt(self._binding, self._output, self._expressions, position)
 
-        def read(tensor: Tensor) -> str:
-            if is_literal(tensor):
-                assert tensor.data is not None
-                value = literal(
-                    tensor.data.reshape(()).item(),
-                    self._expressions.use,
-                    device_dtype(tensor.dtype),
-                )
-                value = f"({value})" if value.startswith("-") else value
-                sliced = self._binding.sliced
-                return self._target.language.splat(value, self._target.lanes) if sliced else value
-            found = self._binding.operands[tensor]
-            if isinstance(found, SlicedAccessor):
-                return found.broadcast(position, output.channels)
-            return found.broadcast(position, self._launch.writes["y"].shape)
 
-        return read
+@dataclass(frozen=True)
+class _OperandsAt:
+    """How operands of elementwise operators are read at a position of the output."""
+
+    binding: Binding
+    output: Accessor
+    expressions: Expressions
+    position: Position
+
+    def read(self, tensor: Tensor) -> str:
+        if is_literal(tensor):
+            return self._literal(tensor)
+        found = self.binding.operands[tensor]
+        if isinstance(found, SlicedAccessor):
+            return found.broadcast(self.position, self.output.channels)
+        return found.broadcast(self.position, self.binding.launch.writes["y"].shape)
+
+    def entry(self, tensor: Tensor, index: str) -> str:
+        return self.binding.operands[tensor].entry(index)
+
+    def _literal(self, tensor: Tensor) -> str:
+        assert tensor.data is not None
+        value = tensor.data.reshape(()).item()
+        text = literal(value, self.expressions.use, device_dtype(tensor.dtype))
+        text = f"({text})" if text.startswith("-") else text
+        if not self.binding.sliced:
+            return text
+        return self.expressions.language.splat(text, self.binding.target.lanes)

@@ -85,4 +85,7 @@ define(
         _uncenter,
         ANY,
     ),
+    OpDef(
+        "QUANTIZE", same_as_first, (), None, ANY, versions=3, note="of floats, or to another scale"
+    ),
 )

@@ -26,6 +26,7 @@ from .base import (
     broadcast_shapes,
     define,
     linear_grid,
+    same_as_first,
     sliced_grid,
 )
 
@@ -55,12 +56,15 @@ class Elementwise:
     """Whether it takes one or two instructions, less than reading its result from memory."""
     neutral: float | None = None
     """The constant that, as second operand, changes nothing."""
+    table: bool = False
+    """Whether the second operand is a table, from which each lane reads the entry {offset} after
+    the one that the first operand names; the expression is not used then."""
 
     def traits(self) -> Traits:
         """What rewrites may rely on."""
         return Traits(
             identity=None if self.neutral is None else self._is_neutral,
-            permutable=Permutable(images=None, condition=_keeps_axes),
+            permutable=Permutable(images=(0,) if self.table else None, condition=_keeps_axes),
             cheap=self.cheap,
         )
 
@@ -78,7 +82,8 @@ class Elementwise:
         return self.expression
 
     def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-        named = {key for key in op.attrs if f"{{{key}}}" in self.expression}
+        wanted = "{offset}" if self.table else self.expression
+        named = {key for key in op.attrs if f"{{{key}}}" in wanted}
         named |= {self.switch[0]} & op.attrs.keys() if self.switch else set()
         with np.errstate(all="ignore"):
             result = self.function(*arrays, **{key: op.attrs[key] for key in named})
@@ -155,7 +160,8 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
         ELEMENTWISE[name] = row
         define(
             OpDef(
-                *(name, broadcast_shapes, IMPLEMENTATIONS, row.reference, row.dtypes),
+                *(name, same_as_first if row.table else broadcast_shapes, IMPLEMENTATIONS),
+                *(row.reference, row.dtypes),
                 versions=row.versions,
                 traits=row.traits(),
             )

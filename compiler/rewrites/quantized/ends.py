@@ -14,8 +14,9 @@ def quantize(here: Lowering) -> None:
     low, high = here.bounds(result)
     if source.dtype not in INTEGERS:
         inverse = np.float32(1) / here.scale(result)
-        bounds = {"low": float(low), "high": float(high)}
-        value = here.add("tflgpu.quantize", source, inverse=float(inverse), **bounds)
+        value = here.add(
+            "tflgpu.quantize", source, inverse=float(inverse), low=float(low), high=float(high)
+        )
     else:
         factor = int(np.rint(np.float32(256) * (here.scale(source) / here.scale(result))))
         value = here.add(

@@ -64,6 +64,13 @@ class Lowering(Decomposition):
             high = min(high, int(round_to(np.float32(most) / scale)))
         return low, high
 
+    def unlike(self, tensor: Tensor, other: Tensor) -> bool:
+        """Whether two tensors stand for other numbers with the same integers."""
+        if tensor.dtype not in INTEGERS:
+            return False
+        same = tensor.dtype == other.dtype and self.zero(tensor) == self.zero(other)
+        return not same or not np.array_equal(self.scale(tensor), self.scale(other))
+
     # -- values -----------------------------------------------------------------------------
 
     def centered(self, tensor: Tensor) -> Tensor:

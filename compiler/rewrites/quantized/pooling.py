@@ -13,5 +13,5 @@ def average_pool(here: Lowering) -> None:
     low, high = here.bounds(op.output)
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     image = here.centered(op.operand(0))
-    bounds = {"zero": zero, "low": low, "high": high}
-    here.finish_centered(here.add("tflgpu.average_pool_integers", image, **attrs, **bounds))
+    value = here.add("tflgpu.average_pool_integers", image, zero=zero, low=low, high=high, **attrs)
+    here.finish_centered(value)
