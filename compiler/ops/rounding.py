@@ -88,6 +88,26 @@ def _entry(a: Array, table: Array, offset: int) -> Array:
     return np.asarray(table[a.astype(np.int64) + offset])
 
 
+def _row_scale(a: Array, b: Array) -> Array:
+    low, high = np.minimum(a, 0), np.maximum(b, 0)
+    return np.where(low == high, np.float32(1), np.float32(255) / (high - low))
+
+
+def _row_zero(a: Array, b: Array, c: Array) -> Array:
+    low, high = np.minimum(a, 0) * c, np.maximum(b, 0) * c
+    nearer = (np.float32(-128) + low) + (np.float32(127) + high) > 0
+    zero = np.where(nearer, np.float32(-128) - low, np.float32(127) - high)
+    return np.asarray(np.clip(np.rint(zero), -128, 127))
+
+
+def _quantized_rows(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(np.clip(np.rint(a * b) + c, -128, 127) - c)
+
+
+def _multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(a.astype(np.float64) * b + c, np.float32)
+
+
 ROUNDING = {
     "tflgpu.requantize": Elementwise("clamp({use.round_even}({a} * {b}), {low}, {high})", _scaled),
     "tflgpu.requantize_product": Elementwise(
@@ -127,6 +147,22 @@ ROUNDING = {
         "clamp({use.round_even}({use.nan_to}({a} * {inverse}, {high})), {low}, {high})", _quantized
     ),
     "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
+    "tflgpu.row_scale": Elementwise(
+        "min({a}, 0.0f) == max({b}, 0.0f) ? 1.0f : 255.0f / (max({b}, 0.0f) - min({a}, 0.0f))",
+        _row_scale,
+    ),
+    "tflgpu.row_zero": Elementwise(
+        "clamp({use.round_even}((-128.0f + {use.rounded}(min({a}, 0.0f) * {c})) + "
+        "(127.0f + {use.rounded}(max({b}, 0.0f) * {c})) > 0.0f "
+        "? -128.0f - {use.rounded}(min({a}, 0.0f) * {c}) "
+        ": 127.0f - {use.rounded}(max({b}, 0.0f) * {c})), -128.0f, 127.0f)",
+        _row_zero,
+    ),
+    "tflgpu.quantize_rows": Elementwise(
+        "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f) - {c}", _quantized_rows
+    ),
+    "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
+    "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
     "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b),
     "tflgpu.look_up": Elementwise("", _entry, table=True),
 }

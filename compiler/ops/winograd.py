@@ -42,6 +42,8 @@ def squares(op: Op) -> int:
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:
     """Why a convolution without groups is better computed otherwise."""
+    if op.attrs.get("exact"):
+        return "sums of integers have to be exact"
     if window.height != 3 or window.width != 3:
         return "the window is not 3x3"
     if max(window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) > 1:

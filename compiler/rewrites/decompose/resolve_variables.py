@@ -43,6 +43,7 @@ def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
             key = _key(op, handles)
             example = op.output if op.name == "READ_VARIABLE" else op.operand(1)
             variable = variables.setdefault(key, _variable(key, example))
+            variable.quantization = variable.quantization or example.quantization
             if op.name == "READ_VARIABLE":
                 graph.replace(op.output, current.get(key, variable))
             else:

@@ -6,7 +6,8 @@ import numpy as np
 
 from ...ir import Tensor, constant
 from .exact_sums import exact_sums
-from .lowering import Lowering, lowers
+from .hybrid import hybrid
+from .lowering import INTEGERS, Lowering, lowers
 
 ACTIVATION = "fused_activation_function"
 
@@ -18,6 +19,9 @@ def convolution(here: Lowering) -> None:
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if not weights.constant or (bias is not None and not bias.constant):
         raise here.declined("weights or a bias are computed while the model runs")
+    if image.dtype not in INTEGERS:
+        hybrid(here)
+        return
     sums = exact_sums(
         here,
         op.name,
@@ -27,6 +31,7 @@ def convolution(here: Lowering) -> None:
         here.reach(image),
         {**op.attrs, ACTIVATION: "NONE", "exact": True},
     )
+    sums = here.reshape(sums, op.output.shape)
     here.finish_centered(requantized(here, sums, image, weights))
 
 

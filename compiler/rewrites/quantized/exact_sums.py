@@ -38,6 +38,8 @@ def exact_sums(
     """The sums of an operator on centered values of at most `reach`, rounded to float32 once."""
     values = weights.data
     assert values is not None
+    if name == "FULLY_CONNECTED":
+        image = here.reshape(image, (image.elements // values.shape[1], values.shape[1]))
     output_axis, input_axis = CHANNEL_AXES[name]
     own = np.zeros(values.shape[output_axis]) if bias is None else bias.astype(np.float64)
     others = tuple(axis for axis in range(values.ndim) if axis not in (output_axis, input_axis))

@@ -95,6 +95,14 @@ class Lowering(Decomposition):
         result.quantization = like.quantization
         return result
 
+    def taken_over(self, value: Tensor, source: Tensor, result: Tensor) -> Tensor:
+        """A source's centered integers as those of a result that has the very same integers.
+
+        LiteRT moves integers without a look at what they stand for.
+        """
+        apart = self.zero(source) - self.zero(result)
+        return self.add("tflgpu.add_exact", value, self.constant(apart)) if apart else value
+
     def finish_centered(self, *values: Tensor) -> None:
         """Say which centered values are the operator's outputs."""
         outputs = zip(values, self.op.outputs, strict=True)

@@ -14,8 +14,10 @@ MOVES = (
 
 @lowers(*MOVES)
 def move(here: Lowering) -> None:
-    """Of tensors with the same quantization on both sides."""
+    """The integers stay the same, whatever they stand for on either side."""
     op = here.op
     inputs = [None if tensor is None else here.centered(tensor) for tensor in op.inputs]
-    dtypes = ["float32"] * len(op.outputs)
-    here.finish_centered(*here.several(op.name, inputs, dtypes, **op.attrs))
+    moved = next(tensor for tensor in op.reads if tensor.quantization is not None)
+    values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
+    results = zip(values, op.outputs, strict=True)
+    here.finish_centered(*(here.taken_over(value, moved, result) for value, result in results))
