@@ -25,7 +25,7 @@ COUNTERS_APART = 16
 """Integers from one counter to the next, so that no two share a cache line."""
 SHARES = 4
 """Into how many shares for each group what is left of a dispatch is divided."""
-MOST_ITEMS = 1 << 30
+MAX_ITEMS = 1 << 30
 """Work-items of a dispatch; the counter of them runs past their number."""
 
 
@@ -83,7 +83,7 @@ def _stretches(kernels: Kernels, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def _divisible(launch: GeneratedLaunch) -> bool:
-    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MOST_ITEMS
+    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MAX_ITEMS
 
 
 def _spans(dispatches: Sequence[Dispatch]) -> dict[str, Argument]:

@@ -10,7 +10,7 @@ from ...runtime.plan.records import Plan
 from ..errors import Finding
 from ..events import Event
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Operators that a warning names one by one."""
 
 
@@ -70,9 +70,9 @@ def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
         for item in entries
     ]
     # A line that says there is one more would take the place of that one.
-    if len(lines) > MOST_NAMED + 1:
-        lines[MOST_NAMED:] = [
-            f"\n  and {len(lines) - MOST_NAMED} more, which `tflgpu explain` lists"
+    if len(lines) > MAX_NAMED + 1:
+        lines[MAX_NAMED:] = [
+            f"\n  and {len(lines) - MAX_NAMED} more, which `tflgpu explain` lists"
         ]
     count = f"{len(entries)} operator{'s run' if len(entries) > 1 else ' runs'}"
     return f"{count} on LiteRT, not on the device:{''.join(lines)}"

@@ -82,7 +82,7 @@ def finding(op: Op, target: Target) -> Finding | None:
     if legal.implementations:
         return None
     reasons = "; ".join(f"{name}: {reason}" for name, reason in legal.unsupported)
-    return Finding(op.index, op.name, reasons or OPS[op.name].refusal, CUT)
+    return Finding(op.index, op.name, reasons or OPS[op.name].unimplemented_reason, CUT)
 
 
 def unknown(op: Op) -> Finding | None:

@@ -18,9 +18,9 @@ from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .infer_and_fold import infer_and_fold
 
-MOST_ROUNDS = 1000
+MAX_ROUNDS = 1000
 """Rounds of a loop that are unrolled; one that goes on stays a loop."""
-MOST_OPERATORS = 20_000
+MAX_OPERATORS = 20_000
 
 
 @graph_rewrite()
@@ -62,7 +62,7 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
     _check(op, body, len(op.inputs), len(op.inputs))
     values = [op.operand(position) for position in range(len(op.inputs))]
     trial, size = _trial(graph, values), 0
-    for rounds in range(MOST_ROUNDS):
+    for rounds in range(MAX_ROUNDS):
         holds = _evaluate(trial, condition, op, values, target)
         if holds is None:
             return "how often it runs is only known while the model runs"
@@ -72,9 +72,9 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
         trial.outputs = values
         infer_and_fold(trial, target)
         size = len(trial)
-        if size > MOST_OPERATORS:
+        if size > MAX_OPERATORS:
             break
-    return f"it runs more than {MOST_ROUNDS} times, or would be {MOST_OPERATORS} operators"
+    return f"it runs more than {MAX_ROUNDS} times, or would be {MAX_OPERATORS} operators"
 
 
 def _trial(graph: Graph, values: list[Tensor]) -> Graph:

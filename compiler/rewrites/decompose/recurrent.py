@@ -12,7 +12,7 @@ from ...ir import Op, Tensor
 from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
 from .decomposition import Decomposition, decomposes
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Steps of a sequence that are spelled out."""
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
@@ -218,7 +218,7 @@ def _steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
     if not op.attrs.get("time_major", False):
         source = here.transpose(source, (1, 0, 2))
     count, batch, width = source.shape
-    if count > MOST_STEPS:
+    if count > MAX_STEPS:
         raise UnsupportedError([_too_long(op, count)])
     shares = projected(here.reshape(source, (count * batch, width)))
     if count == 1:
@@ -228,7 +228,7 @@ def _steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
 
 
 def _too_long(op: Op, count: int) -> Finding:
-    reason = f"a sequence of {count} steps; at most {MOST_STEPS} are spelled out"
+    reason = f"a sequence of {count} steps; at most {MAX_STEPS} are spelled out"
     return Finding(op.index, op.name, reason, "run the model on shorter sequences")
 
 

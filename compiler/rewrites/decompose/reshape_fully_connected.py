@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...ir import Graph, Op, Tensor
 from ..rewrite import Declined, rewrite
 
-MOST_AXES = 4
+MAX_AXES = 4
 """Of the rows and their width: a batch, a height, a width and channels."""
 
 
@@ -19,7 +19,7 @@ MOST_AXES = 4
 def reshape_fully_connected(graph: Graph, op: Op) -> Declined | None:
     source, width = op.operand(0), op.operand(1).shape[1]
     keeps = op.attrs.get("keep_num_dims", False)
-    fits = len(source.shape) <= MOST_AXES if keeps else len(source.shape) == 2
+    fits = len(source.shape) <= MAX_AXES if keeps else len(source.shape) == 2
     if source.shape and source.shape[-1] == width and fits:
         return Declined("the input is cut already")
     rows = Tensor(f"{source.name}/rows", (source.elements // width, width), source.dtype)

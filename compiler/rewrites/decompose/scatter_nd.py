@@ -8,7 +8,7 @@ import numpy as np
 
 from .decomposition import Decomposition, decomposes
 
-MOST_COMPARED = 1 << 16
+MAX_COMPARED = 1 << 16
 """Up to so many comparisons of places and indices, the kernel that makes them is the faster way."""
 
 
@@ -20,7 +20,7 @@ def scatter_nd(here: Decomposition) -> str | None:
     rows, count = prod(shape[:depth]), prod(indices.shape[:-1])
     if indices.data is None:
         return "the indices are computed while the model runs"
-    if here.op.output.elements * count <= MOST_COMPARED or depth == 0:
+    if here.op.output.elements * count <= MAX_COMPARED or depth == 0:
         return "the output is small"
     try:
         places = np.ravel_multi_index(tuple(indices.data.reshape(count, depth).T), shape[:depth])

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Graph, Op, constant
-from ...ops.transpose_conv import bias_position, picture, window
+from ...ops.transpose_conv import bias_position, input_image, window
 from ..rewrite import Declined, rewrite
 
 
 @rewrite({"TRANSPOSE_CONV", "Convolution2DTransposeBias"})
 def transpose_conv_to_conv(graph: Graph, op: Op) -> Declined | None:
-    shape, image, weights = window(op), picture(op), op.operand(1)
+    shape, image, weights = window(op), input_image(op), op.operand(1)
     if (shape.stride_y, shape.stride_x) != (1, 1):
         return Declined("the stride is not 1")
     if weights.data is None:

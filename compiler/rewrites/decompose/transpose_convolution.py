@@ -19,7 +19,7 @@ def computed_weights(here: Decomposition) -> str | None:
         return bias_apart(here, transpose_conv.bias_position(op))
     window = transpose_conv.window(op)
     _, rows, columns, _ = op.output.shape
-    spread = _spread(here, transpose_conv.picture(op), window.stride_y, window.stride_x)
+    spread = _spread(here, transpose_conv.input_image(op), window.stride_y, window.stride_x)
     image = _placed(here, spread, 1, window.height - 1 - window.top, rows + window.height - 1)
     image = _placed(here, image, 2, window.width - 1 - window.left, columns + window.width - 1)
     turned = here.add("REVERSE_V2", weights, here.constant([1], "int32"))

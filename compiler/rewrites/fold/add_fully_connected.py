@@ -12,7 +12,7 @@ from ...ir import Graph, Op
 from ...ops.fully_connected_sum import NAME
 from ..rewrite import Declined, rewrite
 
-MOST_ROWS = 4
+MAX_ROWS = 4
 """Rows from which on tiles of several, which the sum's kernel lacks, are faster than one kernel."""
 
 
@@ -34,7 +34,7 @@ def add_fully_connected(graph: Graph, first: Op, total: Op) -> Declined | None:
         if layer.operand(0).shape[-1] != layer.operand(1).shape[1]:
             return Declined("an input is not cut into rows")
     rows = total.output.elements // total.output.shape[-1]
-    if rows > MOST_ROWS:
+    if rows > MAX_ROWS:
         return Declined(f"{rows} rows are better off in tiles of several")
     layers = [second, first] if total.operand(0) is other else [first, second]
     inputs = [layer.input(position) for layer in layers for position in range(3)]

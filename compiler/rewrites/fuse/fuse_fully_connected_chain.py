@@ -24,7 +24,7 @@ from ...ops.reduce import axes
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
-MOST_WEIGHTS = 1 << 17
+MAX_WEIGHTS = 1 << 17
 """Weights that one work-group multiplies in the time several kernels for them would take."""
 
 LARGEST_IMAGE = 1 << 16
@@ -91,7 +91,7 @@ def _unsupported_reason(
     else:
         shapes += layer_shapes(first)
     weights = sum(outputs * inputs for outputs, inputs in shapes)
-    if weights > MOST_WEIGHTS:
+    if weights > MAX_WEIGHTS:
         return f"their {weights} weights are worth several work-groups"
     held = sum(slice_count(inputs, target) * target.lanes for _, inputs in shapes)
     if 4 * held > target.device.local_memory:

@@ -50,7 +50,7 @@ FUNCTIONS = frozenset(
 BOUNDS = frozenset(["MAXIMUM", "MINIMUM"])
 LONGEST = 32
 """Operators behind a value that are looked at."""
-MOST_TERMS = 8
+MAX_TERMS = 8
 """Terms of a polynomial that is multiplied out."""
 
 Polynomial = dict[tuple[str, ...], float]
@@ -137,7 +137,7 @@ def _sum(terms: Iterable[tuple[tuple[str, ...], float]]) -> Polynomial:
 def _product(polynomials: list[Polynomial]) -> Polynomial | None:
     product: Polynomial = {(): 1.0}
     for polynomial in polynomials:
-        if len(product) * len(polynomial) > MOST_TERMS:
+        if len(product) * len(polynomial) > MAX_TERMS:
             return None
         product = _sum(
             (tuple(sorted((*left, *right))), a * b)

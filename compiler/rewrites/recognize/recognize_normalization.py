@@ -26,7 +26,7 @@ from .region import leading_to, needed_outside, remove_region
 ARITHMETIC = frozenset(["ADD", "DIV", "MUL", "NEG", "SUB"])
 LONGEST = 16
 """Operators behind the mean and the deviation that are looked at."""
-MOST_TERMS = 8
+MAX_TERMS = 8
 """Terms of a sum that is multiplied out."""
 
 Term = tuple[int, tuple[Tensor, ...]]
@@ -201,7 +201,7 @@ def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics
         return first + second
     if op.name == "SUB":
         return first + [(-sign, factors) for sign, factors in second]
-    if len(first) * len(second) > MOST_TERMS:
+    if len(first) * len(second) > MAX_TERMS:
         return [(1, (tensor,))]
     return [(a * b, (*left, *right)) for a, left in first for b, right in second]
 
