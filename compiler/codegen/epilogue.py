@@ -1,4 +1,4 @@
-"""Elementwise operators as kernel text: what happens between a computed value and its store."""
+"""The epilogue: elementwise operators as kernel text, between a computed value and its store."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .intrinsics import Use
 from .literal import literal
 
 Read = Callable[[Tensor], str]
-"""The text that reads a tensor's element at the position of the store."""
+"""Returns the expression that reads a tensor at the position of the store."""
 
 
 @dataclass(frozen=True)
 class Expressions:
-    """The texts that tables of operators have, in a kernel language."""
+    """Renders the expressions of elementwise operators in a kernel language."""
 
     language: Language
     use: Use
 
     def of(self, expression: str, **operands: str) -> str:
-        """An expression with operands and attributes in their places."""
+        """An expression with its placeholders replaced."""
         cast = self.language.cast
         to_int, to_float = cast.format(type="int"), cast.format(type="float")
         return expression.format(use=self.use, to_int=to_int, to_float=to_float, **operands)
 
     def literals(self, attrs: Mapping[str, Any]) -> dict[str, str]:
-        """Attributes that are numbers."""
+        """The numeric attributes as literals."""
         numbers = {key: value for key, value in attrs.items() if isinstance(value, (int, float))}
         return {key: literal(value, self.use) for key, value in numbers.items()}
 
@@ -42,19 +42,20 @@ class Chain:
     def __init__(self, kind: str, expressions: Expressions) -> None:
         self._kind, self._expressions = kind, expressions
         self._last: Tensor | None = None
-        """What `v` is."""
+        """The tensor whose value is in `v`."""
         self._held: dict[Tensor, str] = {}
-        """Variables of values that more than the next operator needs."""
+        """The variables of values that later operators also read."""
         self.lines: list[str] = []
 
     def start(self, tensor: Tensor, value: str) -> None:
-        """Begin with a value that the kernel has computed."""
+        """Start with a value that the kernel has computed."""
         self._assign(tensor, value)
 
     def compute(self, ops: Sequence[Op], read: Read, stores: Mapping[Tensor, str]) -> None:
-        """Go on with operators; what else they read is read where they are computed.
+        """Append the statements of operators.
 
-        `stores` are statements for values that are stored on the way, by their tensors.
+        `read` reads the operands that the chain does not compute; `stores` has the statement that
+        stores each early output.
         """
         for number, op in enumerate(ops):
             if self._last is not None:
@@ -70,7 +71,7 @@ class Chain:
     def _keep(
         self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, str]
     ) -> None:
-        """Store the last value, and give it a variable of its own, where it is needed later."""
+        """Store the last value if it is an early output; copy it if a later operator reads it."""
         if value in stores:
             self.lines.append(stores[value])
         if any(value in op.inputs for op in later):
@@ -78,7 +79,7 @@ class Chain:
             self.lines.append(f"{self._kind} v{number} = v;")
 
     def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
-        """An operand that the expression names twice gets a variable."""
+        """Append one operator; an operand that its expression repeats gets a variable."""
         integers = device_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
         expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
         named = {}
