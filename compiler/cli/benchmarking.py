@@ -28,7 +28,7 @@ BEYOND = """Above 100% of the roofline is a kernel that reads only parts of its 
 does, or that gets by with fewer operations than an operator is counted to have.
 """
 
-MOST_THREADS = 256
+MAX_THREADS = 256
 """LiteRT ends the process where the system has no more threads for it."""
 
 
@@ -53,7 +53,7 @@ def _check_format(
 )
 @click.option(
     "--threads",
-    type=click.IntRange(1, MOST_THREADS),
+    type=click.IntRange(1, MAX_THREADS),
     default=2,
     show_default=True,
     help="Threads LiteRT gets.",

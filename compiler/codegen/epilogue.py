@@ -1,4 +1,4 @@
-"""Elementwise operators as kernel text: what happens between a computed value and its store."""
+"""The epilogue: elementwise operators as kernel text, between a computed value and its store."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .literal import literal
 
 
 class Operands(Protocol):
-    """How elementwise operators read what the kernel does not compute itself."""
+    """Returns expressions that read the operands which the kernel does not compute."""
 
     def read(self, tensor: Tensor) -> str:
-        """A tensor's element at the position of the store."""
+        """The tensor at the position of the store."""
 
     def entry(self, tensor: Tensor, index: str) -> str:
-        """A number of a table."""
+        """The entry of a table at that index."""
 
 
 @dataclass(frozen=True)
 class Expressions:
-    """The texts that tables of operators have, in a kernel language."""
+    """Renders the expressions of elementwise operators in a kernel language."""
 
     language: Language
     use: Use
@@ -55,19 +55,20 @@ class Chain:
     def __init__(self, kind: str, expressions: Expressions) -> None:
         self._kind, self._expressions = kind, expressions
         self._last: Tensor | None = None
-        """What `v` is."""
+        """The tensor whose value is in `v`."""
         self._held: dict[Tensor, str] = {}
-        """Variables of values that more than the next operator needs."""
+        """The variables of values that later operators also read."""
         self.lines: list[str] = []
 
     def start(self, tensor: Tensor, value: str) -> None:
-        """Begin with a value that the kernel has computed."""
+        """Start with a value that the kernel has computed."""
         self._assign(tensor, value)
 
     def compute(self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, str]) -> None:
         """Go on with operators; what else they read is read where they are computed.
 
-        `stores` are statements for values that are stored on the way, by their tensors.
+        `read` reads the operands that the chain does not compute; `stores` has the statement that
+        stores each early output.
         """
         for number, op in enumerate(ops):
             if self._last is not None:
@@ -86,7 +87,7 @@ class Chain:
     def _keep(
         self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, str]
     ) -> None:
-        """Store the last value, and give it a variable of its own, where it is needed later."""
+        """Store the last value if it is an early output; copy it if a later operator reads it."""
         if value in stores:
             self.lines.append(stores[value])
         if any(value in op.inputs for op in later):
@@ -94,7 +95,7 @@ class Chain:
             self.lines.append(f"{self._kind} v{number} = v;")
 
     def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
-        """An operand that the expression names twice gets a variable."""
+        """Append one operator; an operand that its expression repeats gets a variable."""
         integers = device_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
         expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
         named = {}

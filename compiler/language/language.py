@@ -1,6 +1,6 @@
-"""What the kernel languages call the same things: the facts that the texts of kernels depend on.
+"""The facts about kernel languages on which the text of kernels depends.
 
-What takes more than a name is an intrinsic, and the frames of kernels are templates of their own.
+Differences that take more than a name are intrinsics; entry points have templates of their own.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Language:
-    """The names of types in a kernel language; {S} in them is the number of lanes."""
+    """A kernel language; {S} in the names of types is the number of lanes."""
 
     name: Literal["opencl", "glsl", "vulkan"]
     suffix: str
-    """How the names of files end."""
+    """Suffix of source files."""
     float_vector: str
     int_vector: str
     half_vector: str
-    """The type that as many floats in half precision are stored in."""
+    """The element type of an array of slices in half precision."""
     cast: str
-    """A conversion to {type}; its argument follows in brackets."""
+    """A conversion to {type}; its argument follows in parentheses."""
     vector_cast: str
-    """The same of a vector to {type}, lane by lane."""
+    """The same for vectors, lane by lane."""
     unroll: str
-    """What stands before a loop that is to be unrolled; empty where compilers take no such hint."""
+    """The hint before a loop to unroll; "" if the language has none."""
     images: bool
-    """Whether kernels can read images of buffers."""
+    """Whether kernels can read image buffers."""
     sub_groups: bool
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The type of what an array holds: an int, a float, a slice of floats, or of halves."""
+        """The element type of an array of kind int, float, slice or half."""
         if kind == "slice":
             return self.float_vector.format(S=lanes)
         return self.half_vector.format(S=lanes) if kind == "half" else kind
@@ -44,7 +44,7 @@ class Language:
         return self.int_vector.format(S=lanes)
 
     def convert(self, kind: str, value: str) -> str:
-        """A value of that type from another; a vector gets the same value in every lane."""
+        """The conversion of a value to the type `kind`; a vector gets the value in every lane."""
         return f"{self.cast.format(type=kind)}({value})"
 
     def casts(self, lanes: int) -> dict[str, str]:
@@ -62,7 +62,7 @@ class Language:
         return self.convert(self.floats(lanes), value)
 
     def lane(self, value: str, number: int, lanes: int) -> str:
-        """One lane of a variable."""
+        """One lane of a vector variable."""
         return f"{value}.{'xyzw'[number]}" if lanes == 4 else f"{value}.s{number:x}"
 
     def __str__(self) -> str:
@@ -109,6 +109,6 @@ VULKAN = Language(
     images=False,
     sub_groups=False,
 )
-"""The GLSL of Vulkan, from which Metal's kernels are translated."""
+"""GLSL for Vulkan, from which Metal's kernels are translated."""
 
 LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN)}
