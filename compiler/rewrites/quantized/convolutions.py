@@ -7,7 +7,7 @@ import numpy as np
 from ...ir import Tensor, constant
 from .exact_sums import exact_sums
 from .hybrid import hybrid
-from .lowering import INTEGERS, Lowering, lowers
+from .lowering import EXACT, INTEGERS, Lowering, lowers
 
 ACTIVATION = "fused_activation_function"
 
@@ -43,3 +43,23 @@ def requantized(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) ->
     low, high = here.bounds(result)
     scale = constant(f"{result.name}/scale", np.asarray(scales, np.float32))
     return here.add("tflgpu.requantize", sums, scale, low=float(low), high=float(high))
+
+
+@lowers("TRANSPOSE_CONV")
+def transposed_convolution(here: Lowering) -> None:
+    """The same with the operands in another order: the result's size, weights, image, bias."""
+    op = here.op
+    size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
+    if not weights.constant or (bias is not None and not bias.constant):
+        raise here.declined("weights or a bias are computed while the model runs")
+    values = here.centered(weights)
+    assert values.data is not None
+    most = np.abs(values.data).sum((1, 2, 3), dtype=np.float64) * here.reach(image)
+    if bias is not None:
+        most = most + np.abs(op.constant(3).astype(np.float64))
+    if most.max(initial=0) > EXACT:
+        raise here.declined(f"sums may reach {most.max():.0f}, more than {EXACT}")
+    added = None if bias is None else here.constant(op.constant(3).reshape(-1))
+    attrs = {**op.attrs, ACTIVATION: "NONE", "exact": True}
+    sums = here.add(op.name, size, values, here.centered(image), added, dtype="float32", **attrs)
+    here.finish_centered(requantized(here, sums, image, weights))
