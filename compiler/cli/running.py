@@ -153,9 +153,7 @@ def _best(
             f"labels"
         )
     if classes < len(labels):
-        warn(
-            f"warning: {len(labels)} labels for {classes} classes; the labels may be another model's"
-        )
+        warn(f"warning: {len(labels)} labels for {classes} classes; is it the right file?")
     scores = results[info.name].reshape(-1).astype(np.float64)
     if info.scale:
         scores = (scores - info.zero_point) * info.scale
