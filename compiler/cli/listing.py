@@ -19,8 +19,8 @@ COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
 LANGUAGES = ("OpenCL C", "GLSL")
 """The kernel languages of every operator; templates serve both, and GLSL also Vulkan and Metal."""
 
-FOLDED = "computed while compiling"
-"""Shown in place of kernels for operators that are evaluated or decomposed at compile time."""
+FOLDED = "none; decomposed or folded"
+"""Shown in place of kernels for operators that are decomposed or folded at compile time."""
 
 
 @click.command(cls=Command)
