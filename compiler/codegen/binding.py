@@ -120,7 +120,7 @@ class Binding:
         return image(found, texel) if 0 < texels <= self.target.device.image_texels else found
 
     def _bind_operand(self, tensor: Tensor) -> None:
-        """Bind a tensor the epilogue reads, as a constant or a parameter, unless the core has it."""
+        """Bind a tensor the epilogue reads: as a constant, the core's argument or a parameter."""
         if tensor in self.operands or is_literal(tensor):
             return
         # Only floats join the array of constants; integers get a parameter of their own below.

@@ -105,7 +105,7 @@ class _Subgraph:
         return called
 
     def _indices(self, table: Any, field: str, lowest: int = 0) -> tuple[int, ...]:
-        """A vector of tensor indices, none below `lowest`; -1 is an operand left out (ModelError)."""
+        """A vector of tensor indices, at least `lowest`; -1 is an operand left out (ModelError)."""
         indices: tuple[int, ...] = self.source.numbers(table, field)
         for index in indices:
             if not lowest <= index < len(self.names):

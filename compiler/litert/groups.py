@@ -60,8 +60,8 @@ class Groups:
         changed = False
         for leader, group in self._members(self.findings).items():
             if len(group) > 1:
-                behind, before = self._reachable(group, True), self._reachable(group, False)
-                between = [op for op in behind if op in before]
+                following, before = self._reachable(group, True), self._reachable(group, False)
+                between = [op for op in following if op in before]
                 reason = f"it lies between operators of the part of {leader.index} {leader.name}"
                 changed |= self._join(leader, between, reason)
         return changed

@@ -40,7 +40,7 @@ for _name in ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"):
             (),
             None,
             ANY,
-            note="become state kept between runs",
+            note="becomes state kept between runs",
             unimplemented_reason="its variable is used in a loop or a branch",
         )
     )

@@ -96,13 +96,13 @@ def _activations(op: Op) -> list[tuple[Op, ...]]:
 def _layers(op: Op, items: int, target: Target) -> list[Layer]:
     found = []
     source = weights_at = bias_at = 0
-    for (outputs, inputs), behind in zip(layer_shapes(op), _activations(op), strict=True):
+    for (outputs, inputs), following in zip(layer_shapes(op), _activations(op), strict=True):
         count = slice_count(outputs, target)
         block = max(1, min(BLOCK, count // items))
         blocks = -(-count // block)
         destination = source + slice_count(inputs, target) * target.lanes
         places = (source, destination, weights_at, bias_at)
-        found.append(Layer(inputs, count, block, blocks, *places, behind))
+        found.append(Layer(inputs, count, block, blocks, *places, following))
         source = destination
         weights_at += blocks * block * inputs
         bias_at += blocks * block

@@ -61,7 +61,7 @@ def _unsupported_reason(graph: Graph, host: Op, op: Op, target: Target) -> str |
     """Why `op` cannot join the epilogue of `host`; None if it can."""
     reason = kernel_unsupported_reason(host, op, target)
     if reason is None and graph.only_reader(host.output) is not op:
-        return f"{host.output.name} is also used elsewhere"
+        return "the value is also used elsewhere"
     return reason
 
 
@@ -74,7 +74,7 @@ def kernel_unsupported_reason(host: Op, op: Op, target: Target, outputs: int = 1
     if not all(row.fuses for row in rows) or len(host.outputs) != 1:
         return f"the kernels of {host.name} have no epilogue"
     if host.output.shape != op.output.shape:
-        return f"the result of {host.name} broadcasts"
+        return "the value broadcasts"
     if any(tensor.dtype != "float32" for tensor in (*op.reads, host.output, op.output)):
         return "not all tensors are float32"
     operands = {t for t in (*host.epilogue_inputs, *op.reads) if not t.constant}

@@ -48,9 +48,9 @@ def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
         if op not in graph or op.name != "TRANSPOSE":
             continue
         order = permutation(op)
-        behind = [(start, order) for start in graph.consumers(op.output)]
+        following = [(start, order) for start in graph.consumers(op.output)]
         before = graph.producer(op.operand(0))
-        for start, axes in (*behind, (before, np.argsort(order).tolist())):
+        for start, axes in (*following, (before, np.argsort(order).tolist())):
             permuted = tuple(int(axis) for axis in axes)
             if start is None or start not in graph or not is_permutable(start):
                 continue
@@ -176,14 +176,14 @@ class _Border:
 
     def apply(self) -> None:
         """Let the region compute without the permutation `order`."""
-        behind = {tensor: self._back(tensor) for tensor in self.outputs}
+        following = {tensor: self._back(tensor) for tensor in self.outputs}
         moved = {tensor: self._moved(tensor) for tensor in self.inputs}
         for tensor in (tensor for op in self.region for tensor in op.outputs):
             shape = self._shape(tensor.shape)
             moved[tensor] = Tensor(f"{tensor.name}/turned", shape, tensor.dtype)
         for op in self.region:
             self._permute(op, moved)
-        for tensor, (back, others) in behind.items():
+        for tensor, (back, others) in following.items():
             for op in back:
                 self.graph.replace(op.output, moved[tensor])
                 self.graph.remove(op)
