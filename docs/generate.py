@@ -1,0 +1,71 @@
+"""Writes the generated parts of the pages, between their `generated` marks.
+
+    python docs/generate.py            writes them
+    python docs/generate.py --check    exit code 1, and the pages, if they are not current
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tflgpu.compiler.cli.listing import operators_markdown
+from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
+
+HERE = Path(__file__).resolve().parent
+
+_PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+_NAMES = {"opencl": "OpenCL C", "glsl": "GLSL"}
+"""Languages that have definitions of their own; Vulkan's GLSL takes those of GLSL."""
+
+
+def intrinsics_markdown() -> str:
+    """The intrinsics of kernels as a table."""
+    lines = ["| intrinsic | meaning | defined for |", "|---|---|---|"]
+    for entry in intrinsics().values():
+        languages = ", ".join(_NAMES[name] for name in _NAMES if name in entry.definitions)
+        lines.append(f"| `{_call(entry)}` | {entry.meaning} | {languages} |")
+    return "\n".join(lines) + "\n"
+
+
+def _call(entry: Intrinsic) -> str:
+    """How an intrinsic is called, read off its first definition."""
+    definition = next(iter(entry.definitions.values()))
+    found = re.search(rf"\b{entry.name}(\([^()]*\))?", definition)
+    assert found is not None
+    return re.sub(r"\{\{ (\w+) \}\}", r"\1", found[0])
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "intrinsics": intrinsics_markdown,
+    "operators": operators_markdown,
+}
+"""What makes each part, by the name that its page gives it."""
+
+
+def current(text: str) -> str:
+    """A page with its generated parts as they must be now."""
+    return _PART.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}{match[3]}", text)
+
+
+def main() -> int:
+    stale = []
+    for page in sorted(HERE.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if current(text) != text:
+            stale.append(page)
+    if "--check" in sys.argv[1:]:
+        for page in stale:
+            print(f"{page.name} is not current; run: python docs/generate.py")
+        return 1 if stale else 0
+    for page in stale:
+        page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(page.name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

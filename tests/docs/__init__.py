@@ -1,0 +1,1 @@
+"""The pages of the documentation are run: their commands, their examples, their links."""

@@ -1,0 +1,137 @@
+"""Every command and every Python block of the pages runs, page by page, in the order given.
+
+Blocks of one page share a folder, in which the files of the repository are found by the paths that
+the pages print, and a namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+from docs.pages import PAGES, ROOT, Block, blocks
+
+import tflgpu
+from tflgpu.compiler.cli import compile_main, main
+from tflgpu.compiler.tools import tune
+from tflgpu.compiler.tools.benchmark import kept_roofline
+from tflgpu.compiler.tools.benchmark.roofline import Roofline
+
+PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_main}
+
+ELSEWHERE = {
+    "pip": "it would change the environment of the tests; what it names is checked below",
+    "pytest": "it would run these tests again",
+    "bash": ".ci/run installs packages and runs these tests",
+    "ruff": ".ci/run runs it",
+    "mypy": ".ci/run runs it",
+}
+"""Commands that are not run here, and why."""
+
+RUN = ("sh", "python")
+"""Languages of blocks that are run."""
+
+SHOWN = ("text", "c", "glsl", "jinja", "toml", "diff")
+"""Languages of blocks that are not; test_extending.py and test_figures.py check some of them."""
+
+FOLDERS = ("compiler", "docs", "samples", "templates")
+
+
+def test_every_block_is_of_a_known_language() -> None:
+    unknown = {str(b): b.language for page in PAGES for b in blocks(page)} | {}
+    assert {at: name for at, name in unknown.items() if name not in (*RUN, *SHOWN)} == {}
+
+
+def test_blocks_that_are_not_run_say_why() -> None:
+    notes = [block.says("not run:") for page in PAGES for block in blocks(page)]
+    assert all(reason is None or len(reason) > 10 for reason in notes)
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder like the root of the repository, and quick stand-ins for what takes long."""
+    for folder in FOLDERS:
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    # A machine that computes and copies fast enough; measuring this one takes half a minute.
+    roof = Roofline(1e12, ((1 << 27, 1e11),), 1e-7)
+    monkeypatch.setattr(kept_roofline, "measure", lambda *_: roof)
+    # A search that is content with the first batch.
+    monkeypatch.setattr(tune, "GAIN", 0.0)
+    monkeypatch.setattr(tune, "REPEATS", 1)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
+def test_the_blocks_of_a_page_run(page: str, workplace: Path) -> None:
+    namespace: dict[str, Any] = {}
+    for block in blocks(page):
+        if block.language not in RUN or block.note.startswith(("not run:", "file", "change")):
+            continue
+        _require(block)
+        if block.language == "python":
+            code = compile(block.text, str(block), "exec")
+            exec(code, namespace)
+        else:
+            for line in _lines(block):
+                for command in line.split(" && "):
+                    _run(command, block)
+
+
+def _lines(block: Block) -> list[str]:
+    """The commands of a block: a line each, unless a backslash ends it."""
+    return [line for line in block.text.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+def _require(block: Block) -> None:
+    """Skip the test, or fail it where everything must be present, if a device is missing."""
+    needed = block.says("needs")
+    missing = [] if _devices("opencl") else ["an OpenCL device"]
+    if needed == "OpenGL":
+        missing += [] if _devices("glsl") else ["an OpenGL device"]
+    elif needed is not None and shutil.which(needed) is None:
+        missing.append(needed)
+    if missing and os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1":
+        pytest.fail(f"{block} needs {missing}, and TFLGPU_REQUIRE_DEVICES=1 forbids skipping")
+    if missing:
+        pytest.skip(f"{block} needs {missing}")
+
+
+def _devices(target: str) -> bool:
+    try:
+        return any(info.target == target for info in tflgpu.devices())
+    except tflgpu.DeviceError:
+        return False
+
+
+def _run(command: str, block: Block) -> None:
+    name, *arguments = shlex.split(command, comments=True)
+    run: Callable[[], tuple[int, str]]
+    if name in PROGRAMS:
+
+        def run() -> tuple[int, str]:
+            done = CliRunner().invoke(PROGRAMS[name], arguments, catch_exceptions=False)
+            return done.exit_code, done.output
+
+    elif name == "python":
+
+        def run() -> tuple[int, str]:
+            whole = [sys.executable, *arguments]
+            done = subprocess.run(whole, capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    else:
+        assert name in ELSEWHERE, f"{block}: nobody knows how to run {command!r}"
+        return
+    status, output = run()
+    assert status == 0, f"{block}: {command}\n{output}"
