@@ -1,7 +1,7 @@
 """Writes the generated parts of the pages, between their `generated` marks.
 
-    python docs/generate.py            writes them
-    python docs/generate.py --check    exit code 1, and the pages, if they are not current
+python docs/generate.py            writes them
+python docs/generate.py --check    exit code 1, and the pages, if they are not current
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
+from tflgpu.compiler.devices import profiles
 
 HERE = Path(__file__).resolve().parent
 
@@ -32,16 +33,28 @@ def intrinsics_markdown() -> str:
 
 
 def _call(entry: Intrinsic) -> str:
-    """How an intrinsic is called, read off its first definition."""
+    """How an intrinsic is called, by its first definition: the names of its parameters."""
     definition = next(iter(entry.definitions.values()))
-    found = re.search(rf"\b{entry.name}(\([^()]*\))?", definition)
+    found = re.search(rf"\b{entry.name}(?:\(([^()]*)\))?", definition)
     assert found is not None
-    return re.sub(r"\{\{ (\w+) \}\}", r"\1", found[0])
+    if found[1] is None:
+        return entry.name
+    names = (parameter.split()[-1] for parameter in found[1].split(",") if parameter)
+    return f"{entry.name}({', '.join(names)})"
+
+
+def profiles_markdown() -> str:
+    """The device profiles as a table."""
+    lines = ["| profile | for | slices of |", "|---|---|---|"]
+    for item in profiles().values():
+        lines.append(f"| `{item.name}` | {item.description} | {item.slice_width} |")
+    return "\n".join(lines) + "\n"
 
 
 PARTS: dict[str, Callable[[], str]] = {
     "intrinsics": intrinsics_markdown,
     "operators": operators_markdown,
+    "profiles": profiles_markdown,
 }
 """What makes each part, by the name that its page gives it."""
 
