@@ -3,9 +3,12 @@
 A comment in front of a block says what is special about it:
 
     <!-- not run: it needs a GPU -->        why its commands cannot be run here
-    <!-- needs glslangValidator -->         a program, or OpenGL, without which it is left out
+    <!-- needs spirv-cross -->              a program without which they are left out
     <!-- file compiler/ops/x.py -->         the block is the whole content of a new file
     <!-- change compiler/ops/x.py -->       the block is a diff of a file
+    <!-- cases -->                          rows of the tables of cases
+    <!-- content of templates/x.jinja -->   the block is the whole of a file
+    <!-- excerpt of kernels/x.cl ... -->    pieces of a kernel, with ... between them
 """
 
 from __future__ import annotations

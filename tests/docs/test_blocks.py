@@ -11,16 +11,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
-from docs.pages import PAGES, ROOT, Block, blocks
 
 import tflgpu
+from docs.pages import PAGES, ROOT, Block, blocks
 from tflgpu.compiler.cli import compile_main, main
 from tflgpu.compiler.tools import tune
 from tflgpu.compiler.tools.benchmark import kept_roofline
@@ -29,7 +28,8 @@ from tflgpu.compiler.tools.benchmark.roofline import Roofline
 PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_main}
 
 ELSEWHERE = {
-    "pip": "it would change the environment of the tests; what it names is checked below",
+    "apt": ".ci/run installs the same, which test_generated.py compares",
+    "pip": "it would change this environment; test_generated.py compares it with .ci/run",
     "pytest": "it would run these tests again",
     "bash": ".ci/run installs packages and runs these tests",
     "ruff": ".ci/run runs it",
@@ -40,15 +40,18 @@ ELSEWHERE = {
 RUN = ("sh", "python")
 """Languages of blocks that are run."""
 
-SHOWN = ("text", "c", "glsl", "jinja", "toml", "diff")
-"""Languages of blocks that are not; test_extending.py and test_figures.py check some of them."""
+NOT_RUN = ("not run:", "file", "change", "cases")
+"""What comments in front of other blocks begin with; test_extending.py runs all but the first."""
+
+SHOWN = ("text", "c", "jinja", "diff")
+"""Languages of blocks that are not; test_extending.py and test_generated.py check most of them."""
 
 FOLDERS = ("compiler", "docs", "samples", "templates")
 
 
 def test_every_block_is_of_a_known_language() -> None:
-    unknown = {str(b): b.language for page in PAGES for b in blocks(page)} | {}
-    assert {at: name for at, name in unknown.items() if name not in (*RUN, *SHOWN)} == {}
+    languages = {str(block): block.language for page in PAGES for block in blocks(page)}
+    assert {at: name for at, name in languages.items() if name not in (*RUN, *SHOWN)} == {}
 
 
 def test_blocks_that_are_not_run_say_why() -> None:
@@ -66,7 +69,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # A machine that computes and copies fast enough; measuring this one takes half a minute.
     roof = Roofline(1e12, ((1 << 27, 1e11),), 1e-7)
     monkeypatch.setattr(kept_roofline, "measure", lambda *_: roof)
-    # A search that is content with the first batch.
+    # A search that tries one size besides the profile's, and is content.
+    monkeypatch.setattr(tune, "BATCH", 2)
     monkeypatch.setattr(tune, "GAIN", 0.0)
     monkeypatch.setattr(tune, "REPEATS", 1)
     return tmp_path
@@ -76,7 +80,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_blocks_of_a_page_run(page: str, workplace: Path) -> None:
     namespace: dict[str, Any] = {}
     for block in blocks(page):
-        if block.language not in RUN or block.note.startswith(("not run:", "file", "change")):
+        if block.language not in RUN or block.note.startswith(NOT_RUN):
             continue
         _require(block)
         if block.language == "python":
@@ -94,44 +98,37 @@ def _lines(block: Block) -> list[str]:
 
 
 def _require(block: Block) -> None:
-    """Skip the test, or fail it where everything must be present, if a device is missing."""
-    needed = block.says("needs")
-    missing = [] if _devices("opencl") else ["an OpenCL device"]
-    if needed == "OpenGL":
-        missing += [] if _devices("glsl") else ["an OpenGL device"]
-    elif needed is not None and shutil.which(needed) is None:
-        missing.append(needed)
+    """Skip the test, or fail it where everything must be present, if something is missing."""
+    program = block.says("needs")
+    missing = program if program and shutil.which(program) is None else ""
+    if not _has_opencl():
+        missing = "an OpenCL device"
     if missing and os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1":
         pytest.fail(f"{block} needs {missing}, and TFLGPU_REQUIRE_DEVICES=1 forbids skipping")
     if missing:
         pytest.skip(f"{block} needs {missing}")
 
 
-def _devices(target: str) -> bool:
+def _has_opencl() -> bool:
     try:
-        return any(info.target == target for info in tflgpu.devices())
+        return any(info.target == "opencl" for info in tflgpu.devices())
     except tflgpu.DeviceError:
         return False
 
 
 def _run(command: str, block: Block) -> None:
+    """Run one command; it must end with exit code 0."""
     name, *arguments = shlex.split(command, comments=True)
-    run: Callable[[], tuple[int, str]]
     if name in PROGRAMS:
-
-        def run() -> tuple[int, str]:
-            done = CliRunner().invoke(PROGRAMS[name], arguments, catch_exceptions=False)
-            return done.exit_code, done.output
-
+        result = CliRunner().invoke(PROGRAMS[name], arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        status, output = result.exit_code, result.output
     elif name == "python":
-
-        def run() -> tuple[int, str]:
-            whole = [sys.executable, *arguments]
-            done = subprocess.run(whole, capture_output=True, text=True, check=False)
-            return done.returncode, done.stdout + done.stderr
-
+        whole = [sys.executable, *arguments]
+        done = subprocess.run(whole, capture_output=True, text=True, check=False)
+        status, output = done.returncode, done.stdout + done.stderr
     else:
         assert name in ELSEWHERE, f"{block}: nobody knows how to run {command!r}"
         return
-    status, output = run()
     assert status == 0, f"{block}: {command}\n{output}"
