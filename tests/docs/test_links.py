@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from docs.pages import PAGES, ROOT, content, prose
+from docs.pages import PAGES, ROOT, blocks, content, prose
 
 FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
 
@@ -41,7 +41,9 @@ def test_links_lead_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_paths_exist(page: str) -> None:
-    named = set(re.findall(rf"(?<![\w/.])(?:{'|'.join(FOLDERS)})/[\w./-]*\w", prose(page)))
+    drawn = [block.text for block in blocks(page) if block.language == "text"]
+    text = "\n".join([prose(page), *drawn])
+    named = set(re.findall(rf"(?<![\w/.])(?:{'|'.join(FOLDERS)})/[\w./-]*\w", text))
     missing = {name for name in named if not (ROOT / name).exists()}
     assert missing == set()
 
