@@ -1,7 +1,9 @@
-"""Writes the generated parts of the pages, between their `generated` marks.
+"""Generates the parts of the pages that come from the code.
 
-python docs/generate.py            writes them
-python docs/generate.py --check    exit code 1, and the pages, if they are not current
+    python docs/generate.py            updates the pages
+    python docs/generate.py --check    lists outdated pages, with exit code 1 if there are any
+
+A generated part lies between the comments `generated: NAME` and `end`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _NAMES = {"opencl": "OpenCL C", "glsl": "GLSL"}
-"""Languages that have definitions of their own; Vulkan's GLSL takes those of GLSL."""
+"""Languages with definitions of their own; Vulkan uses those of GLSL."""
 
 
 def intrinsics_markdown() -> str:
@@ -33,7 +35,7 @@ def intrinsics_markdown() -> str:
 
 
 def _call(entry: Intrinsic) -> str:
-    """How an intrinsic is called, by its first definition: the names of its parameters."""
+    """An intrinsic with its parameters, taken from its first definition."""
     definition = next(iter(entry.definitions.values()))
     found = re.search(rf"\b{entry.name}(?:\(([^()]*)\))?", definition)
     assert found is not None
@@ -56,11 +58,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "operators": operators_markdown,
     "profiles": profiles_markdown,
 }
-"""What makes each part, by the name that its page gives it."""
+"""The function that generates each part, by the name in its marker."""
 
 
 def current(text: str) -> str:
-    """A page with its generated parts as they must be now."""
+    """The text of a page with up-to-date generated parts."""
     return _PART.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}{match[3]}", text)
 
 
@@ -72,7 +74,7 @@ def main() -> int:
             stale.append(page)
     if "--check" in sys.argv[1:]:
         for page in stale:
-            print(f"{page.name} is not current; run: python docs/generate.py")
+            print(f"{page.name} is outdated; run: python docs/generate.py")
         return 1 if stale else 0
     for page in stale:
         page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -20,7 +20,7 @@ LANGUAGES = ("OpenCL C", "GLSL")
 """What operators run in: a template serves both, and what is made of GLSL."""
 
 NONE = "none"
-"""In place of the kernels of an operator that is decomposed, or computed while compiling."""
+"""Shown for operators without kernels, which are decomposed or evaluated at compile time."""
 
 
 @click.command(cls=Command)

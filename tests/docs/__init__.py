@@ -1,1 +1,1 @@
-"""The pages of the documentation are run: their commands, their examples, their links."""
+"""Tests of the documentation: its commands, examples, links and generated parts."""

@@ -1,14 +1,14 @@
-"""The pages of the documentation, and the blocks of code in them.
+"""The pages of the documentation and the code blocks in them.
 
-A comment in front of a block says what is special about it:
+A comment before a block describes it:
 
-    <!-- not run: it needs a GPU -->        why its commands cannot be run here
-    <!-- needs spirv-cross -->              a program without which they are left out
-    <!-- file compiler/ops/x.py -->         the block is the whole content of a new file
-    <!-- change compiler/ops/x.py -->       the block is a diff of a file
-    <!-- cases -->                          rows of the tables of cases
-    <!-- content of templates/x.jinja -->   the block is the whole of a file
-    <!-- excerpt of kernels/x.cl ... -->    pieces of a kernel, with ... between them
+    <!-- not run: it needs a GPU -->        why the block cannot be run
+    <!-- needs spirv-cross -->              a program that the block requires
+    <!-- file compiler/ops/x.py -->         the content of a new file
+    <!-- change compiler/ops/x.py -->       a diff to apply to a file
+    <!-- cases -->                          test cases of an operator
+    <!-- content of templates/x.jinja -->   the content of an existing file
+    <!-- excerpt of kernels/x.cl ... -->    pieces of a kernel, separated by lines of ...
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Block:
 
     page: str
     line: int
-    """Of the page, where the code begins."""
+    """The number of its first line of code in the page."""
     language: str
     note: str
-    """What the comment in front of it says; empty if there is none."""
+    """The comment before it, or empty."""
     text: str
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
     def says(self, key: str) -> str | None:
-        """What the comment says behind a key, such as the reason behind `not run:`."""
+        """The rest of the note if it starts with a key, such as the reason after `not run:`."""
         return self.note.removeprefix(key).strip() if self.note.startswith(key) else None
 
 
@@ -62,12 +62,12 @@ def blocks(page: str) -> list[Block]:
 
 
 def prose(page: str) -> str:
-    """A page without its blocks."""
+    """A page without its code blocks."""
     return _BLOCK.sub("", content(page))
 
 
 def section(page: str, heading: str) -> tuple[int, int]:
-    """The first and last line of a section; its heading is given without the #."""
+    """The first and last line of a section with this heading, given without the #."""
     lines = content(page).splitlines()
     (start,) = (n for n, line in enumerate(lines, 1) if re.fullmatch(rf"#+ {heading}", line))
     depth = lines[start - 1].count("#")

@@ -1,7 +1,6 @@
-"""Every command and every Python block of the pages runs, page by page, in the order given.
+"""Runs the shell and Python blocks of every page, in order.
 
-Blocks of one page share a folder, in which the files of the repository are found by the paths that
-the pages print, and a namespace.
+The blocks of a page share a namespace and a folder that looks like the root of the repository.
 """
 
 from __future__ import annotations
@@ -27,24 +26,24 @@ from tflgpu.compiler.tools.benchmark.roofline import Roofline
 
 PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_main}
 
-ELSEWHERE = {
-    "apt": ".ci/run installs the same, which test_generated.py compares",
-    "pip": "it would change this environment; test_generated.py compares it with .ci/run",
-    "pytest": "it would run these tests again",
+SKIPPED = {
+    "apt": "test_generated.py compares the packages with .ci/run",
+    "pip": "test_generated.py compares the extras with .ci/run",
+    "pytest": "it would run this test again",
     "bash": ".ci/run installs packages and runs these tests",
     "ruff": ".ci/run runs it",
     "mypy": ".ci/run runs it",
 }
-"""Commands that are not run here, and why."""
+"""Commands that the tests skip, and why."""
 
 RUN = ("sh", "python")
 """Languages of blocks that are run."""
 
 NOT_RUN = ("not run:", "file", "change", "cases")
-"""What comments in front of other blocks begin with; test_extending.py runs all but the first."""
+"""Notes of blocks that are not run here; test_extending.py runs all but the first kind."""
 
 SHOWN = ("text", "c", "jinja", "diff")
-"""Languages of blocks that are not; test_extending.py and test_generated.py check most of them."""
+"""Languages of blocks that are not run; test_extending.py and test_generated.py check most."""
 
 FOLDERS = ("compiler", "docs", "samples", "templates")
 
@@ -61,15 +60,15 @@ def test_blocks_that_are_not_run_say_why() -> None:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder like the root of the repository, and quick stand-ins for what takes long."""
+    """A folder that looks like the root of the repository, with slow measurements replaced."""
     for folder in FOLDERS:
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
-    # A machine that computes and copies fast enough; measuring this one takes half a minute.
+    # Measuring the roofline takes half a minute.
     roof = Roofline(1e12, ((1 << 27, 1e11),), 1e-7)
     monkeypatch.setattr(kept_roofline, "measure", lambda *_: roof)
-    # A search that tries one size besides the profile's, and is content.
+    # Try a single alternative for each kernel.
     monkeypatch.setattr(tune, "BATCH", 2)
     monkeypatch.setattr(tune, "GAIN", 0.0)
     monkeypatch.setattr(tune, "REPEATS", 1)
@@ -93,12 +92,12 @@ def test_the_blocks_of_a_page_run(page: str, workplace: Path) -> None:
 
 
 def _lines(block: Block) -> list[str]:
-    """The commands of a block: a line each, unless a backslash ends it."""
+    """The commands of a block, with continuation lines joined."""
     return [line for line in block.text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def _require(block: Block) -> None:
-    """Skip the test, or fail it where everything must be present, if something is missing."""
+    """Skip the test if a requirement is missing, or fail if devices are mandatory."""
     program = block.says("needs")
     missing = program if program and shutil.which(program) is None else ""
     if not _has_opencl():
@@ -117,7 +116,7 @@ def _has_opencl() -> bool:
 
 
 def _run(command: str, block: Block) -> None:
-    """Run one command; it must end with exit code 0."""
+    """Run one command, which must exit with code 0."""
     name, *arguments = shlex.split(command, comments=True)
     if name in PROGRAMS:
         result = CliRunner().invoke(PROGRAMS[name], arguments)
@@ -129,6 +128,6 @@ def _run(command: str, block: Block) -> None:
         done = subprocess.run(whole, capture_output=True, text=True, check=False)
         status, output = done.returncode, done.stdout + done.stderr
     else:
-        assert name in ELSEWHERE, f"{block}: nobody knows how to run {command!r}"
+        assert name in SKIPPED, f"{block}: the tests cannot run {command!r}"
         return
     assert status == 0, f"{block}: {command}\n{output}"

@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md are added to a copy of tflgpu, as a reader would, and work."""
+"""Applies the examples of docs/extending.md to a copy of tflgpu and checks that they work."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from docs.pages import ROOT, Block, blocks, section
 PAGE = "docs/extending.md"
 
 ROUTES = {
-    "A row of a table": "STABLEHLO_MAXIMUM",
+    "A table row": "STABLEHLO_MAXIMUM",
     "A decomposition": "MATRIX_DIAG",
     "A kernel": "REVERSE_SEQUENCE",
 }
-"""Sections that add an operator, and which."""
+"""The sections that add an operator, and its name."""
 
 OPERATORS = """
 import sys, tempfile
@@ -46,7 +46,7 @@ for target in sorted({{info.target for info in tflgpu.devices()}}):
             np.testing.assert_allclose(actual, value, 1e-5, 1e-5, err_msg=name)
             print(name)
 """
-"""Runs cases in the copy, in both languages and on slices of both widths, against LiteRT."""
+"""Compares cases with LiteRT, in both languages and with both slice widths."""
 
 REWRITES = """
 import sys
@@ -64,20 +64,20 @@ def events(value):
 exact = typed("int32", "CAST", xi(3, 5, dtype="bool"))
 assert events(call("CAST", exact)) == [None]
 lossy = typed("int32", "CAST", call("CAST", xi(3, 5)))
-assert events(lossy) == ["float32 does not hold every int32"]
+assert events(lossy) == ["float32 cannot represent every int32"]
 print(len(events([call("CAST", exact), exact])))
 """
-"""Prints how often the rewrite looks at two casts, the first of which is an output, too."""
+"""Prints the number of events for two casts, the first of which is also an output."""
 
 
 def steps(heading: str) -> list[Block]:
-    """The blocks of a section."""
+    """The code blocks of a section."""
     first, last = section(PAGE, heading)
     return [block for block in blocks(PAGE) if first < block.line <= last]
 
 
 def copy(folder: Path) -> Path:
-    """tflgpu as it is installed, below a folder."""
+    """Copy tflgpu into a folder, laid out as when it is installed."""
     package = folder / "tflgpu"
     kept_out = shutil.ignore_patterns("__pycache__", "facade")
     for name in ("compiler", "runtime", "templates"):
@@ -87,7 +87,7 @@ def copy(folder: Path) -> Path:
 
 
 def apply(block: Block, package: Path) -> None:
-    """Write the file that a block is, or change the one that it is a diff of."""
+    """Create or change the file that a block describes."""
     if name := block.says("file"):
         (package / name).write_text(block.text, encoding="utf-8")
     elif name := block.says("change"):
@@ -100,7 +100,7 @@ def apply(block: Block, package: Path) -> None:
 
 
 def run(script: str, folder: Path) -> str:
-    """What a script prints that imports the copy in a folder, and the modules of the tests."""
+    """The output of a script that imports the copy in a folder and the tests' helpers."""
     path = os.pathsep.join((str(folder), str(ROOT / "tests")))
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script, str(folder)],
@@ -127,7 +127,7 @@ def test_an_operator(route: str, tmp_path: Path) -> None:
 
 
 def test_rewrites(tmp_path: Path) -> None:
-    """The one of the graph takes the file of the one on chains, and finds more."""
+    """The graph rewrite replaces the chain rewrite, and also matches shared casts."""
     package = copy(tmp_path)
     for heading, looked_at in (("A rewrite on a chain", 0), ("A rewrite of the graph", 1)):
         for block in steps(heading):

@@ -1,4 +1,4 @@
-"""What the pages take from the code is what the code says."""
+"""Checks that facts in the pages that come from the code are current."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_template_of_the_page_is_whole() -> None:
 
 
 def test_the_figures_of_the_readme_are_measured_ones() -> None:
-    """Every ratio is that of the same network in the table of the same driver."""
+    """Each ratio matches the network's row in the table of the same driver."""
     results = content("samples/benchmarks/RESULTS.md")
     columns = [
         results.split(f"## {heading}\n")[1].split("\n## ")[0]
@@ -78,7 +78,7 @@ def test_every_key_of_a_profile_is_explained() -> None:
 
 
 def test_every_name_a_template_may_use_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Roles and the variables of launches are explained where they are given."""
+    """Except for roles and launch variables, which are specific to a template."""
     seen: list[Mapping[str, Any]] = []
     original = render._Body.vocabulary
 
@@ -110,7 +110,7 @@ def test_the_quick_tier_is_named_in_one_place() -> None:
 
 
 def test_pages_and_build_install_and_test_the_same() -> None:
-    """The extras of the README are there, and .ci/run installs and runs what the pages say."""
+    """The documented extras exist, and .ci/run uses the same packages, extras and commands."""
     readme, steps = content("README.md"), (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     (packages,) = re.findall(r"^apt install ((?:.*\\\n)*.*)$", content("CONTRIBUTING.md"), re.M)
     assert {name for name in packages.split() if name != "\\"} - set(steps.split()) == set()

@@ -1,4 +1,4 @@
-"""Links between the pages lead somewhere, and so do the paths that they name."""
+"""Checks the links between pages and the paths that pages mention."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
 
 
 def anchors(page: str) -> set[str]:
-    """What a page's headings are linked by."""
+    """The anchors of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
     return {
         re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings
@@ -20,13 +20,13 @@ def anchors(page: str) -> set[str]:
 
 
 def links(page: str) -> list[str]:
-    """The targets of a page's links, but those of other sites."""
+    """The targets of a page's links, except for those to other sites."""
     found = re.findall(r"\]\(([^)\s]+)\)", prose(page))
     return [target for target in found if not target.startswith(("http://", "https://"))]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
+def test_links_resolve(page: str) -> None:
     broken = []
     for target in links(page):
         path, _, anchor = target.partition("#")
@@ -49,7 +49,7 @@ def test_paths_exist(page: str) -> None:
 
 
 def test_every_page_is_linked() -> None:
-    """Whoever begins with the README finds all of them."""
+    """All pages can be reached from the README."""
     found, waiting = {"README.md"}, ["README.md"]
     while waiting:
         page = waiting.pop()
@@ -63,13 +63,13 @@ def test_every_page_is_linked() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_tells_of_the_machine_it_was_written_on(page: str) -> None:
+def test_pages_contain_no_local_paths(page: str) -> None:
     assert re.findall(r"(?<![\w.:/])/(?:home|work|Users|root|mnt|tmp)/\w+", content(page)) == []
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_lines_are_not_too_long(page: str) -> None:
-    """But for tables, whose rows cannot be broken, and headers of badges and links."""
+    """Except for tables and links, which cannot be wrapped."""
     long = [
         number
         for number, line in enumerate(content(page).splitlines(), 1)
