@@ -19,8 +19,8 @@ COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
 LANGUAGES = ("OpenCL C", "GLSL")
 """What operators run in: a template serves both, and what is made of GLSL."""
 
-NONE = "none"
-"""Shown for operators without kernels, which are decomposed or evaluated at compile time."""
+FOLDED = "none; decomposed or folded"
+"""Shown in place of kernels for operators that are decomposed or folded at compile time."""
 
 
 @click.command(cls=Command)
@@ -69,7 +69,7 @@ def devices(as_json: bool) -> None:
 
 
 @click.command(cls=Command)
-@click.option("--markdown", is_flag=True, help="Print the table in Markdown.")
+@click.option("--markdown", is_flag=True, help="Print the table of the README.")
 @json_option
 def ops(markdown: bool, as_json: bool) -> None:
     """List the operators tflgpu knows, with the types and kernels each has."""
@@ -84,7 +84,7 @@ def ops(markdown: bool, as_json: bool) -> None:
 
 
 def operators_markdown() -> str:
-    """The operator table in Markdown, as docs/operators.md has it."""
+    """The operator table in Markdown, as the README has it."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     lines += [f"| {' | '.join(_row(definition))} |" for definition in _known()]
     return "\n".join(lines) + "\n"
@@ -101,7 +101,7 @@ def _row(definition: OpDef) -> tuple[str, ...]:
         _versions(definition),
         _types(definition),
         ", ".join(LANGUAGES),
-        ", ".join(_implementation_names(definition)) or NONE,
+        ", ".join(_implementation_names(definition)) or FOLDED,
         definition.note,
     )
 
