@@ -6,5 +6,5 @@ from importlib.resources import files
 
 
 def source(name: str) -> str:
-    """The text of a template, such as conv/conv_1x1.jinja or dialects/opencl.h."""
+    """The text of a template, such as conv/conv_1x1.jinja or intrinsics.toml."""
     return files(__name__).joinpath(*name.split("/")).read_text(encoding="utf-8")

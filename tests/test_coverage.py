@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from cases import CASES, families
 from expressions import model
 
-from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import defined_word
 from tflgpu.compiler.frontend.tflite_schema import OPERATORS
 from tflgpu.compiler.ops import OPS
@@ -101,16 +99,3 @@ def test_every_word_is_used() -> None:
     texts = "".join((compiler_text().replace("{S}", "S"), *templates().values(), *both))
     unused = {word for word in words("opencl") if not re.search(rf"\b{word}\b", texts)}
     assert unused - BUILT == set()
-
-
-@pytest.mark.parametrize("dialect", ["opencl", "glsl"])
-def test_every_word_is_explained(dialect: str) -> None:
-    text = (TEMPLATES / "README.md").read_text()
-    missing = {word for word in words(dialect) if not re.search(rf"\b{word}\b", text)}
-    assert missing == set()
-
-
-def test_the_readme_lists_the_operators_there_are() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = readme.split("<!-- operators:begin -->\n")[1].split("<!-- operators:end -->")[0]
-    assert table.strip() == operators_markdown().strip(), "run: tflgpu ops --markdown"

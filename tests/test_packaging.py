@@ -18,7 +18,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("compiler", "runtime", "templates", "tests", "samples")
+FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 SHIPPED = {".py", ".jinja", ".h", ".fbs", ".toml", ".md", ".typed"}
@@ -184,19 +184,3 @@ def test_no_unfinished_work_is_marked_in_the_source() -> None:
     marks = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X")))
     unfinished = [str(path) for path in sources() if marks.search(path.read_text())]
     assert unfinished == []
-
-
-def test_the_readme_and_the_script_of_the_build_run_the_same_tests() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    steps = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    extras = re.findall(r"pip install '\.(\[[\w,]+\])'", readme)
-    (command,) = re.findall(r"^ *(pytest.*)$", readme, re.MULTILINE)
-    assert command in [line.strip() for line in steps.splitlines()]
-    assert extras and all(extra in steps for extra in extras)
-
-
-def test_the_readme_names_files_that_exist() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = set(re.findall(rf"\b(?:{'|'.join(FOLDERS)})/[\w./]*", readme))
-    named -= {"compiler/ops/x.py", "templates/x.jinja"}
-    assert {name for name in named if not (ROOT / name).exists()} == set()

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import invoke
 from numpy.typing import NDArray
 from PIL import Image
 from sklearn.datasets import load_digits
@@ -108,17 +107,6 @@ def test_load_at_start(tmp_path: Path) -> None:
     assert len(classes) == 5 and set(classes) <= set("0123456789")
 
 
-@pytest.mark.usefixtures("opencl_device")
-def test_the_readme_example(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    example = example.replace("samples/", f"{SAMPLES.as_posix()}/")
-    (tmp_path / "example.py").write_text(example.replace("cache/", f"{tmp_path.as_posix()}/cache/"))
-    result = run(tmp_path / "example.py")
-    assert result.returncode == 0, result.stderr
-    assert "TensorInfo(name='image', shape=(1, 8, 8, 1)" in result.stdout
-
-
 def test_the_table_of_networks(tmp_path: Path) -> None:
     """What runs has a row, what does not has a reason."""
     shutil.copy(MODEL, tmp_path)
@@ -136,19 +124,3 @@ def test_the_table_of_networks(tmp_path: Path) -> None:
     assert re.search(r"\n- not run: torn\.tflite: \S", done.stdout)
     for given in ("- date: 20", "- device: ", "GFLOP/s", "us a dispatch", "--rounds 1"):
         assert given in done.stdout
-
-
-@pytest.mark.usefixtures("opencl_device")
-def test_the_commands_of_the_readme_for_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.split("## The cache\n")[1].split("\n## ")[0]
-    commands = re.findall(r"^    tflgpu[ -](.*)$", section, re.MULTILINE)
-    assert len(commands) == 5
-    (tmp_path / "samples").symlink_to(SAMPLES)
-    monkeypatch.chdir(tmp_path)
-    printed = [invoke(*command.split()) for command in commands]
-    assert "1 compiled, all whole" in printed[2].stdout
-    assert "1 removed" in printed[4].stdout
-    assert list((tmp_path / "cache").iterdir()) == []

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.rewrites import PIPELINE, REQUIRED
+from tflgpu.compiler.rewrites import PIPELINE
 from tflgpu.runtime.errors import TflgpuError
 
 MIB = 1 << 20
-OPTIONAL = tuple(step.__name__ for step in PIPELINE if step.__name__ not in REQUIRED)
+OPTIONAL = tuple(each.name for each in PIPELINE if not each.required)
 
 
 def kernels(model: Path, device: str) -> list[str]:

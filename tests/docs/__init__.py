@@ -1,0 +1,1 @@
+"""Tests of the documentation: its commands, examples, links and generated parts."""

@@ -1,0 +1,123 @@
+"""Checks that facts in the pages that come from the code are current."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import runpy
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+import tflgpu
+from docs.pages import ROOT, blocks, content
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.cli import main
+from tflgpu.compiler.codegen import render
+from tflgpu.compiler.devices import Profile
+
+GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+DIGITS = ROOT / "samples" / "digits" / "digits.tflite"
+
+
+@pytest.mark.parametrize("page", ["operators", "kernels", "profiles-and-tuning"])
+def test_generated_parts_are_current(page: str) -> None:
+    text = content(f"docs/{page}.md")
+    assert "<!-- generated: " in text
+    assert GENERATE["current"](text) == text, "run: python docs/generate.py"
+
+
+def test_every_generated_part_has_a_page() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    named = [name for text in texts for name in re.findall(r"<!-- generated: (\w+) -->", text)]
+    assert sorted(named) == sorted(GENERATE["PARTS"])
+
+
+def test_a_part_that_is_not_current_is_found() -> None:
+    stale = content("docs/kernels.md").replace("| `sum_lanes(v)` |", "| `sum(v)` |")
+    assert GENERATE["current"](stale) == content("docs/kernels.md") != stale
+
+
+def test_the_excerpt_of_the_readme_is_of_a_kernel() -> None:
+    (excerpt,) = (block for block in blocks("README.md") if block.language == "c")
+    note = re.fullmatch(r"excerpt of (\S+) for the profile (\w+)", excerpt.note)
+    assert note is not None
+    compiled = pipeline.build(DIGITS, Options(device=note[2], fallback="none"))
+    source = compiled.sources[note[1]]
+    for piece in excerpt.text.split("...\n"):
+        assert piece.rstrip("\n") in source
+
+
+def test_the_template_of_the_page_is_whole() -> None:
+    (shown,) = (b for b in blocks("docs/kernels.md") if b.note.startswith("content of "))
+    name = shown.note.removeprefix("content of ")
+    assert shown.text == (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_figures_of_the_readme_are_measured_ones() -> None:
+    """Each ratio matches the network's row in the table of the same driver."""
+    results = content("samples/benchmarks/RESULTS.md")
+    columns = [
+        results.split(f"## {heading}\n")[1].split("\n## ")[0]
+        for heading in ("Debian's PoCL", "Intel's OpenCL for processors")
+    ]
+    rows = re.findall(r"^\| (\w[\w.]*) \| (\d\.\d\d) \| (\d\.\d\d) \|$", content("README.md"), re.M)
+    assert len(rows) >= 5
+    for network, *ratios in rows:
+        for text, ratio in zip(columns, ratios, strict=True):
+            row = re.search(rf"^\| (?:\w+/)?{re.escape(network)}\.tflite \|(.*)\|$", text, re.M)
+            assert row is not None and row[1].split("|")[3].strip() == ratio, network
+
+
+def test_every_key_of_a_profile_is_explained() -> None:
+    text = content("docs/profiles-and-tuning.md")
+    keys = {item.name for item in fields(Profile)} - {"name"}
+    assert {key for key in keys if f"`{key}`" not in text} == set()
+
+
+def test_every_name_a_template_may_use_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except for roles and launch variables, which are specific to a template."""
+    seen: list[Mapping[str, Any]] = []
+    original = render._Body.vocabulary
+
+    def vocabulary(self: Any) -> Mapping[str, Any]:
+        given = {*self._binding.roles, *self._launch.variables}
+        seen.append({key: value for key, value in original(self).items() if key not in given})
+        return original(self)
+
+    monkeypatch.setattr(render._Body, "vocabulary", vocabulary)
+    pipeline.build(DIGITS, Options(device="gpu", fallback="none"))
+    text = content("docs/kernels.md")
+    names = {name for names in seen for name in names}
+    assert len(names) > 30
+    assert {name for name in names if not re.search(rf"`{name}[`(.]", text)} == set()
+
+
+def test_every_command_and_public_name_is_mentioned() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    pages += content("README.md")
+    assert [name for name in main.commands if f"tflgpu {name}" not in pages] == []
+    functions = [n for n in tflgpu.__all__ if inspect.isfunction(getattr(tflgpu, n))]
+    assert [name for name in functions if f"tflgpu.{name}" not in pages and name != "devices"] == []
+
+
+def test_the_quick_tier_is_named_in_one_place() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    naming = [path.name for path in pages if "-m quick" in path.read_text(encoding="utf-8")]
+    assert naming == ["CONTRIBUTING.md"]
+
+
+def test_pages_and_build_install_and_test_the_same() -> None:
+    """The documented extras exist, and .ci/run uses the same packages, extras and commands."""
+    readme, steps = content("README.md"), (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (packages,) = re.findall(r"^apt install ((?:.*\\\n)*.*)$", content("CONTRIBUTING.md"), re.M)
+    assert {name for name in packages.split() if name != "\\"} - set(steps.split()) == set()
+    extras = re.findall(r"pip install '\.(\[[\w,]+\])'", readme)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    named = {name for listed in extras for name in listed.strip("[]").split(",")}
+    assert named and all(f"\n{name} = [" in project for name in named)
+    assert all(listed in steps for listed in extras)
+    (command,) = re.findall(r"^(pytest.*)$", readme, re.MULTILINE)
+    assert command in [line.strip() for line in steps.splitlines()]
