@@ -84,12 +84,22 @@ class Decomposition:
         self.results = results
 
     def apply(self) -> None:
-        """Put the new operators into the graph, and remove the one they stand for."""
+        """Put the new operators into the graph, and remove the one they stand for.
+
+        Operators whose results only that one read are removed, too.
+        """
+        sources = dict.fromkeys(self.graph.producer(tensor) for tensor in self.op.reads)
         for op in self.ops:
             self.graph.add(op)
         for variable, value in self._assigned:
             assign(self.graph, variable, value)
         substitute(self.graph, self.op, self.results)
+        for source in filter(None, sources):
+            if not any(self._needed(tensor) for tensor in source.outputs):
+                self.graph.remove(source)
+
+    def _needed(self, tensor: Tensor) -> bool:
+        return bool(self.graph.consumers(tensor)) or self.graph.is_output(tensor)
 
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
