@@ -1,6 +1,6 @@
-"""The compiler: turns a .tflite model into a plan with readable kernels.
+"""The compiler: from a .tflite model to a plan with readable kernels.
 
-`compile` writes into a cache directory; `build` compiles in memory.
+`compile` writes into a cache folder; `build` compiles in memory.
 """
 
 from ..runtime.errors import TflgpuError

@@ -1,4 +1,4 @@
-"""`compile`: what a program that uses tflgpu calls."""
+"""`compile`, the entry point for programs that use tflgpu."""
 
 from __future__ import annotations
 
@@ -30,35 +30,37 @@ def compile(
     keep_intermediates: bool = False,
     prebuild: str = "",
 ) -> Path:
-    """Compile a model into a cache directory and return the folder it is compiled to.
+    """Compile a model into a cache folder, and return the folder of the compiled variant.
 
     Args:
-        model: A .tflite file, or its content.
-        cache: The cache directory; it is made if it is not there.
-        target: The language of the kernels. Plans for vulkan and metal are for other runtimes.
-        precision: "f32", or "f16": slices of activations are stored in half precision, computed in
-            single; weights stay float32.
-        device: "auto", part of the name of an attached device, or the name of a device profile or
-            its file.
-        fallback: Where operators run that the device cannot run: on LiteRT, with a FallbackWarning
-            that lists them; or "none", and they are an UnsupportedError.
-        fallback_ops: Names and positions of operators that are to run on LiteRT in any case.
-        signature: Which of the model's signatures to compile, whose names its inputs and outputs
-            then have; "" for the first subgraph, whose tensors keep their own names.
-        tuning: A file of tuned tiles and work-groups, which `tflgpu compile --tune` makes.
-        input_shapes: Shapes for inputs, by name, instead of the model's.
-        disable_passes: Names of rewrites to leave out, to find the one at fault.
-        keep_intermediates: Give every intermediate tensor its own memory, so that all can be read
-            after a run.
-        prebuild: An attached device, as `device` of `tflgpu.load` names it, whose driver compiles
-            the kernels now and not at the first load.
+        model: The path of a .tflite file, or its content as bytes.
+        cache: The cache folder, created if it does not exist.
+        target: The language of the kernels. tflgpu's own runtime does not run plans for "vulkan"
+            and "metal".
+        precision: "f32"; or "f16", which stores slices of activations in half precision and
+            computes in single precision. Weights stay float32.
+        device: "auto", part of the name of an attached device, or the name or file of a device
+            profile.
+        fallback: Where operators run that the device cannot run: "litert", with a FallbackWarning
+            that lists them; or "none", which makes them an UnsupportedError.
+        fallback_ops: Names and indices of operators to run on LiteRT in any case.
+        signature: The model's signature to compile, which also names the inputs and outputs; ""
+            compiles the first subgraph under its own tensor names.
+        tuning: A tuning table with tiles and work-groups, as `tflgpu compile --tune` writes it.
+        input_shapes: Input shapes, by name, that replace the model's.
+        disable_passes: Names of rewrites to leave out, for finding the one at fault.
+        keep_intermediates: Give every intermediate tensor its own memory, so that all of them can
+            be read after a run.
+        prebuild: An attached device, named as in `tflgpu.load`, whose driver compiles the kernels
+            now instead of at the first load.
 
     Raises:
-        ModelError: The file is not a model that can be read.
+        ModelError: The model cannot be read or is invalid.
         UnsupportedError: Operators cannot run; `findings` lists all of them.
-        OptionError: An option has a value that does not exist, or two contradict each other.
-        PlanError: The cache is unusable.
-        TflgpuError: With `prebuild` also what `tflgpu.load` raises.
+        OptionError: An option has an invalid value, or two options contradict each other.
+        DeviceError: There is no such device.
+        PlanError: The cache cannot be used.
+        TflgpuError: With `prebuild`, anything that `tflgpu.load` raises.
     """
     options = Options(
         target=target,
@@ -82,8 +84,8 @@ def compile(
 
 
 def build_kernels(folder: Path, device: str) -> None:
-    """Compile the kernels of a variant for an attached device and store them beside the plan.
+    """Let the driver of an attached device compile a variant's kernels, and store the binaries.
 
-    `device` is as in `tflgpu.load`, and so are the errors. The plan does not change.
+    `device` and the errors are those of `tflgpu.load`. The plan does not change.
     """
     load(folder, device=device).close()

@@ -1,4 +1,4 @@
-"""What can go wrong while a model is compiled. All are `tflgpu.runtime.errors.TflgpuError`s."""
+"""The errors of compilation, all of them `tflgpu.runtime.errors.TflgpuError`, and its warning."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from ..runtime.errors import TflgpuError
 
 
 class ModelError(TflgpuError, ValueError):
-    """The file is not a model we can read; the text names the file's place: operator or tensor.
+    """The model cannot be read or is invalid; the message names the operator or tensor at fault.
 
-    Raised by the reader and by shape inference. Usually the download was cut short, the file is
-    not a .tflite, or a shape has to be given (`--input-shape`).
+    Raised by the reader and by shape inference. Usually the download was incomplete, the file is
+    not a .tflite model, or an input shape must be given (`--input-shape`).
     """
 
 
 class OptionError(TflgpuError, ValueError):
-    """An option has a value that does not exist, or two options contradict each other."""
+    """An option has an invalid value, or two options contradict each other."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One reason why one operator cannot run on the device."""
+    """Why one operator cannot run on the device."""
 
     index: int
     """Position of the operator in the model file."""
     operator: str
     """Its TFLite name, such as CONV_2D."""
     reason: str
-    """The rule it breaks."""
+    """What is unsupported about it."""
     advice: str = ""
-    """What would help, if anything does."""
+    """What to do about it; "" if nothing helps."""
 
     def __str__(self) -> str:
         advice = f" ({self.advice})" if self.advice else ""
@@ -42,7 +42,7 @@ class Finding:
 
 
 class UnsupportedError(TflgpuError):
-    """The model holds operators that cannot run on the device; `findings` lists all of them."""
+    """The model has operators that cannot run on the device; `findings` lists all of them."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
@@ -52,12 +52,12 @@ class UnsupportedError(TflgpuError):
 
 
 class FallbackWarning(UserWarning):
-    """Operators run on LiteRT instead of the device; the text lists them, and why."""
+    """Operators run on LiteRT instead of the device; the message lists them with the reasons."""
 
 
 class PassError(TflgpuError):
-    """A rewrite left the graph broken: a bug in tflgpu. The text names rewrite and graph."""
+    """A rewrite left the graph invalid: a bug in tflgpu. The message names the rewrite."""
 
 
 class RenderError(TflgpuError):
-    """A kernel template failed to render: a bug in tflgpu. The text names template and line."""
+    """A kernel template failed to render: a bug in tflgpu. The message names template and line."""

@@ -1,4 +1,4 @@
-"""What compiler stages report about each rewrite and each copy: applied, or declined and why."""
+"""Events: each rewrite or view that was applied or declined, and why, for `tflgpu explain`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from .ir import Op
 
 @dataclass(frozen=True)
 class Event:
-    """One rewrite applied or declined."""
+    """One attempt at a rewrite or a view."""
 
     rule: str
+    """Name of the pass."""
     operators: tuple[str, ...]
-    """Position and name of each operator matched."""
+    """Index and name of each matched operator."""
     reason: str | None
     """Why it was declined; None if it was applied."""
 
@@ -28,5 +29,5 @@ class Event:
 
 
 def describe(op: Op) -> str:
-    """Position and name of an operator, for events."""
+    """Index and name of an operator, for events."""
     return f"{op.index} {op.name}"

@@ -1,4 +1,4 @@
-"""What a user can choose about a compilation: everything that changes the output is a field."""
+"""The options of a compilation: everything a user can choose that changes its output."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ class Options:
     """Options of a compilation; the keyword arguments of `tflgpu.compile`."""
 
     target: TargetName = "opencl"
-    """Language of the kernels; plans for vulkan and metal are for other runtimes than ours."""
+    """Language of the kernels; tflgpu's own runtime does not run plans for vulkan and metal."""
     precision: Precision = "f32"
-    """f32, or f16: activations stored in half precision, computed in single; weights stay f32."""
+    """f32; or f16, which stores slices of activations in half precision but computes in single."""
     device: str = "auto"
-    """"auto", part of the name of an attached device, or the name of a device profile."""
+    """"auto", part of the name of an attached device, or the name or file of a device profile."""
     fallback: Fallback = "litert"
-    """Where operators run that the device cannot run: on LiteRT, with a FallbackWarning that lists
-    them; or "none", and they are an UnsupportedError."""
+    """Where operators run that the device cannot run: "litert", with a FallbackWarning that lists
+    them; or "none", which makes them an UnsupportedError."""
     fallback_ops: tuple[str | int, ...] = ()
-    """Names and positions of operators that are to run on LiteRT whatever the device can do."""
+    """Names and indices of operators to run on LiteRT in any case."""
     signature: str = ""
-    """Which of the model's signatures to compile, whose names its inputs and outputs then have; ""
-    for the first subgraph, whose tensors keep their own names."""
+    """The model's signature to compile, which also names the inputs and outputs; "" for the first
+    subgraph under its own tensor names."""
     tuning: str = ""
-    """File of tuned tiles and work-groups, which `tflgpu compile --tune` makes; "" for none. In a
-    plan: a digest of what the file says of its kernels."""
+    """Path of a tuning table, as `tflgpu compile --tune` writes it; "" for none. In a plan: a
+    digest of the table's entries for the plan's kernels."""
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Shapes to use for the named inputs instead of the model's."""
+    """Input shapes, by name, that replace the model's."""
     disable_passes: tuple[str, ...] = ()
     """Names of rewrites to leave out, for finding the one at fault."""
     keep_intermediates: bool = False
     """Give every intermediate tensor its own memory, so that all can be read after a run."""
 
     def __post_init__(self) -> None:
-        """Raises OptionError that names the field and the values it may have."""
+        """OptionError that names the field and its valid values."""
         for name, choices in (
             ("target", TARGETS),
             ("precision", PRECISIONS),
@@ -56,45 +56,50 @@ class Options:
             if value not in choices:
                 raise OptionError(f"{name}={value!r}: choose one of {', '.join(choices)}")
         if not isinstance(self.device, str):
-            raise OptionError(f"device={self.device!r}: give a name, or leave it out for auto")
+            raise OptionError(f"device={self.device!r}: give a name as a string, such as 'auto'")
         if not isinstance(self.tuning, str):
-            raise OptionError(f"tuning={self.tuning!r}: give the path of a tuning table as text")
-        if not _all_texts(self.disable_passes):
+            raise OptionError(
+                f"tuning={self.tuning!r}: give the path of a tuning table as a string"
+            )
+        if not _all_strings(self.disable_passes):
             raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
         if not isinstance(self.signature, str):
-            raise OptionError(f"signature={self.signature!r}: give the signature's name as text")
+            raise OptionError(
+                f"signature={self.signature!r}: give the signature's name as a string"
+            )
         object.__setattr__(self, "fallback_ops", _names_or_positions(self.fallback_ops))
         if self.fallback_ops and self.fallback == "none":
             raise OptionError(
-                f"fallback_ops={self.fallback_ops!r}: nothing runs on LiteRT with fallback='none'"
+                f"fallback_ops={self.fallback_ops!r}: nothing runs on LiteRT with fallback='none'; "
+                f"leave one of them out"
             )
         if not isinstance(self.input_shapes, tuple) or not all(
             map(_names_shape, self.input_shapes)
         ):
             raise OptionError(
-                f"input_shapes={self.input_shapes!r}: give pairs of an input's name and its sizes, "
-                f'such as (("image", (1, 224, 224, 3)),)'
+                f"input_shapes={self.input_shapes!r}: give a tuple of (name, shape) pairs, such as "
+                f'(("image", (1, 224, 224, 3)),)'
             )
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def _all_texts(value: object) -> bool:
+def _all_strings(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
 
 
 def _names_or_positions(value: object) -> tuple[str | int, ...]:
-    """A list or tuple of names and positions as a tuple (OptionError)."""
+    """A list or tuple of operator names and indices as a tuple (OptionError)."""
     if not isinstance(value, (list, tuple)) or not all(type(item) in (str, int) for item in value):
         raise OptionError(
-            f"fallback_ops={value!r}: give operators by name or position, such as ('TOPK_V2', 3)"
+            f"fallback_ops={value!r}: give operators by name or index, such as ('TOPK_V2', 3)"
         )
     return tuple(value)
 
 
 def _names_shape(item: object) -> bool:
-    """Whether it is a pair of a name and a tuple of sizes."""
+    """Whether an item is a pair of a name and a tuple of sizes."""
     if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
         return False
     return isinstance(item[1], tuple) and all(isinstance(size, int) for size in item[1])

@@ -1,4 +1,4 @@
-"""The pipeline: from the bytes of a model to a compiled one, a stage at a time."""
+"""The pipeline: from a model file to a compiled model, stage by stage."""
 
 from __future__ import annotations
 
@@ -35,41 +35,44 @@ from .select.supported import unsupported
 from .target import SOURCE_LANGUAGES, Target
 
 Model = str | os.PathLike[str] | bytes
-"""A model file, or its content."""
+"""The path of a model file, or its content."""
 
 Progress = Callable[[str, int, int], None]
-"""Told the stage, the work done in it and the work there is."""
+"""Called with the stage, the work done in it so far, and its total work."""
 
 Observer = Callable[[str, Graph], None]
-"""Shown the graph after the reader and after each rewrite, with the name of that."""
+"""Called with "read" or the name of a rewrite, and the graph after it."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """Of who wants to know nothing of the progress."""
+    """A `Progress` that does nothing."""
 
 
 def unobserved(stage: str, graph: Graph) -> None:
-    """Of who wants to see no graph."""
+    """An `Observer` that does nothing."""
 
 
 @dataclass(frozen=True)
 class Selected:
-    """A rewritten model whose operators have implementations, and its tensors storages."""
+    """A rewritten graph with an implementation per operator and a storage per tensor."""
 
     graph: Graph
     candidates: Mapping[Op, Candidates]
-    """What each operator could be computed with, before conversions were added."""
+    """Implementations of each operator, conversions not included."""
     choice: Choice
+    """The implementation chosen for each operator, conversions included."""
     storages: Mapping[Tensor, str]
+    """The storage of each tensor that is not a constant."""
     events: Sequence[Event]
+    """Rewrites applied and declined."""
     fallback: tuple[Finding, ...]
     """Operators that run on LiteRT."""
     operators: int
-    """Operators in the model file."""
+    """Number of operators in the model file."""
 
 
 def build(model: Model, options: Options, progress: Progress = silent) -> CompiledModel:
-    """Compile a model in memory. Raises as `compile` does, apart from the cache."""
+    """Compile a model in memory. Raises what `tflgpu.compile` raises, except for the cache."""
     content = _fingerprint(model)
     table = read_table(Path(options.tuning)) if options.tuning else None
     target = target_of(options)
@@ -78,7 +81,7 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     compiled = generate_plan(selected, options, target, _name(model), content, sizing, progress)
     if _fingerprint(model) != content:
         name = compiled.plan.model
-        raise ModelError(f"{name} was changed while it was compiled; compile it again")
+        raise ModelError(f"{name} changed while it was being compiled; compile it again")
     return compiled
 
 
@@ -90,9 +93,9 @@ def select(
     observe: Observer = unobserved,
     events: list[Event] | None = None,
 ) -> Selected:
-    """The stages before sizes are chosen and kernels generated.
+    """Run the stages from reading to the choice of implementations.
 
-    `events` gets what rewrites do, also if they end in UnsupportedError.
+    Events are appended to `events`, if given, even if an UnsupportedError is raised.
     """
     events = [] if events is None else events
     _check_passes(options.disable_passes)
@@ -144,7 +147,7 @@ def generate_plan(
     sizing: Sizing,
     progress: Progress = silent,
 ) -> CompiledModel:
-    """The stages behind those of `select`; `name` and `fingerprint` are those of the model file."""
+    """Run the stages after `select`; `name` and `fingerprint` are those of the model file."""
     graph, storages = selected.graph, selected.storages
     scheduled = schedule(graph, selected.choice, target, sizing)
 
@@ -164,7 +167,8 @@ def generate_plan(
         graph,
         kernels,
         allocation,
-        # The table by what it says of this model, not by where it lies.
+        # Two tables with the same entries for this model must give the same plan, so the plan
+        # records the entries and not the path.
         replace(options, tuning=digest(sizing.used)),
         name,
         fingerprint,
@@ -176,29 +180,29 @@ def generate_plan(
 
 
 def target_of(options: Options) -> Target:
-    """What the options ask for (OptionError or DeviceError for an unknown device)."""
+    """The target that options describe (OptionError, DeviceError if there is no such device)."""
     profile = choose_profile(options.device, options.target)
     return Target(profile, SOURCE_LANGUAGES[options.target], options.precision)
 
 
 def _check_passes(disabled: Sequence[str]) -> None:
-    """OptionError for a pass that does not exist or that kernels rely on."""
+    """OptionError for a pass that does not exist or that later stages require."""
     known = {each.name: each for each in PIPELINE}
     for name in disabled:
         if name not in known:
-            raise OptionError(f"no pass {name!r}; there are {', '.join(known)}")
+            raise OptionError(f"no pass {name!r}; choose one of {', '.join(known)}")
         if known[name].required:
-            raise OptionError(f"the pass {name} cannot be left out: kernels rely on it")
+            raise OptionError(f"the pass {name} cannot be left out: later stages rely on it")
 
 
 def _name(model: Model) -> str:
-    """The name of a model as text, which the name of its file need not be."""
+    """The model's file name as valid Unicode, which a file name need not be."""
     name = "model" if isinstance(model, bytes) else Path(model).name
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _fingerprint(model: Model) -> str:
-    """The digest of a model's content (ModelError if it cannot be read)."""
+    """The SHA-256 of a model's content, as hex (ModelError if it cannot be read)."""
     if isinstance(model, bytes):
         return digest_of(model)
     with mapped(os.fspath(model)) as content:
@@ -206,7 +210,7 @@ def _fingerprint(model: Model) -> str:
 
 
 def store(compiled: CompiledModel, cache: Path) -> Path:
-    """Write a compiled model into a cache directory; an equal one that is there is kept."""
+    """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
     plan = compiled.plan
     choices = hashlib.sha256(f"{plan.options}\0{plan.compiler}".encode()).hexdigest()[:12]
     variant = f"{plan.target}-{plan.precision}-{plan.profile}-{choices}"

@@ -1,4 +1,4 @@
-"""What a compilation generates kernels for: a device, a kernel language and a precision."""
+"""The target of a compilation: a device profile, a kernel language and a precision."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from .devices import Profile
 from .language import GLSL, OPENCL, VULKAN, Language
 
 SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN}
-"""The language kernels are generated in, by what the option `target` asks for.
+"""The language kernels are generated in, by the option `target`.
 
-Metal's kernels are translated from those for Vulkan.
+Metal's kernels are translated from Vulkan's.
 """
 
 
 @dataclass(frozen=True)
 class Target:
-    """A device in a language and a precision; every stage from the rewrites on asks it."""
+    """What kernels are generated for; every stage from the rewrites on depends on it."""
 
     device: Profile
     language: Language = OPENCL
     precision: str = "f32"
-    """f32, or f16: slices of activations are stored in half precision."""
+    """f32; or f16, which stores slices of activations in half precision."""
 
     @property
     def lanes(self) -> int:
-        """Channels of a slice, which are the lanes of a vector."""
+        """Channels per slice, which are the lanes of a vector."""
         return self.device.slice_width
 
     @property
@@ -35,32 +35,32 @@ class Target:
 
     @property
     def lane_bytes(self) -> int:
-        """Bytes of one lane of a stored slice."""
+        """Bytes of one lane of a slice in memory."""
         return 2 if self.half else 4
 
     @property
     def slice_bytes(self) -> int:
-        """Bytes of a stored slice."""
+        """Bytes of a slice in memory."""
         return self.lanes * self.lane_bytes
 
     @property
     def on_processor(self) -> bool:
-        """Whether a work-group runs on one core of a processor, where vectors share its work."""
+        """Whether the device is a processor, where a work-group runs on a single core."""
         return self.device.kind == "processor"
 
     @property
     def weight_images(self) -> bool:
-        """Whether kernels read weights from images of buffers."""
+        """Whether kernels read weights from image buffers."""
         return self.language.images and self.device.weight_storage == "image"
 
     @property
     def tensor_images(self) -> bool:
-        """Whether kernels read slices of activations from images of buffers."""
+        """Whether kernels read slices of activations from image buffers."""
         return self.language.images and self.device.tensor_storage == "image"
 
     @property
     def sub_group(self) -> int:
-        """Work-items that exchange values without memory; 0 if kernels use no sub-groups."""
+        """Work-items per sub-group; 0 if kernels use no sub-groups."""
         return self.device.sub_group if self.language.sub_groups else 0
 
     def __str__(self) -> str:

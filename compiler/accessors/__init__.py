@@ -1,7 +1,7 @@
-"""How kernels reach tensors: the one place that knows how each storage is indexed.
+"""Accessors: how the text of a kernel indexes a tensor, by its storage.
 
-An accessor turns coordinates, which are texts of integer expressions, into texts that access
-memory. Images of buffers, which only OpenCL C has here, have an accessor of their own.
+Input are coordinates as integer expressions in kernel text; output is kernel text that reads or
+writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 """
 
 from .accessor import Accessor, Unreachable, accessor, image

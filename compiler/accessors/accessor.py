@@ -1,4 +1,4 @@
-"""Which accessor a tensor needs: by its storage, and by how it lies within another tensor."""
+"""The accessor of a tensor, by its storage and by its layout within another tensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Accessor = SlicedAccessor | LinearAccessor
 
 
 class Unreachable(Exception):
-    """No kernel can reach a tensor that lies like this within another; the text says why."""
+    """A kernel cannot access a tensor with this layout; the message says why."""
 
 
 def accessor(
@@ -28,11 +28,12 @@ def accessor(
     flatten: bool = False,
     used: set[str] | None = None,
 ) -> Accessor:
-    """How a kernel reaches a tensor in that storage.
+    """The accessor of a tensor in the given storage, for a kernel parameter named `array`.
 
-    With a `layout`, the kernel gets more than the tensor, in which it lies like this. `by_slices`
-    says that a row-major tensor is written slice by slice, `flatten` that height and width are
-    taken as one axis. Raises Unreachable if the layout has gaps where the kernel expects none.
+    `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
+    `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
+    one axis. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
+    gaps where the kernel cannot skip them.
     """
     used = set() if used is None else used
     found: Accessor
@@ -52,20 +53,20 @@ def accessor(
 
 
 def _strided(found: Accessor, tensor: Tensor, layout: StridedLayout, unit: int) -> Accessor:
-    """The accessor of a tensor in runs of bytes; an element has `unit` bytes."""
+    """The accessor of a tensor with a layout; an array element has `unit` bytes."""
     if layout.start % unit or layout.pitch % unit:
-        raise Unreachable(f"{tensor.name} would start amid a slice")
+        raise Unreachable(f"{tensor.name} would not start at a slice boundary")
     found = replace(found, base=layout.start // unit)
     if layout.contiguous:
         return found
     spread = found.in_runs(layout.length // unit, layout.pitch // unit)
     if spread is None:
-        raise Unreachable(f"a kernel goes along {tensor.name} across the gaps it would have")
+        raise Unreachable(f"a kernel cannot skip the gaps that {tensor.name} would have")
     return spread
 
 
 def image(found: SlicedAccessor, texel: int) -> ImageAccessor:
-    """The same tensor as an image, of texels of that many bytes."""
+    """The accessor of the same tensor as an image buffer with texels of `texel` bytes."""
     return ImageAccessor(
         **{item.name: getattr(found, item.name) for item in fields(found)}, texel=texel
     )

@@ -1,4 +1,4 @@
-"""Tensors in row-major order, as the host has them."""
+"""The accessor of row-major tensors."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ class LinearAccessor:
     """A tensor in row-major order."""
 
     array: str
+    """Name of the kernel's parameter."""
     shape: Shape
     lanes: int
-    """Lanes a slice would have, for kernels that walk channels slice by slice."""
+    """Lanes of a slice, for kernels that read channels slice by slice."""
     base: int = 0
-    """Where the tensor starts in the array, in elements."""
+    """Start of the tensor in the array, in elements."""
     element: str = "float"
     """Type of the elements in the kernel: float or int."""
     run: int = 0
-    """Elements without a gap between them; 0 if there is no gap at all."""
+    """Elements of a run between two gaps; 0 if there are no gaps."""
     pitch: int = 0
-    """Elements from the start of one run to that of the next."""
+    """Elements from the start of one run to the start of the next."""
     used: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Gets the names of the intrinsics that its texts call."""
+    """Collects the names of the intrinsics that the accessor's text calls."""
 
     texel = 0
     repeats = False
@@ -55,35 +56,35 @@ class LinearAccessor:
 
     @property
     def gaps(self) -> bool:
-        """Whether not all bytes from its first to its last are the tensor's."""
+        """Whether there are gaps between the tensor's elements."""
         return bool(self.run)
 
     @property
     def broken_rows(self) -> bool:
-        """Whether there is a gap somewhere between the first and the last element of a row."""
+        """Whether a row has a gap between its first and its last element."""
         return bool(self.run and self.run % (self.width * self.channels))
 
     def flattened(self) -> LinearAccessor:
-        """The same tensor with height and width taken as one axis."""
+        """The same tensor with height and width as one axis."""
         batch, height, width, channels = bhwc(self.shape)
         return replace(self, shape=(batch, 1, height * width, channels))
 
     def in_runs(self, length: int, pitch: int) -> LinearAccessor | None:
-        """The same tensor in runs of elements, a pitch apart; None if they break its last axis."""
+        """The same tensor in runs of elements, a pitch apart; None if one splits the last axis."""
         return None if length % self.shape[-1] else replace(self, run=length, pitch=pitch)
 
     def based(self, index: str) -> str:
-        """Index in the array of what has that index from where the tensor starts."""
+        """The index in the array, from the index relative to the start of the tensor."""
         return affine(index, 1, self.base)
 
     def element_index(self, index: str) -> str:
-        """Index in the array of an element by its number in row-major order."""
+        """The index in the array of the element at a flat index of the tensor."""
         if not self.run:
             return self.based(index)
         return self.based(affine(quotient(index, self.run), self.pitch, remainder(index, self.run)))
 
     def offset(self, batch: str, row: str, column: str, channel: str) -> str:
-        """Index of one channel of one pixel."""
+        """The index in the array of one channel of one pixel."""
         batches, *sizes = bhwc(self.shape)
         extents = spread(sizes, self.run, self.pitch) if self.run else sizes
         coordinates = zip((row, column, channel), sizes, strict=True)
@@ -97,29 +98,33 @@ class LinearAccessor:
         return f"{self.array}[{self.offset(batch, row, column, channel)}]"
 
     def pixel(self, batch: str, row: str, column: str) -> str:
-        """Index of the first channel of a pixel, from which `channel` reads."""
+        """The index of a pixel's first channel, which `channel` takes."""
         return self.offset(batch, row, column, "0")
 
     def channel(self, pixel: str, slice: str, lane: str) -> str:
-        """One lane of what would be a slice of the pixel at that index."""
+        """One lane of a slice of the pixel at that index, as if the tensor were sliced."""
         return self.element_of(pixel, affine(slice, self.lanes, lane))
 
     def element_of(self, start: str, offset: str) -> str:
-        """An element by an address and a short way from it, which suits compilers of processors."""
+        """An element by base address and offset, for which CPU compilers generate better code."""
         self.used.add("element_of")
         return f"element_of({self.array}, {start}, {offset})"
 
     def read(self, index: str) -> str:
         return f"{self.array}[{self.element_index(index)}]"
 
+    def entry(self, index: str) -> str:
+        """An element of the tensor by its number."""
+        return self.read(index)
+
     def write(self, position: Position, value: str) -> str:
-        """The statement that stores an element at a flat position."""
+        """The statement that stores an element at the position's flat index."""
         return f"{self.read(position.index)} = {value};"
 
     def broadcast(self, position: Position, shape: Shape) -> str:
-        """The element that goes with a flat position of a larger tensor of that shape.
+        """The element for a flat index of a tensor of shape `shape`, to which this one broadcasts.
 
-        Past the last channel of a tensor of fewer channels are zeros.
+        A tensor with fewer channels, but more than one, is zero past its last channel.
         """
         own = (1,) * (len(shape) - len(self.shape)) + self.shape
         if own == tuple(shape):

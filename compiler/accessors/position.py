@@ -1,4 +1,4 @@
-"""Where a work-item stands, in texts of integer expressions."""
+"""The position of a work-item in the output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Position:
-    """Where a work-item stands in the output: batch, row, column and slice, or a flat index."""
+    """Integer expressions for batch, row, column and slice, or for a flat index."""
 
     batch: str = "0"
     row: str = "0"

@@ -1,4 +1,4 @@
-"""Tensors in channel slices: [batch][slice][height][width], each element a slice of lanes."""
+"""The accessors of tensors in channel slices, and of row-major ones written slice by slice."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ class SlicedAccessor:
     lanes: int
     language: Language
     base: int = 0
-    """Where the tensor starts in the array, in slices of lanes."""
+    """Start of the tensor in the array, in array elements."""
     extents: tuple[int, ...] = ()
-    """Sizes of all axes but batches that strides follow from, if the tensor lies in runs."""
+    """Sizes of the axes in `nested` that give the strides, if there are gaps; else ()."""
     used: set[str] = field(default_factory=set, compare=False, repr=False)
-    """Gets the names of the intrinsics that its texts call."""
+    """Collects the names of the intrinsics that the accessor's text calls."""
 
     element = "slice"
-    """What the array holds, as `Language.element` names it."""
+    """The kind of array elements, as `Language.element` takes it."""
     texel = 0
-    """Bytes of what an image has instead of slices; 0 for a buffer."""
+    """Bytes of a texel of an image buffer; 0 for a buffer."""
 
     @classmethod
     def of(cls, array: str, shape: Shape, target: Target, used: set[str]) -> SlicedAccessor:
         return cls(array, *bhwc(shape), target.lanes, target.language, used=used)
 
     def call(self, intrinsic: str, *arguments: str) -> str:
-        """The text of a call of an intrinsic."""
+        """The call of an intrinsic."""
         self.used.add(intrinsic)
         return f"{intrinsic}({', '.join(arguments)})"
 
     @property
     def repeats(self) -> bool:
-        """Whether the statement that stores a value names it more than once."""
+        """Whether the store contains the value's expression more than once."""
         return bool(self.tail)
 
     def splat(self, value: str) -> str:
@@ -60,21 +60,21 @@ class SlicedAccessor:
 
     @property
     def plane(self) -> int:
-        """Elements from one slice of channels to the next."""
+        """Array elements from one slice of a pixel to the next."""
         return prod(self.extents[1:]) if self.extents else self.height * self.width
 
     @property
     def tail(self) -> int:
-        """Lanes in use in the last slice; 0 if all are."""
+        """Lanes used in the last slice; 0 if all are."""
         return self.channels % self.lanes
 
     def flattened(self) -> SlicedAccessor:
-        """The same tensor with height and width taken as one axis."""
+        """The same tensor with height and width as one axis."""
         return replace(self, height=1, width=self.height * self.width)
 
     @property
     def gaps(self) -> bool:
-        """Whether not all bytes from its first to its last are the tensor's."""
+        """Whether there are gaps between the tensor's elements."""
         return bool(self.extents)
 
     @property
@@ -83,17 +83,17 @@ class SlicedAccessor:
         return self.slices, self.height, self.width
 
     def in_runs(self, length: int, pitch: int) -> SlicedAccessor | None:
-        """The same tensor in runs of elements, a pitch apart; None if its axes do not fit them."""
+        """The same tensor in runs of elements, a pitch apart; None if a run splits an axis."""
         extents = spread(self.nested, length, pitch)
         return None if extents is None else replace(self, extents=extents)
 
     def at(self, batch: str, row: str, column: str, slice: str) -> str:
-        """Index of an element in the array."""
+        """The index of a slice in the array."""
         return affine(self.nest(batch, slice, row, column), 1, self.base)
 
     def nest(self, batch: str, *coordinates: str) -> str:
-        """Index of an element in the tensor, from its batch and from where it is in `nested`."""
-        # An axis of size 1 has but one coordinate, whatever the text says.
+        """The index relative to the tensor's start, from the batch and coordinates in `nested`."""
+        # Along an axis of size 1 the coordinate is always 0.
         given = (c if size > 1 else "0" for c, size in zip(coordinates, self.nested, strict=True))
         inner = zip(given, self.extents or self.nested, strict=True)
         return horner((batch if self.batches > 1 else "0", self.batches), *inner)
@@ -121,7 +121,7 @@ class SlicedAccessor:
         return self.lane_at(self.at(batch, row, column, slice), lane)
 
     def pixel(self, batch: str, row: str, column: str) -> str:
-        """Index of the first slice of a pixel, from which `channel` reads."""
+        """The index of a pixel's first slice, which `channel` and `slice_of` take."""
         return self.at(batch, row, column, "0")
 
     def channel(self, pixel: str, slice: str, lane: str) -> str:
@@ -136,10 +136,14 @@ class SlicedAccessor:
         offset = horner((slice, self.slices), ("0", self.plane))
         return affine(pixel, 1, offset)
 
-    def broadcast(self, position: Position, channels: int) -> str:
-        """The element that goes with a position of a larger tensor with that many channels.
+    def entry(self, index: str) -> str:
+        """A float of the tensor by its number, where it is a row of slices."""
+        return self.call("float_at", self.array, affine(index, 1, self.base * self.lanes))
 
-        Past the last slice of a tensor of fewer channels are zeros.
+    def broadcast(self, position: Position, channels: int) -> str:
+        """The slice at a position in a tensor of `channels` channels to which this one broadcasts.
+
+        A tensor with fewer channels, but more than one, is zero past its last slice.
         """
         if self.channels == 1 and channels > 1:
             lane = self.lane(position.batch, position.row, position.column, "0")
@@ -153,14 +157,14 @@ class SlicedAccessor:
         return f"({position.slice} < {self.slices} ? {element} : {self.splat('0.0f')})"
 
     def _is_last(self, slice: str) -> bool:
-        """Whether that slice is the last one, wherever the work-item stands."""
+        """Whether `slice` is the last slice for every work-item."""
         return self.slices == 1 or number(slice) == self.slices - 1
 
     def _may_be_last(self, slice: str) -> bool:
         return number(slice) in (None, self.slices - 1)
 
     def write(self, position: Position, value: str) -> str:
-        """The statement that stores a slice, with zeros past the last channel."""
+        """The statement that stores a slice, with lanes past the last channel set to zero."""
         index = self.at(position.batch, position.row, position.column, position.slice)
         return self.assign(index, self.keep_tail(position, value))
 
@@ -176,9 +180,9 @@ class SlicedAccessor:
 
 @dataclass(frozen=True)
 class HalfAccessor(SlicedAccessor):
-    """A tensor in channel slices of half floats; kernels still compute in float.
+    """A tensor in channel slices of half precision; kernels still compute in single precision.
 
-    OpenCL's vload_half and GLSL's packHalf2x16 are core: no device lacks them.
+    OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
     """
 
     element = "half"
@@ -199,9 +203,9 @@ class HalfAccessor(SlicedAccessor):
 
 @dataclass(frozen=True)
 class ImageAccessor(SlicedAccessor):
-    """A tensor in slices of four lanes that a kernel reads as texels of an image of its buffer.
+    """A tensor in slices of four lanes that a kernel reads as texels of an image buffer.
 
-    Half floats become floats on the way.
+    Reading converts half precision to single precision.
     """
 
     texel: int = 16
@@ -212,10 +216,14 @@ class ImageAccessor(SlicedAccessor):
     def lane_at(self, index: str, lane: str) -> str:
         return self.call("texel_lane", self.array, index, lane)
 
+    def entry(self, index: str) -> str:
+        texel = affine(quotient(index, self.lanes), 1, self.base)
+        return self.lane_at(texel, remainder(index, self.lanes))
+
 
 @dataclass(frozen=True)
 class RowsAccessor(SlicedAccessor):
-    """A row-major tensor that a kernel writes by slices of channels."""
+    """A row-major tensor that a kernel writes slice by slice."""
 
     element = "float"
 
@@ -228,7 +236,7 @@ class RowsAccessor(SlicedAccessor):
         return self.height, self.width, self.channels
 
     def write(self, position: Position, value: str) -> str:
-        """Statements that store the channels of a slice that exist."""
+        """The statements that store the lanes of a slice up to the last channel."""
         pixel = affine(self.nest(position.batch, position.row, position.column, "0"), 1, self.base)
         place = affine(pixel, 1, horner((position.slice, self.slices), ("0", self.lanes)))
         if not self.tail or not self._may_be_last(position.slice):

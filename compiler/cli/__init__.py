@@ -1,7 +1,8 @@
 """The command line: `tflgpu` with its subcommands, and `tflgpu-compile`.
 
-Exit code 1: the model, the cache or the device is at fault, and one message on stderr says what to
-do. 2: the command was used wrongly. A traceback is a bug in tflgpu.
+Input are the user's arguments; output are tables or JSON. Exit code 1 means that the model, the
+cache or the device is at fault, and a message on stderr says what to do; 2 means that the command
+was used incorrectly. A traceback is a bug in tflgpu.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .verifying import verify
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tflgpu")
 def main() -> None:
-    """Compile TensorFlow Lite models to GPU kernels ahead of time, and run the result."""
+    """Compile TensorFlow Lite models to GPU kernels ahead of time, and run them."""
 
 
 for _command in (
@@ -38,6 +39,6 @@ for _command in (
     main.add_command(_command)
 
 compile_main = compile_command
-"""The program `tflgpu-compile`, the same as `tflgpu compile`."""
+"""The program `tflgpu-compile`, which is the same as `tflgpu compile`."""
 
 __all__ = ["compile_main", "main"]

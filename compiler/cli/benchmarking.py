@@ -1,4 +1,4 @@
-"""`tflgpu benchmark`: how fast a model is here, kernel by kernel and against LiteRT."""
+"""`tflgpu benchmark`: the speed of a model on this machine, per kernel and against LiteRT."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .shell import Command, Failure, FilePath, json_option, print_json, print_ta
 TOP = 12
 """Kernels shown without --all, the slowest ones."""
 
-BEYOND = """Above 100% of the roofline is a kernel that reads only parts of its tensors, as GATHER
-does, or that gets by with fewer operations than an operator is counted to have.
+BEYOND = """A kernel exceeds 100% of the roofline if it reads only parts of its tensors, as GATHER
+does, or needs fewer operations than are counted for its operators.
 """
 
-MOST_THREADS = 256
-"""LiteRT ends the process where the system has no more threads for it."""
+MAX_THREADS = 256
+"""Most threads for LiteRT, which aborts the process if the system cannot provide them."""
 
 
 def _check_format(
     context: click.Context, parameter: click.Parameter, value: Path | None
 ) -> Path | None:
     if value is not None and value.suffix.lower() not in drawing.FORMATS:
-        raise click.BadParameter(f"{value} does not end in {', '.join(drawing.FORMATS)}")
+        raise click.BadParameter(f"{value} must end in one of {', '.join(drawing.FORMATS)}")
     return value
 
 
@@ -49,26 +49,30 @@ def _check_format(
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Turns that tflgpu and LiteRT take, each of a few timed runs.",
+    help="Rounds in which tflgpu and LiteRT take turns, each with a few timed runs.",
 )
 @click.option(
     "--threads",
-    type=click.IntRange(1, MOST_THREADS),
+    type=click.IntRange(1, MAX_THREADS),
     default=2,
     show_default=True,
-    help="Threads LiteRT gets.",
+    help="Threads for LiteRT.",
 )
-@click.option("--litert/--no-litert", default=True, help="Measure LiteRT (XNNPACK), too, or not.")
 @click.option(
-    "--litert-gpu", is_flag=True, help="Measure LiteRT's GPU accelerator, too; it needs a GPU."
+    "--litert/--no-litert", default=True, help="Also measure LiteRT with XNNPACK, or leave it out."
 )
-@click.option("--all", "everything", is_flag=True, help=f"Show all kernels, not just {TOP}.")
+@click.option(
+    "--litert-gpu", is_flag=True, help="Also measure LiteRT's GPU accelerator; it needs a GPU."
+)
+@click.option(
+    "--all", "everything", is_flag=True, help=f"Show all kernels, not just the {TOP} slowest."
+)
 @click.option(
     "--plot",
     type=FilePath(),
     callback=_check_format,
     metavar="FILE.png",
-    help="Draw the kernels' times; needs matplotlib.",
+    help="Write a chart of kernel times; needs matplotlib.",
 )
 @json_option
 def benchmark_command(
@@ -86,10 +90,10 @@ def benchmark_command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Compile MODEL and measure it: loading, running, each kernel, and LiteRT beside it.
+    """Compile MODEL, and measure loading, running, each kernel, and LiteRT for comparison.
 
-    A run is what an application waits for: inputs copied to the device, all kernels, outputs
-    copied back. Inputs that are not given are random.
+    A run is what an application waits for: copying inputs to the device, running all kernels, and
+    copying outputs back. Inputs that are not given are random.
     """
 
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
@@ -110,12 +114,12 @@ def benchmark_command(
                 progress=show,
             )
     except ReferenceMissingError as error:
-        raise Failure(f"{error}, or leave LiteRT out with --no-litert") from error
+        raise Failure(f"{error}; or leave LiteRT out with --no-litert") from error
     if as_json:
         print_json(_as_dict(result, plot))
     else:
         _print(result, everything)
-    # Last, so that nothing measured is lost if the file cannot be written.
+    # Draw last, so that the measurements are not lost if the file cannot be written.
     if plot is not None:
         drawing.plot(result, plot)
         if not as_json:
@@ -189,13 +193,13 @@ def _kernel_dict(kernel: KernelTime) -> dict[str, Any]:
 def _print(result: Benchmark, everything: bool) -> None:
     print_table(
         f"{result.plan.model} on {result.device}",
-        ("what", "time", "how it was measured"),
+        ("measurement", "time", "details"),
         _rows(result),
         right=("time",),
     )
     _print_kernels(result, everything)
     print_table(
-        "Parts on LiteRT, and what crossing to them costs",
+        "Parts on LiteRT, and the copies between them and the device",
         ("operators", "file", "from the device", "LiteRT", "to the device", "bytes copied"),
         [
             (p.label, p.file, _ms(p.copy_in), _ms(p.run), _ms(p.copy_out), p.crossing)
@@ -208,21 +212,21 @@ def _print(result: Benchmark, everything: bool) -> None:
     peak = "unknown" if memory.process_peak is None else decimal(memory.process_peak)
     speeds = ", ".join(f"{speed / 1e9:.1f} ({decimal(size)})" for size, speed in roof.copies)
     rows = (
-        ("the device at its best", f"{roof.flops / 1e9:.0f} GFLOP/s"),
+        ("peak arithmetic", f"{roof.flops / 1e9:.0f} GFLOP/s"),
         ("copies, GB/s (bytes moved)", speeds),
-        ("a dispatch without work", f"{roof.dispatch * 1e6:.2f} us, on host and device together"),
-        ("measured", f"{kept.date}, kept in {kept.file}"),
+        ("empty dispatch", f"{roof.dispatch * 1e6:.2f} us, host and device together"),
+        ("roofline measured", f"{kept.date}, stored in {kept.file}"),
         ("arena, weights", f"{decimal(memory.arena)}, {decimal(memory.weights)}"),
         ("inputs and outputs", decimal(memory.buffers)),
-        ("peak of this process", f"{peak}, compiler included, LiteRT not"),
+        ("peak of this process", f"{peak}, including the compiler but not LiteRT"),
     )
-    print_table("Device and memory", ("what", "how much"), rows)
+    print_table("Device and memory", ("quantity", "value"), rows)
 
 
 def _rows(result: Benchmark) -> list[tuple[str, str, str]]:
     rows = [
-        ("first load", _ms(result.build), "the driver compiles the kernels, or has them cached"),
-        ("load", _ms(result.load), "a compiled plan, in this process"),
+        ("first load", _ms(result.build), "the driver compiles the kernels, unless it cached them"),
+        ("load", _ms(result.load), "again, in the same process"),
         ("first run", _ms(result.first_run), "after that load"),
         ("run", _ms(result.runs.median), _spread_text(result.runs)),
     ]
@@ -230,12 +234,12 @@ def _rows(result: Benchmark) -> list[tuple[str, str, str]]:
         threads = "1 thread" if result.threads == 1 else f"{result.threads} threads"
         rows += _rival_rows("LiteRT", f"CPU (XNNPACK), {threads}", result.litert)
     if result.litert_gpu is not None:
-        rows += _rival_rows("LiteRT GPU", "its own accelerator", result.litert_gpu)
+        rows += _rival_rows("LiteRT GPU", "LiteRT's GPU accelerator", result.litert_gpu)
     return rows
 
 
 def _rival_rows(name: str, how: str, rival: Rival) -> list[tuple[str, str, str]]:
-    ratio = "below 1 tflgpu is faster; median over the rounds"
+    ratio = "below 1 means tflgpu is faster; median over the rounds"
     return [
         (name, _ms(rival.runs.median), f"{how}, {_spread_text(rival.runs)}"),
         (f"tflgpu / {name}", f"{rival.ratio:.2f}", ratio),
@@ -244,7 +248,7 @@ def _rival_rows(name: str, how: str, rival: Rival) -> list[tuple[str, str, str]]
 
 def _spread_text(spread: Spread) -> str:
     quartiles = f"{spread.lower * 1e3:.3f} to {spread.upper * 1e3:.3f}"
-    return f"median of {spread.runs} runs, quartiles {quartiles}, copies in and out included"
+    return f"median of {spread.runs} runs, quartiles {quartiles}, including copies in and out"
 
 
 def _ms(seconds: float) -> str:
@@ -256,14 +260,14 @@ def _print_kernels(result: Benchmark, everything: bool) -> None:
     shown = list(enumerate(result.kernels))
     title = f"All {len(shown)} kernels, in the order of dispatch"
     if not everything and len(shown) > TOP:
-        title = f"The slowest {TOP} of {len(shown)} kernels (--all shows every one)"
+        title = f"The {TOP} slowest of {len(shown)} kernels (--all shows all of them)"
         shown = sorted(shown, key=lambda item: -item[1].seconds)[:TOP]
     numbers = ("#", "ms", "share", "GFLOP/s", "GB/s", "of the roofline")
-    rest = "the rest of a run is copying and dispatching"
+    rest = "the rest of a run is copies and dispatch overhead"
     if result.plan.persistent:
-        rest = "each launched by itself, which a run does not do"
+        rest = "launched one by one, unlike in a run"
     print_table(
-        f"{title}; together {total * 1e3:.3f} ms, {rest}",
+        f"{title}; {total * 1e3:.3f} ms in total, {rest}",
         ("#", "operators", "file", *numbers[1:]),
         [_kernel_row(index, kernel, total) for index, kernel in shown],
         right=numbers,

@@ -1,8 +1,9 @@
-"""`tflgpu cache`: what lies in a cache, whether it is whole, and making room."""
+"""`tflgpu cache`: list, verify and prune a cache."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,27 +20,27 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 
 @click.group(cls=Program)
 def cache() -> None:
-    """Look after a cache folder."""
+    """List, verify or prune a cache folder."""
 
 
 @cache.command("list")
 @cache_argument
 @json_option
 def list_command(cache: Path, as_json: bool) -> None:
-    """List what was compiled into CACHE, the longest unused first."""
+    """List the compiled models in CACHE, least recently used first."""
     found = entries(cache)
     total = sum(entry.size for entry in found)
     if as_json:
         print_json({"entries": [_as_dict(entry) for entry in found], "bytes": total})
         return
-    _print_entries(f"{len(found)} compiled, {decimal(total)}", found)
+    _print_entries(f"{_count(found)}, {decimal(total)}", found)
 
 
 @cache.command()
 @cache_argument
 @json_option
 def verify(cache: Path, as_json: bool) -> None:
-    """Check every byte of CACHE; exit code 1 if something in it cannot be loaded."""
+    """Check every file in CACHE; the exit code is 1 if a compiled model cannot be loaded."""
     checked = [(entry, *problems(entry)) for entry in entries(cache)]
     damaged = [message for _, fatal, _ in checked for message in fatal]
     if as_json:
@@ -58,13 +59,13 @@ def verify(cache: Path, as_json: bool) -> None:
     if damaged:
         raise Failure("\n".join(damaged))
     if not as_json:
-        click.echo(f"{len(checked)} compiled, all whole")
+        click.echo(f"{_count(checked)}, no damage found")
 
 
 def _parse_size(context: click.Context, parameter: click.Parameter, value: str) -> int:
     match = _SIZE.match(value.strip())
     if not match:
-        raise click.BadParameter(f"{value!r} is no size such as 500M or 2.5GiB")
+        raise click.BadParameter(f"{value!r} is not a size such as 500M or 2.5GiB")
     power = "kmgt".index(match[2].lower()) + 1 if match[2] else 0
     return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
 
@@ -76,11 +77,11 @@ def _parse_size(context: click.Context, parameter: click.Parameter, value: str) 
     required=True,
     callback=_parse_size,
     metavar="SIZE",
-    help="What may stay, such as 500M or 2GiB; 0 removes everything.",
+    help="Size to keep at most, such as 500M or 2GiB; 0 removes everything.",
 )
 @json_option
 def prune_command(cache: Path, max_size: int, as_json: bool) -> None:
-    """Remove what has been unused longest until CACHE is small enough."""
+    """Remove the least recently used models until CACHE is small enough."""
     _remove(cache, max_size, as_json)
 
 
@@ -88,7 +89,7 @@ def prune_command(cache: Path, max_size: int, as_json: bool) -> None:
 @cache_argument
 @json_option
 def clear(cache: Path, as_json: bool) -> None:
-    """Remove everything compiled into CACHE; other files in the folder stay."""
+    """Remove all compiled models from CACHE; other files in the folder stay."""
     _remove(cache, 0, as_json)
 
 
@@ -102,6 +103,10 @@ def _remove(cache: Path, size: int, as_json: bool) -> None:
     _print_entries(f"{len(removed)} removed, {freed}; {decimal(left)} left", removed)
     if left > size:
         warn("note: the rest is being written by other processes")
+
+
+def _count(found: Sequence[object]) -> str:
+    return f"{len(found)} compiled model{'s' * (len(found) != 1)}"
 
 
 def _print_entries(title: str, found: list[Entry]) -> None:

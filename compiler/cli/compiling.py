@@ -1,4 +1,4 @@
-"""`tflgpu compile` and `tflgpu explain`: a model into a cache, and why it became what it is."""
+"""`tflgpu compile` and `tflgpu explain`: compile a model into a cache, and explain the result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .shell import (
 )
 
 FEW = 8
-"""Operators of a part on LiteRT that are named one by one."""
+"""Most operators of a part on LiteRT that are listed by name."""
 
 
 @click.command("compile", cls=Command)
@@ -46,22 +46,22 @@ FEW = 8
     required=True,
     metavar="CACHE",
     type=FilePath(),
-    help="The cache folder; it is made if it is not there.",
+    help="The cache folder, created if it does not exist.",
 )
 @compile_options(fallback="litert")
 @click.option(
     "--tune",
     "search",
     is_flag=True,
-    help="First search for the fastest tiles and work-groups on the attached device. What is found "
-    "is kept in the file of --tuning, else in CACHE/tuning; a search that is ended goes on there.",
+    help="First search for the fastest tiles and work-groups on the attached device. They are "
+    "stored in the file of --tuning or in CACHE/tuning; an interrupted search continues there.",
 )
 @click.option(
     "--prebuild",
     default="",
     metavar="DEVICE",
-    help="Also compile the kernels for this attached device (auto: the best), so that even the "
-    "first load there takes them up.",
+    help="Also compile the kernels with the driver of this attached device (auto: the best one), "
+    "so that even the first load is fast.",
 )
 @json_option
 def compile_command(
@@ -79,7 +79,7 @@ def compile_command(
             try:
                 tune(model, options, table, show)
             except KeyboardInterrupt:
-                warn(f"note: {table} keeps what was found; the same command goes on from there")
+                warn(f"note: results are stored in {table}; run the command again to continue")
                 raise
             options = replace(options, tuning=str(table))
         compiled = pipeline.build(model, options, show)
@@ -91,8 +91,8 @@ def compile_command(
     if options.tuning and not (search or compiled.tuned):
         device = read_table(Path(options.tuning)).device
         warn(
-            f"warning: {options.tuning} has no sizes for kernels of this model; --tune searches "
-            f"for them. It was measured on {device}"
+            f"warning: {options.tuning}, measured on {device}, has no sizes for kernels of this "
+            f"model; --tune searches for them"
         )
     if report["fallback"]:
         warn(f"warning: {fallback_text(report['fallback'])}")
@@ -108,12 +108,16 @@ def compile_command(
         *(("on LiteRT", _part(part)) for part in compiled.plan.parts),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
-        ("memory", f"{memory['planned']} (naive {memory['naive']}, least {memory['lower_bound']})"),
+        (
+            "memory",
+            f"{memory['planned']} (without sharing {memory['naive']}, lower bound "
+            f"{memory['lower_bound']})",
+        ),
         ("weights", decimal(compiled.plan.weights_size)),
         ("for", f"{compiled.plan.target}, {compiled.plan.precision}, {compiled.plan.profile}"),
         *(("tuning", f"{name}, {compiled.tuned} kernels") for name in [options.tuning] if name),
     )
-    print_table(compiled.plan.model, ("what", "how much"), rows)
+    print_table(compiled.plan.model, ("property", "value"), rows)
     click.echo(path)
 
 
@@ -129,16 +133,16 @@ def _part(part: HostPart) -> str:
     "--dump",
     metavar="DIR",
     type=FilePath(),
-    help="Write the graph's text after each rewrite into this folder.",
+    help="Write the graph after each rewrite into this folder, as text.",
 )
 @json_option
 def explain(model: Path, options: Options, dump: Path | None, as_json: bool) -> None:
-    """Say which rewrites of MODEL were applied or declined, and what cannot run, and why."""
+    """Show which rewrites of MODEL were applied or declined and why, and what cannot run."""
     with progress() as show:
         try:
             explanation = explain_model(model, options, show, dump)
         except OSError as error:
-            raise Failure(f"{dump} cannot be written: {error.strerror}") from error
+            raise Failure(f"cannot write to {dump}: {error.strerror}") from error
     if as_json:
         print_json(explanation.as_dict())
     else:
@@ -146,7 +150,7 @@ def explain(model: Path, options: Options, dump: Path | None, as_json: bool) -> 
 
 
 def _grouped(events: Iterable[Event]) -> list[tuple[str, str | None, str]]:
-    """Rule, reason and the operators of all events that have these in common, in order."""
+    """(rule, reason, operators) of the events, grouped by rule and reason, in order."""
     groups: dict[tuple[str, str | None], list[str]] = {}
     for event in events:
         groups.setdefault((event.rule, event.reason), []).append(" + ".join(event.operators))

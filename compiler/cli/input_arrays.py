@@ -1,4 +1,4 @@
-"""Arrays for a model's inputs from what a user names: an image, a .npy file, or random numbers."""
+"""Arrays for a model's inputs from the option --input: images, .npy files or random numbers."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ RANDOM = "random"
 """The source that stands for random numbers."""
 
 LARGEST_RANDOM_INTEGER = 8
-"""Integer inputs are mostly indices; small ones are inside every table."""
+"""Integer inputs are mostly indices, and small ones are valid for most tables."""
 
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-"""Pillow's name for an image of so many channels."""
+"""Pillow's image mode by number of channels."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """How pixels become numbers of a float input: (pixel - mean) / std."""
+    """The conversion of pixels to a float input: (pixel - mean) / std."""
 
     mean: float = 0.0
     std: float = 255.0
 
     def __post_init__(self) -> None:
-        """InputError if `std` is zero, or one of both no number."""
+        """InputError if `std` is zero, or either is not finite."""
         if not self.std:
-            raise InputError("std is 0; pixels are divided by it, so it must not be zero")
+            raise InputError("std is 0, but pixels are divided by it; give another value")
         if not (isfinite(self.mean) and isfinite(self.std)):
-            raise InputError(f"mean is {self.mean} and std is {self.std}; both must be numbers")
+            raise InputError(f"mean is {self.mean} and std is {self.std}, but both must be finite")
 
     def __str__(self) -> str:
         low, high = (0 - self.mean) / self.std, (255 - self.mean) / self.std
@@ -47,10 +47,10 @@ class Scaling:
 
 
 def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str]:
-    """The source of each input, from `name=source` or a lone source for the only input.
+    """The source of each input, from values `name=source`, or `source` if there is only one input.
 
-    A lone "random" goes to every input not named. InputError names an input that does not exist,
-    is named twice or gets nothing.
+    A plain "random" applies to every input not named. InputError if an input does not exist, is
+    given twice or not at all.
     """
     sources: dict[str, str] = {}
     others: str | None = None
@@ -68,28 +68,27 @@ def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str
         source = sources.get(name) or others or ""
         if not source:
             raise InputError(
-                f"input {name} has no value: pass --input {name}=FILE, or --input {RANDOM}"
+                f"input {name} has no value; pass --input {name}=FILE or --input {RANDOM}"
             )
         sources[name] = source
     return sources
 
 
 def _split(value: str, names: Sequence[str]) -> tuple[str | None, str]:
-    """A value as (name or None, source); both names and file names may hold an equals sign."""
+    """A value as (name or None, source); names and file names may both contain an equals sign."""
     for name in sorted(names, key=len, reverse=True):
         if value.startswith(f"{name}="):
             return name, value[len(name) + 1 :]
     if value == RANDOM or "=" not in value or os.path.exists(value):
         return None, value
     name = value.partition("=")[0]
-    raise InputError(f"the model has no input {name!r}; it has {', '.join(names)}")
+    raise InputError(f"the model has no input {name!r}; its inputs are {', '.join(names)}")
 
 
 def _only(names: Sequence[str], source: str) -> str:
     if len(names) != 1:
         raise InputError(
-            f"{source} is for which input? The model has {', '.join(names)}: "
-            f"write --input NAME={source}"
+            f"the model has several inputs, {', '.join(names)}; pass --input NAME={source}"
         )
     return names[0]
 
@@ -100,17 +99,17 @@ def load_inputs(
     generator: np.random.Generator,
     scaling: Scaling,
 ) -> dict[str, Array]:
-    """An array for each input; InputError if a file does not exist, cannot be read or fit."""
+    """An array for each input (InputError if a file cannot be read or does not fit its input)."""
     return {info.name: load(sources[info.name], info, generator, scaling) for info in inputs}
 
 
 def is_image(source: str) -> bool:
-    """Whether a source is taken for an image."""
+    """Whether a source is the file of an image."""
     return source != RANDOM and Path(source).suffix != ".npy"
 
 
 def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling: Scaling) -> Array:
-    """One input's array: random numbers, a .npy file, or else an image."""
+    """The array for one input: random numbers, a .npy file, or else an image (InputError)."""
     if source == RANDOM:
         return random(info, generator)
     if not os.path.isfile(source):
@@ -119,9 +118,9 @@ def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling:
 
 
 def random(info: TensorInfo, generator: np.random.Generator) -> Array:
-    """Standard normal floats, 8-bit integers of the whole range, small positive wider integers.
+    """Normally distributed floats, 8-bit integers of the whole range, small positive wider ones.
 
-    Strings are small numbers in words.
+    Strings are the digits of small positive integers. InputError for complex inputs.
     """
     if info.dtype == "string":
         numbers = generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, endpoint=True)
@@ -132,7 +131,10 @@ def random(info: TensorInfo, generator: np.random.Generator) -> Array:
     if dtype.kind == "b":
         return generator.integers(0, 2, info.shape).astype(dtype)
     if dtype.kind not in "iu":
-        raise InputError(f"input {info.name} is {info.dtype}, which has no random numbers")
+        raise InputError(
+            f"input {info.name} is {info.dtype}, for which there are no random numbers; pass a "
+            f".npy file"
+        )
     if dtype.itemsize == 1:
         limits = np.iinfo(dtype)
         return generator.integers(limits.min, limits.max, info.shape, dtype, endpoint=True)
@@ -140,9 +142,9 @@ def random(info: TensorInfo, generator: np.random.Generator) -> Array:
 
 
 def array_file(path: str, info: TensorInfo) -> Array:
-    """The content of a .npy file; double precision floats are rounded to the input's type."""
+    """The content of a .npy file, with floats converted to the input's type (InputError)."""
     try:
-        # Not np.load, which takes archives and advises to trust pickles.
+        # np.load would also accept archives, and its errors advise loading pickles.
         with open(path, "rb") as file:
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
     except (ValueError, OSError, MemoryError, TokenError) as error:
@@ -154,21 +156,21 @@ def array_file(path: str, info: TensorInfo) -> Array:
             array = array.astype(dtype)
     if array.shape != info.shape or array.dtype != dtype:
         raise InputError(
-            f"input {info.name}: {path} holds {array.dtype.name}{list(array.shape)}; "
-            f"the model takes {info.dtype}{list(info.shape)}"
+            f"input {info.name}: {path} contains {array.dtype.name}{list(array.shape)}, but the "
+            f"model takes {info.dtype}{list(info.shape)}"
         )
     return array
 
 
 def image(path: str, info: TensorInfo, scaling: Scaling) -> Array:
-    """An image, upright, resized to the input's height and width.
+    """An image, rotated upright and resized to the input's height and width (InputError).
 
-    Float inputs get scaled pixels, uint8 inputs the pixels, int8 inputs the pixels less 128.
+    Float inputs get scaled pixels, uint8 inputs the pixels, and int8 inputs the pixels minus 128.
     """
-    batch, height, width, channels = _picture_shape(info)
+    batch, height, width, channels = _image_shape(info)
     try:
         with catch_warnings():
-            # What Pillow warns of comes to nothing, or is an error later.
+            # Pillow's warnings are either harmless or become errors later.
             simplefilter("ignore")
             with Image.open(path) as file:
                 upright = ImageOps.exif_transpose(file).convert(MODES[channels])
@@ -185,12 +187,12 @@ def image(path: str, info: TensorInfo, scaling: Scaling) -> Array:
     return np.repeat(values, batch, axis=0).reshape(info.shape)
 
 
-def _picture_shape(info: TensorInfo) -> tuple[int, int, int, int]:
-    """The input's shape as batch, height, width, channels; InputError if it takes no images."""
+def _image_shape(info: TensorInfo) -> tuple[int, int, int, int]:
+    """The input's shape as (batch, height, width, channels); InputError if it takes no images."""
     shape = (1,) * (4 - len(info.shape)) + info.shape
     fits = len(info.shape) in (3, 4) and shape[3] in MODES
     if not fits or not (info.dtype in ("int8", "uint8") or np.dtype(info.dtype).kind == "f"):
         raise InputError(
-            f"input {info.name} is {info.dtype}{list(info.shape)}, not an image: pass a .npy file"
+            f"input {info.name} is {info.dtype}{list(info.shape)}, not an image; pass a .npy file"
         )
     return shape[0], shape[1], shape[2], shape[3]

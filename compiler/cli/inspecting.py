@@ -1,4 +1,4 @@
-"""`tflgpu inspect`: what lies in a cache, without a device."""
+"""`tflgpu inspect`: show a compiled model; no device is needed."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from .shell import (
 )
 
 BAR = 32
-"""Characters that stand for the whole arena in the memory map."""
+"""Characters that represent the whole arena in the memory map."""
 
 
 @click.command(cls=Command)
 @cache_argument
 @model_option
 @click.option(
-    "--source", metavar="KERNEL", help="Print a kernel: its index, or a part of its name."
+    "--source", metavar="KERNEL", help="Print the kernel with this index or part of a name."
 )
 @click.option(
     "--html",
     type=FilePath(),
     metavar="FILE",
-    help="Write a page with everything, the kernels' sources and a map of the memory included.",
+    help="Write everything to an HTML page, including kernel sources and a memory map.",
 )
 @json_option
 def inspect(
     cache: Path, model: str | None, source: str | None, html: Path | None, as_json: bool
 ) -> None:
-    """Show what was compiled into CACHE, a cache folder or one variant's folder."""
+    """Show the compiled model in CACHE, a cache folder or a variant's folder."""
     if html is not None and source is not None:
-        raise click.UsageError("--html and --source exclude each other")
+        raise click.UsageError("--html and --source cannot be used together")
     variant = _newest(find_variants(cache, model))
     if html is not None:
         _write_report(variant, html, as_json)
@@ -63,12 +63,12 @@ def inspect(
 
 
 def _newest(folders: list[Path]) -> Variant:
-    """The variant compiled last; the others are named on stderr."""
+    """The variant compiled last; the others are listed on stderr."""
     newest = max(folders, key=lambda folder: ((folder / PLAN).lstat().st_mtime_ns, folder.name))
     others = [folder for folder in folders if folder != newest]
     if others:
         listed = "".join(f"\n  {folder}" for folder in others)
-        warn(f"note: this is the variant compiled last; there are also{listed}")
+        warn(f"note: this is the variant compiled last; the others are{listed}")
     return read_variant(newest)
 
 
@@ -80,7 +80,7 @@ def _find_kernel(plan: Plan, wanted: str) -> Kernel:
     if len(found) == 1:
         return found[0]
     names = ", ".join(kernel.name for kernel in found or plan.kernels)
-    reason = "is a part of several names" if found else "is no kernel; there are"
+    reason = "matches several kernels" if found else "matches no kernel; choose one of"
     raise click.BadParameter(f"{wanted!r} {reason}: {names}", param_hint="--source")
 
 
@@ -96,7 +96,7 @@ def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
 
 
 def _write_report(variant: Variant, path: Path, as_json: bool) -> None:
-    # Only now: highlighting takes longer to import than everything else here to run.
+    # Imported here because importing Pygments takes longer than running any other command.
     from .report import report
 
     text = report(variant)
@@ -178,14 +178,14 @@ def _print_plan(variant: Variant) -> None:
         ("weights", decimal(plan.weights_size)),
         (
             "memory",
-            f"{decimal(plan.memory.planned)} (naive {decimal(plan.memory.naive)}, "
-            f"least {decimal(plan.memory.lower_bound)})",
+            f"{decimal(plan.memory.planned)} (without sharing {decimal(plan.memory.naive)}, "
+            f"lower bound {decimal(plan.memory.lower_bound)})",
         ),
     )
-    print_table(str(variant.folder), ("what", "value"), rows)
+    print_table(str(variant.folder), ("property", "value"), rows)
     _print_dispatches(plan)
     print_table(
-        "Persistent kernels, each of several dispatches in one launch",
+        "Persistent kernels, each running several dispatches in one launch",
         ("dispatches", "kernel"),
         [
             (
@@ -206,7 +206,7 @@ def _print_plan(variant: Variant) -> None:
     )
     print_table(
         "Tensors, by when they are written",
-        ("tensor", "type", "storage", "place", "bytes", "alive", "in the arena"),
+        ("tensor", "type", "storage", "location", "bytes", "alive", "in the arena"),
         [_tensor_row(plan, t) for t in sorted(plan.tensors, key=lambda t: (t.first, t.offset))],
         right=("bytes",),
     )
@@ -220,7 +220,7 @@ def _named(plan: Plan) -> Callable[[Sequence[int]], str]:
 def _print_dispatches(plan: Plan) -> None:
     print_table(
         "Dispatches",
-        ("#", "operators", "kernel", "grid", "group", "operations", "why so"),
+        ("#", "operators", "kernel", "grid", "group", "operations", "reason for tile and group"),
         [
             (
                 index,
@@ -250,7 +250,7 @@ def _tensor_row(plan: Plan, tensor: PlacedTensor) -> tuple[object, ...]:
     return (
         tensor.name,
         f"{tensor.dtype}{list(tensor.shape)}",
-        f"slices of {tensor.lanes}" if tensor.lanes else "linear",
+        f"slices of {tensor.lanes}" if tensor.lanes else "row-major",
         place,
         tensor.size,
         f"{first}..{last}",
@@ -259,7 +259,7 @@ def _tensor_row(plan: Plan, tensor: PlacedTensor) -> tuple[object, ...]:
 
 
 def _bar(tensor: PlacedTensor, arena: int) -> str:
-    """Where in the arena a tensor lies; at least one character is filled."""
+    """A bar that shows a tensor's bytes in the arena; at least one character is filled."""
     scale = BAR / max(arena, 1)
     start = min(int(tensor.offset * scale), BAR - 1)
     end = max(start + 1, round((tensor.offset + tensor.size) * scale))

@@ -1,4 +1,4 @@
-"""`tflgpu devices` and `tflgpu ops`: what is here, and what is supported."""
+"""`tflgpu devices` and `tflgpu ops`: list the attached devices and the supported operators."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .shell import Command, json_option, print_json, print_table, warn
 COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
 
 LANGUAGES = ("OpenCL C", "GLSL")
-"""What operators run in: a template serves both, and what is made of GLSL."""
+"""The kernel languages of every operator; templates serve both, and GLSL also Vulkan and Metal."""
 
-FOLDED = "computed while compiling"
-"""What the operator table says of operators whose results are known before the model runs."""
+FOLDED = "none; decomposed or folded"
+"""Shown in place of kernels for operators that are decomposed or folded at compile time."""
 
 
 @click.command(cls=Command)
@@ -52,29 +52,29 @@ def devices(as_json: bool) -> None:
         )
         return
     if not found:
-        warn("no device is here; one on the processor: pip install 'tflgpu[pocl]'")
+        warn("no device found; to run on the processor: pip install 'tflgpu[pocl]'")
     print_table(
         "Devices",
-        ("device", "type", "driver", "target", "because it is", "profile"),
+        ("device", "type", "driver", "target", "matched by", "profile"),
         [
             (info, info.type, info.driver, info.target, matched.rule, matched.profile.name)
             for info, matched in found
         ],
     )
     print_table(
-        "Device profiles, for --device, as is the path of a copy changed by you",
-        ("profile", "for"),
+        "Device profiles for --device, which also takes the path of your own profile",
+        ("profile", "description"),
         [(item.name, item.description) for item in profiles().values()],
     )
 
 
 @click.command(cls=Command)
-@click.option("--markdown", is_flag=True, help="Print the table of the README.")
+@click.option("--markdown", is_flag=True, help="Print the table in Markdown, as in the README.")
 @json_option
 def ops(markdown: bool, as_json: bool) -> None:
-    """List the operators tflgpu knows, with the types and kernels each has."""
+    """List the supported operators with their types and kernels."""
     if markdown and as_json:
-        raise click.UsageError("--markdown and --json exclude each other")
+        raise click.UsageError("--markdown and --json cannot be used together")
     if markdown:
         click.echo(operators_markdown(), nl=False)
     elif as_json:
@@ -84,14 +84,14 @@ def ops(markdown: bool, as_json: bool) -> None:
 
 
 def operators_markdown() -> str:
-    """The operator table in Markdown, as the README has it."""
+    """The operator table in Markdown, as in the README."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     lines += [f"| {' | '.join(_row(definition))} |" for definition in _known()]
     return "\n".join(lines) + "\n"
 
 
 def _known() -> list[OpDef]:
-    """The operators a model can hold, by name."""
+    """The operators that a model can contain, sorted by name."""
     return [OPS[name] for name in sorted(OPS) if not name.startswith(OWN_PREFIX)]
 
 

@@ -1,4 +1,4 @@
-"""The arena drawn: which bytes each tensor holds, and from which dispatch to which."""
+"""The memory map: a drawing of the bytes each tensor occupies in the arena, over time."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rich.filesize import decimal
 from ...runtime.plan.records import PlacedTensor, Plan, Region
 
 WIDTH, HEIGHT = 960.0, 380.0
-"""Of the area tensors are drawn in, in units of the picture."""
+"""Size of the drawing area, in SVG units."""
 TICKS = 8
-"""Marks an axis has at most."""
+"""Most marks on an axis."""
 GOLDEN_ANGLE = 137.5
-"""Degrees between the hues of tensors written one after the other: never alike."""
+"""Degrees between the hues of consecutive tensors, which keeps nearby ones distinct."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """What the report draws."""
+    """The memory map as the report draws it, in SVG units."""
 
     width: float
     height: float
@@ -48,7 +48,7 @@ class MemoryMap:
 
 
 def memory_map(plan: Plan) -> MemoryMap | None:
-    """The map of a plan's arena; None if nothing lies there."""
+    """The map of a plan's arena; None if it is empty."""
     tensors = [tensor for tensor in plan.tensors if tensor.region is Region.ARENA and tensor.size]
     count = len(plan.dispatches)
     if not tensors or not plan.arena_size or not count:

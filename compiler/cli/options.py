@@ -1,4 +1,4 @@
-"""Options that several commands have in common."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -23,37 +23,41 @@ model_option = click.option(
     "--model",
     type=str,
     metavar="MODEL",
-    help="The model's file or its fingerprint; needed if the cache holds several models.",
+    help="The model's file or fingerprint; required if the cache contains several models.",
 )
 
 
 def input_options(function: Function) -> Function:
-    """What the inputs get: --input, --seed, and for images --mean and --std."""
+    """The options for input arrays: --input, --seed, and for images --mean and --std."""
     choices = (
         click.option(
             "--input",
             "values",
             multiple=True,
             metavar="[NAME=]FILE|random",
-            help="An image, a .npy file or random numbers for an input; NAME may be left out where "
-            "there is only one. A lone `random` fills every input not named.",
+            help="An image, a .npy file or random numbers for an input. NAME may be omitted if "
+            "there is only one input; `random` without a name fills every input not given.",
         ),
         click.option(
             "--seed",
             type=click.IntRange(min=0),
             default=0,
             show_default=True,
-            help="Of random inputs.",
+            help="Seed of random inputs.",
         ),
         click.option(
             "--mean",
             type=float,
             default=0.0,
             show_default=True,
-            help="Taken off the pixels (0..255).",
+            help="Subtracted from pixels (0..255) of float inputs.",
         ),
         click.option(
-            "--std", type=float, default=255.0, show_default=True, help="Divides what is left."
+            "--std",
+            type=float,
+            default=255.0,
+            show_default=True,
+            help="Divisor of pixels of float inputs, after the subtraction.",
         ),
     )
     return _with(choices, function)
@@ -62,7 +66,7 @@ def input_options(function: Function) -> Function:
 def parse_shapes(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Name and shape of each name=1,224,224,3."""
+    """(name, shape) of each value such as name=1,224,224,3."""
     return tuple(map(_parse_shape, values))
 
 
@@ -80,12 +84,12 @@ def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
 def parse_operators(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str | int, ...]:
-    """Names of operators, and positions in the model file."""
+    """Operator names as strings, and indices in the model file as integers."""
     return tuple(int(value) if value.isdecimal() else value for value in values)
 
 
 def compile_options(fallback: str) -> Callable[[Function], Function]:
-    """What can be chosen about a compilation, handed to the command as `options`."""
+    """The options of a compilation, passed to the command as an `Options` named `options`."""
     choices = (
         click.option(
             "--target",
@@ -99,26 +103,26 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             type=click.Choice(PRECISIONS),
             default="f32",
             show_default=True,
-            help="Type tensors are stored and computed in.",
+            help="f16 stores activations in half precision, and computes in single precision.",
         ),
         click.option(
             "--device",
             default="auto",
             show_default=True,
-            help="Part of a name that `tflgpu devices` prints, or a device profile.",
+            help="Part of a device's name as `tflgpu devices` prints it, or a device profile.",
         ),
         click.option(
             "--tuning",
             default="",
             metavar="FILE",
-            help="A table of tuned tiles and work-groups, as `tflgpu compile --tune` makes it.",
+            help="A table of tuned tiles and work-groups, as `tflgpu compile --tune` writes it.",
         ),
         click.option(
             "--fallback",
             type=click.Choice(FALLBACKS),
             default=fallback,
             show_default=True,
-            help="Where operators run that the device cannot; with `none` they are an error.",
+            help="Where to run operators that the device cannot; with `none` they are an error.",
         ),
         click.option(
             "--fallback-op",
@@ -126,13 +130,13 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             callback=parse_operators,
             multiple=True,
             metavar="NAME|INDEX",
-            help="An operator that runs on LiteRT whatever the device can do.",
+            help="An operator to run on LiteRT in any case.",
         ),
         click.option(
             "--signature",
             default="",
             metavar="NAME",
-            help="Which of the model's signatures to compile; inputs and outputs get its names.",
+            help="The model's signature to compile, which also names inputs and outputs.",
         ),
         click.option(
             "--input-shape",
@@ -140,14 +144,14 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             callback=parse_shapes,
             multiple=True,
             metavar="NAME=SIZES",
-            help="Another shape for an input, such as image=1,224,224,3.",
+            help="A shape for an input that replaces the model's, such as image=1,224,224,3.",
         ),
         click.option(
             "--disable-pass",
             "disable_passes",
             multiple=True,
             metavar="NAME",
-            help="A rewrite to leave out; `tflgpu explain` names them.",
+            help="A rewrite to leave out; `tflgpu explain` lists them.",
         ),
     )
 
@@ -163,7 +167,7 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
 
 
 def _with(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:
-    """A command with options, which its help shows in this order."""
+    """A command with options, in the order in which its help shows them."""
     for choice in reversed(choices):
         function = choice(function)
     return function

@@ -1,4 +1,4 @@
-"""A compiled model as one page of HTML that needs nothing else: `tflgpu inspect --html`."""
+"""The report of `tflgpu inspect --html`: a compiled model as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .memory_map import memory_map
 
 TEMPLATE = "report.html.jinja"
 EVENT = {"pass", "applied", "operators", "reason"}
-"""What the plan says of each rewrite."""
+"""Fields of each event in a plan."""
 
 
 def report(variant: Variant) -> str:
-    """The page: options, rewrites, kernels with their sources, dispatches, tensors, memory.
+    """The HTML page: options, rewrites, kernels with sources, dispatches, tensors and memory.
 
-    PlanError if the plan's notes on options and rewrites are not what the compiler writes.
+    PlanError if the plan's options or events are malformed.
     """
     plan = variant.plan
     events = _events(plan)
@@ -59,29 +59,29 @@ def _template() -> jinja2.Template:
 
 
 def _options(plan: Plan) -> dict[str, Any]:
-    """What the plan was compiled with."""
+    """The options that the plan was compiled with (PlanError)."""
     value = _notes(plan, "options")
     if not isinstance(value, dict):
-        raise PlanError("the options of the plan have no names; compile the model again")
+        raise PlanError("the plan's options are not an object; compile the model again")
     return value
 
 
 def _events(plan: Plan) -> list[dict[str, Any]]:
-    """The rewrites applied and declined."""
+    """The events of the plan's compilation (PlanError)."""
     value = _notes(plan, "passes")
     if not isinstance(value, list) or not all(
         isinstance(item, dict) and item.keys() >= EVENT for item in value
     ):
-        raise PlanError("the passes of the plan are no list of events; compile the model again")
+        raise PlanError("the plan's passes are not a list of events; compile the model again")
     return value
 
 
 def _notes(plan: Plan, field: str) -> Any:
-    """What the plan keeps as JSON for people (PlanError if it is something else)."""
+    """The content of a field that holds JSON (PlanError if it does not)."""
     try:
         return json.loads(getattr(plan, field))
     except ValueError as error:
-        raise PlanError(f"the {field} of the plan are not JSON; compile the model again") from error
+        raise PlanError(f"the plan's {field} are not JSON; compile the model again") from error
 
 
 def _style(name: str) -> str:

@@ -1,4 +1,4 @@
-"""`tflgpu run`: a compiled model on images, arrays or random numbers."""
+"""`tflgpu run`: run a compiled model on images, arrays or random numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .options import cache_argument, input_options, model_option
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, warn
 
 BEST = 5
-"""Classes printed with --labels."""
+"""Number of classes printed with --labels."""
 
 
 @click.command(cls=Command)
@@ -29,15 +29,15 @@ BEST = 5
     "--device",
     default="auto",
     show_default=True,
-    help="Part of a name that `tflgpu devices` prints.",
+    help="Part of a device's name as `tflgpu devices` prints it.",
 )
 @input_options
 @click.option(
     "--labels",
     type=FilePath(),
-    help=f"Names of the classes, one a line: prints the {BEST} most probable.",
+    help=f"A file of class names, one per line; prints the {BEST} most probable classes.",
 )
-@click.option("--output", type=FilePath(), help="An .npz file to write all outputs to.")
+@click.option("--output", type=FilePath(), help="Write all outputs to this .npz file.")
 @json_option
 def run(
     cache: Path,
@@ -51,7 +51,7 @@ def run(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Run what was compiled into CACHE, a cache folder or one variant's folder."""
+    """Run the compiled model in CACHE, a cache folder or a variant's folder."""
     names = [] if labels is None else _read_labels(labels)
     with runtime.load(cache, model, device=device) as session:
         arrays = read_inputs(values, session.inputs, seed, Scaling(mean, std))
@@ -67,7 +67,7 @@ def run(
         return
     print_table(
         f"Outputs, computed on {device_name}",
-        ("output", "type", "shape", "least", "mean", "greatest"),
+        ("output", "type", "shape", "min", "mean", "max"),
         [
             (
                 s["name"],
@@ -77,7 +77,7 @@ def run(
             )
             for s in summaries
         ],
-        right=("least", "mean", "greatest"),
+        right=("min", "mean", "max"),
     )
     rows = [(item["label"], f"{item['score']:.6g}") for item in best]
     print_table("Most probable", ("class", "score"), rows, right=("score",))
@@ -88,7 +88,7 @@ def run(
 def read_inputs(
     values: Sequence[str], inputs: Sequence[TensorInfo], seed: int, scaling: Scaling
 ) -> dict[str, Array]:
-    """The arrays --input asks for; says on stderr how the pixels of images are scaled."""
+    """The arrays for --input; a note on stderr says how the pixels of images are scaled."""
     sources = assign(values, inputs)
     generator = np.random.default_rng(seed)
     scaled = [
@@ -97,7 +97,7 @@ def read_inputs(
         if is_image(sources[info.name]) and np.dtype(info.dtype).kind == "f"
     ]
     if scaled:
-        warn(f"note: {', '.join(scaled)}: {scaling} (--mean and --std change that)")
+        warn(f"note: {', '.join(scaled)}: {scaling} (change this with --mean and --std)")
     return load_inputs(sources, inputs, generator, scaling)
 
 
@@ -107,14 +107,14 @@ def _read_labels(path: Path) -> list[str]:
     except OSError as error:
         raise Failure(f"cannot read the labels in {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Failure(f"the labels in {path} are no text in UTF-8") from error
+        raise Failure(f"the labels in {path} are not UTF-8 text") from error
     if not names:
-        raise Failure(f"{path} holds no labels; it must have one a line")
+        raise Failure(f"{path} contains no labels; it must have one per line")
     return names
 
 
 def _write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file. Unlike numpy's own writer this one takes any name, such as `file`."""
+    """Write an .npz file. Unlike numpy's writer, this one accepts any name, such as `file`."""
     try:
         with zipfile.ZipFile(path, "w") as archive:
             for name, array in arrays.items():
@@ -139,20 +139,21 @@ def _summary(info: TensorInfo, array: Array) -> dict[str, Any]:
 def _best(
     outputs: Sequence[TensorInfo], results: Mapping[str, Array], labels: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The classes with the highest scores in the first output that has one score a class."""
+    """The best classes in the first output that has one score per class (InputError)."""
     for info in outputs:
         classes = info.shape[-1] if info.shape else 0
         if classes > 1 and results[info.name].size == classes:
             break
     else:
         listed = ", ".join(f"{info.name} {list(info.shape)}" for info in outputs)
-        raise InputError(f"--labels: no output has one score for each class; there are {listed}")
+        raise InputError(f"--labels: no output has one score per class; the outputs are {listed}")
     if classes > len(labels):
         raise InputError(
-            f"--labels: output {info.name} has {classes} classes and there are {len(labels)} labels"
+            f"--labels: output {info.name} has {classes} classes, but the file has {len(labels)} "
+            f"labels"
         )
     if classes < len(labels):
-        warn(f"warning: {len(labels)} labels for {classes} classes; they may not belong together")
+        warn(f"warning: {len(labels)} labels for {classes} classes; is it the right file?")
     scores = results[info.name].reshape(-1).astype(np.float64)
     if info.scale:
         scores = (scores - info.zero_point) * info.scale

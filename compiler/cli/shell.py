@@ -1,4 +1,4 @@
-"""What all commands share: how they print, show progress and report errors."""
+"""What all commands share: printing, progress bars and error reports."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from ...runtime.plan.records import Plan
 from ..pipeline import Progress, silent
 
 WIDTH_IN_A_PIPE = 320
-"""Columns of a table nobody sees on a terminal, so that no name is broken for a program."""
+"""Width of tables if stdout is not a terminal, so that programs get names unbroken."""
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON for other programs, nothing else."
+    "--json", "as_json", is_flag=True, help="Print only JSON, for other programs."
 )
 
 
 class FilePath(click.Path):
-    """A path. An empty text, as a variable of the shell that is not set gives, is none."""
+    """A path that must not be empty, as it would be with an unset shell variable."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -49,7 +49,7 @@ class FilePath(click.Path):
 
 
 class Failure(click.ClickException):
-    """The model, the cache or the device is at fault: one message, exit code 1."""
+    """An error of the model, the cache or the device: one message, exit code 1."""
 
     exit_code = 1
 
@@ -58,7 +58,7 @@ class Failure(click.ClickException):
 
 
 class Command(click.Command):
-    """A command that reports our errors as one message; any other exception is a bug."""
+    """A command that reports a TflgpuError as one message; any other exception is a bug."""
 
     def invoke(self, context: click.Context) -> Any:
         _take_any_text()
@@ -68,7 +68,7 @@ class Command(click.Command):
         except TflgpuError as error:
             raise Failure(str(error)) from error
         except OSError as error:
-            # Only what goes wrong on stdout names no file; click knows what a closed pipe means.
+            # Only errors on stdout name no file; click handles a closed pipe.
             if error.filename is not None or error.errno == errno.EPIPE:
                 raise
             raise Failure(f"cannot write the output: {error.strerror}") from error
@@ -76,7 +76,7 @@ class Command(click.Command):
 
 @contextmanager
 def _killed_as_by_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, which takes temporary folders away."""
+    """Let SIGTERM end a command as Ctrl-C does, so that temporary folders are removed."""
     ours = current_thread() is main_thread() and getsignal(SIGTERM) is SIG_DFL
     if ours:
         signal(SIGTERM, default_int_handler)
@@ -88,7 +88,7 @@ def _killed_as_by_ctrl_c() -> Iterator[None]:
 
 
 def _take_any_text() -> None:
-    """Let stdout take names that its encoding lacks, and be there even if it was closed."""
+    """Make stdout accept any name, whatever its encoding, and exist even if it was closed."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     elif isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
@@ -96,18 +96,18 @@ def _take_any_text() -> None:
 
 
 class Program(click.Group):
-    """A group of such commands."""
+    """A group of `Command`s."""
 
     command_class = Command
 
 
 def warn(message: str) -> None:
-    """Say something that is no error and does not belong to the result, on stderr."""
+    """Print a note or warning on stderr."""
     click.echo(message, err=True)
 
 
 def print_json(value: Any) -> None:
-    """Print the result as JSON; numbers that JSON lacks (NaN and infinities) are null."""
+    """Print the result as JSON; NaN and infinities, which JSON lacks, become null."""
     click.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
 
 
@@ -124,12 +124,12 @@ def _plain(value: Any) -> Any:
 
 
 def kernels_in_launches(plan: Plan) -> str:
-    """How many kernels a run has, and in how many launches."""
+    """The number of kernels in a run, and the number of launches."""
     return f"{len(plan.dispatches)} in {plan.launches} launch{'es' if plan.launches != 1 else ''}"
 
 
 def console() -> Console:
-    """Where results go: stdout, with names printed as they are."""
+    """The console on stdout, which prints names verbatim."""
     width = None if sys.stdout.isatty() else WIDTH_IN_A_PIPE
     return Console(highlight=False, markup=False, emoji=False, width=width)
 
@@ -137,7 +137,7 @@ def console() -> Console:
 def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
 ) -> None:
-    """Print rows under a title; the columns in `right` hold numbers. No rows, no table."""
+    """Print a table with a title, unless it has no rows; columns in `right` are right-aligned."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         justify = "right" if column in right else "left"
@@ -152,7 +152,7 @@ def print_table(
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress bar on stderr that names the stage; nothing where stderr is no terminal."""
+    """A progress bar on stderr that shows the stage; none if stderr is not a terminal."""
     errors = Console(stderr=True)
     if not errors.is_terminal:
         yield silent

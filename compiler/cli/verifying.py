@@ -1,4 +1,4 @@
-"""`tflgpu verify`: what a compiled model computes, against LiteRT."""
+"""`tflgpu verify`: compare a compiled model's results with LiteRT's."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .shell import Command, Failure, json_option, print_json, print_table, progr
 @model_argument
 @compile_options(fallback="none")
 @input_options
-@click.option("--layers", is_flag=True, help="Compare every tensor both have, not just outputs.")
-@click.option("--bisect", is_flag=True, help="Find the rewrite that changes the numbers.")
+@click.option("--layers", is_flag=True, help="Compare every common tensor, not just outputs.")
+@click.option("--bisect", is_flag=True, help="Find the rewrite that changes the results.")
 @json_option
 def verify(
     model: Path,
@@ -39,7 +39,7 @@ def verify(
 ) -> None:
     """Compile MODEL, run it, and compare its outputs with LiteRT's on the same inputs.
 
-    Inputs that are not given are random. Exit code 1 if an output departs.
+    Inputs that are not given are random. The exit code is 1 if an output differs.
     """
 
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
@@ -61,10 +61,10 @@ def verify(
 def _message(result: verification.Verification, layers: bool) -> str:
     departure = result.departure
     if departure in result.layers:
-        return f"the first tensor to depart from LiteRT: {departure} ({departure.label})"
+        return f"the first tensor that differs from LiteRT's: {departure} ({departure.label})"
     wrong = "\n".join(f"  {item}" for item in result.outputs if not item.ok)
     advice = "" if layers else "\nfind the operator at fault with --layers"
-    return f"departs from LiteRT:\n{wrong}{advice}"
+    return f"outputs differ from LiteRT's:\n{wrong}{advice}"
 
 
 def _as_dict(result: verification.Verification, layers: bool) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _comparison_dict(item: verification.Comparison) -> dict[str, Any]:
 
 def _print(result: verification.Verification) -> None:
     def figures(item: verification.Comparison) -> tuple[str, str, str]:
-        verdict = item.problem or ("ok" if item.ok else "departs")
+        verdict = item.problem or ("ok" if item.ok else "differs")
         return f"{item.max_error:.3g}", f"{item.tolerance:.3g}", verdict
 
     numbers = ("largest error", "tolerance")

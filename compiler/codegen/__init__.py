@@ -1,1 +1,5 @@
-"""From an operator's launch to the source of its kernel: views, groups, templates, words."""
+"""Code generation: from the launches of scheduled operators to the source text of kernels.
+
+Input are launches and the layouts of their tensors; output is each distinct kernel's source, and
+the kernel and constants of every launch.
+"""

@@ -1,4 +1,4 @@
-"""What a launch binds to: an accessor for each role, and its constants gathered into one array."""
+"""Binding: a kernel's parameters, an accessor for each role, and its constants as one array."""
 
 from __future__ import annotations
 
@@ -23,51 +23,57 @@ from ..target import Target
 
 CONSTANTS = "constants"
 EARLY = "early"
-"""The array of a value that the epilogue stores on the way."""
+"""Name of the parameter for an early output."""
 
 
 @dataclass
 class Argument:
-    """What a parameter of the kernel gets: a tensor, or the constants."""
+    """What is bound to one parameter of the kernel."""
 
     tensor: Tensor | None
+    """None for the array of constants."""
     writes: bool
     accessor: Accessor
 
 
 @dataclass
 class Binding:
-    """Accessors of one launch by role and by tensor, and the constants gathered into one array."""
+    """The arguments of one launch, and the accessors that its template and its epilogue use."""
 
     launch: Launch
     implementation: Implementation
     target: Target
     layouts: Mapping[Tensor, StridedLayout]
-    """How tensors lie in what the kernel gets of them, if they are not all of it."""
+    """The layout of each tensor within its argument, if it is not the whole argument."""
     used: set[str] = field(default_factory=set)
-    """The intrinsics that the accessors' texts call."""
+    """The intrinsics that the accessors call."""
     roles: dict[str, Accessor] = field(default_factory=dict)
+    """The accessor of each role of the launch."""
     arguments: list[Argument] = field(default_factory=list)
+    """The arguments in the order of the kernel's parameters."""
     arrays: list[Array] = field(default_factory=list)
+    """The contents of the constants, float32, one array each."""
     contents: list[tuple[str, int]] = field(default_factory=list)
-    """What each constant is, and where it starts."""
+    """Name and start of each constant."""
     taken: int = 0
-    """Elements of the constants so far: slices, or floats in a kernel that computes row-major."""
+    """Size of the constants so far, in slices, or in floats if the kernel computes row-major."""
     operands: dict[Tensor, Accessor] = field(default_factory=dict)
-    """How the epilogue reads what it does not compute."""
+    """The accessor of each tensor the epilogue reads."""
     early: dict[Tensor, Accessor] = field(default_factory=dict)
-    """Where values on the way are stored that others need, too."""
+    """The accessor of each early output."""
 
     @property
     def sliced(self) -> bool:
-        """Whether it computes slice by slice."""
+        """Whether the kernel computes slice by slice."""
         return self.implementation.operands == SLICED
 
     def bind(self, op: Op) -> None:
-        """Bind what the launch and the epilogue read, then what it writes.
+        """Bind what the core reads, what the epilogue reads, the constants, and what is written.
 
-        Raises Unreachable for a tensor that the kernel cannot reach as it lies.
+        Unreachable if the kernel cannot access a tensor with its layout.
         """
+        # This is the order of the kernel's parameters. The constants come after the epilogue's
+        # operands, because constant operands are appended to them.
         for role, tensor in self.launch.reads.items():
             self._bind(role, tensor, self._reading(role, tensor, self.implementation.reads))
         for role, array in self.launch.constants.items():
@@ -102,20 +108,22 @@ class Binding:
         return self._accessor(role, tensor, self.implementation.writes, by_slices=self.sliced)
 
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
-        """How the kernel reads a tensor: as an image where the device's profile says so."""
+        """The accessor of a tensor that is read: an image if the device profile says so."""
         found = self._accessor(role, tensor, storage)
         if not isinstance(found, SlicedAccessor) or not self.target.tensor_images:
             return found
         texel = self.target.slice_bytes
         layout = self.layouts.get(tensor)
         size = stored_bytes(tensor.shape, storage, self.target)
+        # The image spans the whole argument, which is longer than the tensor if it is a view.
         texels = (size if layout is None else layout.start + layout.span(size)) // texel
         return image(found, texel) if 0 < texels <= self.target.device.image_texels else found
 
     def _bind_operand(self, tensor: Tensor) -> None:
-        """Bind what the epilogue reads, unless the core reads it in the same storage."""
+        """Bind a tensor the epilogue reads: as a constant, the core's argument or a parameter."""
         if tensor in self.operands or is_literal(tensor):
             return
+        # Only floats join the array of constants; integers get a parameter of their own below.
         if tensor.data is not None and device_dtype(tensor.dtype) == "float32":
             data = pack_slices(tensor.data, self.target.lanes) if self.sliced else tensor.data
             base = self._add_constant(tensor.name, data)
@@ -123,6 +131,7 @@ class Binding:
             found = found.flattened() if self.launch.flatten else found
             self.operands[tensor] = replace(found, base=base)
             return
+        # The core's accessor serves the epilogue as well, unless they read different storages.
         for argument in self.arguments:
             if (
                 argument.tensor is tensor
@@ -139,7 +148,7 @@ class Binding:
     # -- constants --------------------------------------------------------------------------
 
     def _add_constant(self, what: str, array: Array) -> int:
-        """Append an array to the constants; returns where it starts."""
+        """Append an array to the constants; returns its start."""
         base = self.taken
         self.contents.append((what, base))
         flat = np.ascontiguousarray(array, np.float32)
@@ -148,17 +157,20 @@ class Binding:
         return base
 
     def _constants(self, shape: Shape) -> Accessor:
-        """A constant of that shape in the array of constants, which are never in half precision."""
+        """The accessor of a constant of that shape; constants are never in half precision."""
         if not self.sliced:
             return LinearAccessor.of(CONSTANTS, shape, self.target.lanes, self.used)
         return SlicedAccessor.of(CONSTANTS, shape, self.target, self.used)
 
     def _in_a_row(self, size: int) -> Shape:
-        """The shape of that many floats whose slices, if they are in slices, are columns."""
+        """A shape that holds that many floats in a row: each slice is a column if sliced."""
         return (1, 1, size // self.target.lanes, self.target.lanes) if self.sliced else (size,)
 
     def _bind_constants(self) -> None:
-        """As an image where the profile says so, from which all that lies in them is read then."""
+        """Add the parameter for the constants, as an image if the device profile says so.
+
+        The accessors handed out for single constants then become images too.
+        """
         size = self.taken * (self.target.lanes if self.sliced else 1)
         constants = self._constants(self._in_a_row(size))
         fits = self.taken <= self.target.device.image_texels
@@ -171,12 +183,12 @@ class Binding:
 
 
 def _in_image(found: Accessor, texel: int) -> Accessor:
-    """What lies in the constants, once these are an image; anything else stays."""
+    """The accessor as an image if it accesses the constants; otherwise unchanged."""
     if isinstance(found, SlicedAccessor) and found.array == CONSTANTS:
         return image(found, texel)
     return found
 
 
 def is_literal(tensor: Tensor) -> bool:
-    """Whether a tensor is written into the source as a number."""
+    """Whether a tensor is a constant that is written into the source as a number."""
     return tensor.data is not None and tensor.elements == 1

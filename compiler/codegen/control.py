@@ -1,4 +1,4 @@
-"""Loops and conditions of kernels, which are only written where they decide something."""
+"""Loops and conditions in kernel text, omitted where they would have no effect."""
 
 from __future__ import annotations
 
@@ -9,33 +9,32 @@ from typing import Any
 from ..language import Language, number
 
 Body = Callable[[str], str]
-"""The text within a loop, from its counter."""
+"""Returns the body of a loop for a counter."""
 
 WIDTH = 100
-"""Characters of a line at most, where a statement is put behind the head of its loop."""
+"""Most characters of a line with the head of a loop and its statement."""
 
 
 @dataclass(frozen=True)
 class Variables:
-    """Local variables of one kind: an array, or a single variable without an index."""
+    """Local variables of one type: an array, or a single variable if there is only one."""
 
     name: str
     count: int
 
     def __call__(self, index: str | int) -> str:
-        """One of them."""
+        """The variable at an index."""
         return self.name if self.count == 1 else f"{self.name}[{index}]"
 
     def __str__(self) -> str:
-        """What declares them, behind their type."""
+        """The declarator, which follows the type."""
         return self.name if self.count == 1 else f"{self.name}[{self.count}]"
 
 
 def each(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
-    """The statements for each value of a counter, which is below `count`: a loop, or those of its
-    only value, or nothing.
+    """The body for every counter from `start` to `count` - 1, as a loop if there are several.
 
-    `scope` says that they declare variables.
+    With `scope` the body declares variables, so that it needs braces even without a loop.
     """
     if count <= start:
         return ""
@@ -45,12 +44,12 @@ def each(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = F
 
 
 def when(condition: str, *, caller: Callable[[], str], scope: bool = False) -> str:
-    """The statements where a condition holds; an empty one always does."""
+    """The body under a condition; an empty condition always holds."""
     return headed(f"if ({condition})", caller()) if condition else _block(caller(), scope)
 
 
 def headed(head: str, body: str) -> str:
-    """Statements behind the head of a loop or a condition."""
+    """A body after the head of a loop or condition, in braces if it has several lines."""
     body = body.strip()
     if "\n" in body:
         return f"{head} {{\n{body}\n}}\n"
@@ -62,30 +61,30 @@ def _block(body: str, scope: bool) -> str:
 
 
 def nested(*heads: str, caller: Callable[[], str]) -> str:
-    """Statements within loops and conditions, whose heads are given from the outside in."""
+    """The body within loops and conditions, whose heads are given from the outside in."""
     return headed("\n".join(heads), caller()) if heads else _block(caller(), scope=True)
 
 
 def all_of(*conditions: str) -> str:
-    """The conditions that there are, joined."""
+    """The conjunction of the conditions that are not empty."""
     return " && ".join(condition for condition in conditions if condition)
 
 
 def inside(place: str, size: int, low: bool = True, high: bool = True) -> str:
-    """The condition that a coordinate is in range, as far as it can be too low or too high."""
+    """The condition that a coordinate is in range, if it can be too low or too high."""
     return all_of(f"{place} >= 0" if low else "", f"{place} < {size}" if high else "")
 
 
 def simple(text: str) -> bool:
-    """Whether an expression needs no variable that holds its value: it is one, or a number."""
+    """Whether an expression is a variable or a number, so that it can be repeated."""
     return text.isidentifier() or number(text) is not None
 
 
-def words(language: Language) -> Mapping[str, Any]:
-    """What templates name of this."""
+def vocabulary(language: Language) -> Mapping[str, Any]:
+    """The functions of this module that templates can call, by name."""
 
     def unrolled(name: str, count: int, *, caller: Body, scope: bool = False) -> str:
-        """The same as `each` of a loop that compilers are to unroll."""
+        """Like `each`, with a hint to unroll the loop."""
         loop = each(name, count, caller=caller, scope=scope)
         return f"{language.unroll}\n{loop}" if language.unroll and count > 1 else loop
 

@@ -1,4 +1,4 @@
-"""Where kernel templates come from."""
+"""The jinja2 environment of kernel templates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ... import templates
 
 @cache
 def environment() -> jinja2.Environment:
-    """The environment of all kernel templates; an unknown name in one is an error."""
+    """The environment of all kernel templates; undefined names are errors."""
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(templates.source),
         extensions=["jinja2.ext.do"],

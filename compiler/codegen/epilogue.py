@@ -1,39 +1,52 @@
-"""Elementwise operators as kernel text: what happens between a computed value and its store."""
+"""The epilogue: elementwise operators as kernel text, between a computed value and its store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..ir import Op, Tensor
-from ..language import Language
+from ..language import Language, affine
 from ..ops.base import device_dtype
 from ..ops.elementwise import ELEMENTWISE
 from .intrinsics import Use
 from .literal import literal
 
-Read = Callable[[Tensor], str]
-"""The text that reads a tensor's element at the position of the store."""
+
+class Operands(Protocol):
+    """Returns expressions that read the operands which the kernel does not compute."""
+
+    def read(self, tensor: Tensor) -> str:
+        """The tensor at the position of the store."""
+
+    def entry(self, tensor: Tensor, index: str) -> str:
+        """The entry of a table at that index."""
 
 
 @dataclass(frozen=True)
 class Expressions:
-    """The texts that tables of operators have, in a kernel language."""
+    """Renders the expressions of elementwise operators in a kernel language."""
 
     language: Language
     use: Use
+    lanes: int
+    """Lanes of a slice; 0 for single values."""
 
     def of(self, expression: str, **operands: str) -> str:
         """An expression with operands and attributes in their places."""
-        cast = self.language.cast
-        to_int, to_float = cast.format(type="int"), cast.format(type="float")
-        return expression.format(use=self.use, to_int=to_int, to_float=to_float, **operands)
+        casts = self.language.casts(self.lanes)
+        return expression.format(
+            use=self.use, to_int=casts["int"], to_float=casts["float"], **operands
+        )
 
     def literals(self, attrs: Mapping[str, Any]) -> dict[str, str]:
-        """Attributes that are numbers."""
-        numbers = {key: value for key, value in attrs.items() if isinstance(value, (int, float))}
-        return {key: literal(value, self.use) for key, value in numbers.items()}
+        """Attributes that are numbers: whole ones as integers."""
+        return {
+            key: literal(value, self.use, "int32" if isinstance(value, int) else "float32")
+            for key, value in attrs.items()
+            if isinstance(value, (int, float))
+        }
 
 
 class Chain:
@@ -42,35 +55,39 @@ class Chain:
     def __init__(self, kind: str, expressions: Expressions) -> None:
         self._kind, self._expressions = kind, expressions
         self._last: Tensor | None = None
-        """What `v` is."""
+        """The tensor whose value is in `v`."""
         self._held: dict[Tensor, str] = {}
-        """Variables of values that more than the next operator needs."""
+        """The variables of values that later operators also read."""
         self.lines: list[str] = []
 
     def start(self, tensor: Tensor, value: str) -> None:
-        """Begin with a value that the kernel has computed."""
+        """Start with a value that the kernel has computed."""
         self._assign(tensor, value)
 
-    def compute(self, ops: Sequence[Op], read: Read, stores: Mapping[Tensor, str]) -> None:
+    def compute(self, ops: Sequence[Op], operands: Operands, stores: Mapping[Tensor, str]) -> None:
         """Go on with operators; what else they read is read where they are computed.
 
-        `stores` are statements for values that are stored on the way, by their tensors.
+        `read` reads the operands that the chain does not compute; `stores` has the statement that
+        stores each early output.
         """
         for number, op in enumerate(ops):
             if self._last is not None:
                 self._keep(self._last, number, ops[number + 1 :], stores)
-            operands = [self._text(tensor, read) for tensor in op.inputs if tensor is not None]
-            self._compute(op, operands, number)
+            if ELEMENTWISE[op.name].table:
+                self._look_up(op, self._text(op.operand(0), operands), operands, number)
+            else:
+                inputs = (tensor for tensor in op.inputs if tensor is not None)
+                self._compute(op, [self._text(tensor, operands) for tensor in inputs], number)
 
-    def _text(self, tensor: Tensor, read: Read) -> str:
+    def _text(self, tensor: Tensor, operands: Operands) -> str:
         if tensor is self._last:
             return "v"
-        return self._held[tensor] if tensor in self._held else read(tensor)
+        return self._held[tensor] if tensor in self._held else operands.read(tensor)
 
     def _keep(
         self, value: Tensor, number: int, later: Sequence[Op], stores: Mapping[Tensor, str]
     ) -> None:
-        """Store the last value, and give it a variable of its own, where it is needed later."""
+        """Store the last value if it is an early output; copy it if a later operator reads it."""
         if value in stores:
             self.lines.append(stores[value])
         if any(value in op.inputs for op in later):
@@ -78,7 +95,7 @@ class Chain:
             self.lines.append(f"{self._kind} v{number} = v;")
 
     def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
-        """An operand that the expression names twice gets a variable."""
+        """Append one operator; an operand that its expression repeats gets a variable."""
         integers = device_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
         expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
         named = {}
@@ -90,6 +107,18 @@ class Chain:
                 self.lines.append(f"{kind} {named[name]} = {operand};")
         literals = self._expressions.literals(op.attrs)
         text = self._expressions.of(expression, **named, **literals)
+        self._assign(op.output, text, f"  // {op.name}")
+
+    def _look_up(self, op: Op, value: str, operands: Operands, number: int) -> None:
+        """Each lane reads its own entry of the table."""
+        language, lanes = self._expressions.language, self._expressions.lanes
+        place, offset = f"place{number}", op.attrs["offset"]
+        kind = language.ints(lanes) if lanes else "int"
+        index = affine(f"{language.casts(lanes)['int']}({value})", 1, offset)
+        self.lines.append(f"{kind} {place} = {index};")
+        places = [language.lane(place, lane, lanes) for lane in range(lanes)] or [place]
+        entries = [operands.entry(op.operand(1), text) for text in places]
+        text = language.convert(self._kind, ", ".join(entries)) if lanes else entries[0]
         self._assign(op.output, text, f"  // {op.name}")
 
     def _assign(self, tensor: Tensor, value: str, remark: str = "") -> None:

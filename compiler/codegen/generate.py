@@ -1,4 +1,4 @@
-"""The kernels of a plan: every launch rendered, each distinct source once, named and commented."""
+"""Generation of a plan's kernels: renders every launch, and keeps each distinct source once."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ from .render import RenderedLaunch, render
 
 @dataclass(frozen=True)
 class GeneratedLaunch:
-    """A rendered launch, with the operator it belongs to and its kernel's number."""
+    """A rendered launch with its operator and kernel."""
 
     op: Op
     reads: str
-    """The storage its kernel reads tensors in."""
+    """The storage in which the kernel reads tensors."""
     rendered: RenderedLaunch
     kernel: int
+    """Index of its kernel."""
 
     @property
     def title(self) -> str:
-        """The operators of the model file that it computes, such as 3 CONV_2D + 4 RELU6."""
+        """The operators of the model file that it computes, such as "3 CONV_2D + 4 RELU6"."""
         return " + ".join(map(str, self.op.origins))
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """The launches of a plan in their order, and the kernels that they need."""
+    """The launches of a plan in the order of execution, and their kernels."""
 
     launches: tuple[GeneratedLaunch, ...]
     records: tuple[Kernel, ...]
+    """The kernels as the plan lists them."""
     sources: Mapping[str, str]
-    """The texts by file."""
+    """The source of each kernel, by file."""
     host_steps: Mapping[Op, int]
-    """What runs on LiteRT, with the number of launches before it."""
+    """The parts that run on LiteRT, with the number of launches before each."""
 
 
 def generate(
@@ -51,10 +53,10 @@ def generate(
     layouts: Mapping[Tensor, StridedLayout],
     progress: Callable[[], None] = lambda: None,
 ) -> Kernels:
-    """Render what operators launch, in the order of execution.
+    """Render the launches of scheduled operators.
 
-    `layouts` are those of tensors that are not all of what their kernels get. RenderError for a
-    template that fails, which is a bug in tflgpu.
+    `layouts` has the layout of each tensor that is not the whole of its argument. `progress` is
+    called after each operator. RenderError if a template fails, which is a bug in tflgpu.
     """
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}
@@ -83,7 +85,7 @@ def generate(
 
 
 def _comment(name: str, users: list[GeneratedLaunch]) -> str:
-    """The head of a kernel's file: what it computes, what its parameters are, and who uses it."""
+    """The comment at the top of a kernel's file: what it computes, its parameters and its uses."""
     rendered = users[0].rendered
     grid, group = (" x ".join(map(str, size)) for size in (rendered.grid, rendered.source.group))
     lines = [
@@ -96,16 +98,16 @@ def _comment(name: str, users: list[GeneratedLaunch]) -> str:
 
 
 def computed(op: Op) -> str:
-    """The operators a kernel computes, such as CONV_2D + RELU6."""
+    """The operators a kernel computes, such as "CONV_2D + RELU6"."""
     return " + ".join(inner.name for inner in op.ops)
 
 
 def _tensors(rendered: RenderedLaunch) -> str:
-    """Which tensor of the model each parameter is."""
+    """The tensor of the model bound to each parameter."""
     bound = zip(rendered.source.parameters, rendered.tensors, strict=True)
     return ", ".join(f"{array.name} = {_plain(tensor)}" for array, tensor in bound if tensor)
 
 
 def _plain(tensor: Tensor) -> str:
-    """A tensor's name as it may stand in a comment: no character there ends or extends a line."""
+    """A tensor's name made safe for a comment, which it can neither end nor continue."""
     return re.sub(r"[^!-\[\]-~]", "_", tensor.name.split(";")[0])

@@ -1,4 +1,4 @@
-"""The lines of a kernel, indented by how they nest, so that templates need not care for it."""
+"""Indentation of kernels by nesting, so that templates need not take care of it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ STEP = "  "
 
 
 def indent(text: str, depth: int = 0) -> str:
-    """The lines of a text without empty ones, one step deeper for each brace around them.
+    """The non-empty lines of a text, indented one step per enclosing brace.
 
-    Statements behind a head without braces are a step deeper, too, and lines within round brackets
-    two steps.
+    A statement after a loop or condition without braces is also one step deeper, and lines within
+    parentheses are two steps deeper.
     """
     lines = []
     outer: list[int] = []

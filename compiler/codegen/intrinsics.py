@@ -1,7 +1,7 @@
 """Intrinsics: functions and macros that kernels call under one name in every language.
 
-`templates/intrinsics.toml` defines them. Whoever writes kernel text names an intrinsic through a
-`Use`, which remembers it, so that a kernel gets the definitions it needs and no others.
+`templates/intrinsics.toml` defines them. Code that writes kernel text gets an intrinsic's name from
+a `Use`, which records it, so that a kernel gets exactly the definitions it needs.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Intrinsic:
     name: str
     meaning: str
     definitions: dict[str, str]
-    """By language; there is none for a language that has it built in, or cannot have it."""
+    """By language; missing if the language has it built in, or does not support it."""
     needs: tuple[str, ...]
-    """What its definitions call."""
+    """Other intrinsics that the definitions call."""
     sub_group: bool
-    """Whether it needs sub-groups."""
+    """Whether it requires sub-groups."""
 
 
 @cache
 def intrinsics() -> dict[str, Intrinsic]:
-    """Every intrinsic by its name, in the order in which they are defined."""
+    """Every intrinsic by name, in the order of the table."""
     table = tomllib.loads(templates.source("intrinsics.toml"))
     return {name: _entry(name, dict(entry)) for name, entry in table.items()}
 
@@ -57,9 +57,9 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
 
 
 class Use:
-    """Gives an intrinsic's name by attribute, such as `use.sum_lanes`, and remembers it.
+    """Returns an intrinsic's name by attribute, such as `use.sum_lanes`, and records it.
 
-    Some have another form for slices, whose name ends with S; with `slices` that one is taken.
+    Some intrinsics have a variant for slices whose name ends in S; with `slices` it is preferred.
     """
 
     def __init__(self, used: set[str], slices: bool = False) -> None:
@@ -69,7 +69,7 @@ class Use:
         if self._slices and f"{name}S" in intrinsics():
             name = f"{name}S"
         if name not in intrinsics():
-            raise RenderError(f"there is no intrinsic {name}")
+            raise RenderError(f"no intrinsic {name} in templates/intrinsics.toml")
         self._used.add(name)
         return name
 
@@ -77,10 +77,10 @@ class Use:
 def definitions(
     used: Collection[str], language: Language, lanes: int, kernel: str
 ) -> Iterator[str]:
-    """The lines that define intrinsics and what they need, in the order of the table.
+    """The lines that define intrinsics and those they need, in the order of the table.
 
-    All OpenCL files of a plan become one program, in which each file has functions of its own: they
-    are named after the file's `kernel`.
+    All OpenCL files of a plan become one program, so that functions are named after `kernel` to be
+    distinct in each file.
     """
     wanted: set[str] = set()
     waiting = list(used)
@@ -92,7 +92,7 @@ def definitions(
     for name, entry in intrinsics().items():
         if name in wanted and language.name in entry.definitions:
             lines = _definition(entry, language, lanes)
-            if language == OPENCL and not lines[0].startswith("#define"):
+            if language == OPENCL and not lines[0].startswith("#"):
                 yield f"#define {name} {name}_{kernel}"
             yield from lines
 

@@ -1,7 +1,7 @@
-"""The source of a kernel: its body, and what the body needs around it.
+"""The source of a kernel: its body, and everything the body needs around it.
 
-Equal kernels are equal values, whatever they are named. A kernel has two forms: an entry point of
-its own, and functions that a persistent kernel calls.
+Sources compare equal regardless of the kernel's name. A source can be written in two forms: as an
+entry point, or as functions that a persistent kernel calls.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .intrinsics import definitions
 
 @dataclass(frozen=True)
 class Parameter:
-    """An array that a kernel gets."""
+    """A buffer or image parameter of a kernel."""
 
     name: str
     element: str
-    """The type of its elements."""
+    """Type of its elements."""
     writes: bool
     texel: int
-    """Bytes of a texel if it is an image of a buffer, 0 if it is a buffer."""
+    """Bytes of a texel of an image buffer; 0 for a buffer."""
 
     @property
     def opencl(self) -> str:
-        """As OpenCL C declares it."""
+        """Its declaration in OpenCL C."""
         if self.texel:
             return f"__read_only image1d_buffer_t {self.name}"
         access = "" if self.writes else "const "
@@ -40,11 +40,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class SharedArray:
-    """An array that the work-items of a group share."""
+    """An array in local memory, which the work-items of a group share."""
 
     kind: str
+    """Type of its elements."""
     name: str
     count: int
+    """Number of its elements."""
     bytes: int
 
     def __str__(self) -> str:
@@ -53,7 +55,7 @@ class SharedArray:
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel without its name, and without what is said of its uses."""
+    """A kernel without its name and header comment."""
 
     template: str
     language: Language
@@ -61,25 +63,28 @@ class KernelSource:
     parameters: tuple[Parameter, ...]
     group: WorkGroup
     axes: tuple[tuple[int, str], ...]
-    """The axes of the grid along which it needs a work-item's number, with its variable."""
+    """(axis, variable) for each grid axis along which it needs the work-item's index."""
     shared: tuple[SharedArray, ...]
+    """Its local memory."""
     sub_group: int
     """Work-items of the sub-groups it relies on; 0 for none."""
     intrinsics: frozenset[str]
+    """Names of the intrinsics it calls."""
     body: str
+    """Rendered template, not yet indented."""
 
     @property
     def alone(self) -> bool:
-        """Whether a work-group is a single work-item."""
+        """Whether a work-group has a single work-item."""
         return prod(self.group) == 1
 
     @property
     def divisible(self) -> bool:
-        """Whether every work-item can be computed by itself."""
+        """Whether work-items are independent, so that a persistent kernel can compute them."""
         return "wait_for_group" not in self.intrinsics and (self.alone or not self.shared)
 
     def record(self, name: str, file: str, text: str) -> Kernel:
-        """The kernel as the plan lists it, with that text in a file."""
+        """The kernel as the plan lists it, with the given file and its text."""
         return Kernel(
             name,
             file,
@@ -91,7 +96,7 @@ class KernelSource:
         )
 
     def text(self, name: str, comment: str) -> str:
-        """The file of the kernel, with a comment at its head."""
+        """The kernel's file, starting with a comment."""
         return self._framed(
             str(self.language),
             name,
@@ -100,7 +105,7 @@ class KernelSource:
         )
 
     def functions(self, name: str) -> str:
-        """OpenCL functions: `name`_item, and `name`_group where a group has several work-items."""
+        """OpenCL functions `name`_item and, if a group has several work-items, `name`_group."""
         return self._framed("opencl_functions", name)
 
     def _framed(self, frame: str, name: str, **context: object) -> str:

@@ -1,4 +1,4 @@
-"""Constants as kernels spell them."""
+"""Numeric literals in kernel text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .intrinsics import Use
 
 
 def literal(value: float, use: Use, dtype: str = "float32") -> str:
-    """A constant in every language: shortest digits that give the same float32, or an int32.
+    """A literal that is valid in every language: the shortest exact float32, or an int32.
 
     >>> use = Use(set())
     >>> literal(0.1, use), literal(-6, use)

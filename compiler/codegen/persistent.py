@@ -1,9 +1,9 @@
-"""Persistent kernels: stretches of dispatches as one launch, whose work-groups stay to its end.
+"""Persistent kernels: one launch for several consecutive dispatches.
 
-On a processor a launch costs as much as a small layer takes, as the driver's threads fall asleep
-between launches. Here as many groups as there are threads take shares of one dispatch after
-another from counters and wait for each other in between, as thread pools of libraries for
-processors do (persistent threads: Gupta et al., InPar 2012).
+On a processor a launch takes as long as a small layer, because the driver's threads go to sleep
+between launches. In a persistent kernel, as many work-groups as there are threads take shares of
+one dispatch after another from counters and wait for each other in between, like the thread pools
+of CPU libraries (persistent threads: Gupta et al., InPar 2012).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .kernel_source import KernelSource
 COUNTERS_APART = 16
 """Integers from one counter to the next, so that no two share a cache line."""
 SHARES = 4
-"""Into how many shares for each group what is left of a dispatch is divided."""
-MOST_ITEMS = 1 << 30
-"""Work-items of a dispatch; the counter of them runs past their number."""
+"""Shares per work-group into which the rest of a dispatch is divided."""
+MAX_ITEMS = 1 << 30
+"""Most work-items of a dispatch; their counter runs past this number without overflow."""
 
 
 @dataclass(frozen=True)
 class Merged:
-    """A persistent kernel with its text."""
+    """A persistent kernel with its source."""
 
     record: Persistent
     kernel: Kernel
@@ -44,11 +44,13 @@ class _Step:
 
     title: str
     items: int
+    """Units to compute, work-items or work-groups."""
     call: str
+    """The call that computes one unit."""
 
 
 def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> list[Merged]:
-    """Every stretch of dispatches that is one launch on the target's device."""
+    """The persistent kernels for a plan; none if the target does not use them."""
     merged: list[Merged] = []
     if target.language != OPENCL:
         return merged
@@ -70,7 +72,7 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
 
 
 def _stretches(kernels: Kernels, longest: int) -> Iterator[tuple[int, int]]:
-    """First and end of what can be one launch and is more than one dispatch."""
+    """First and end of each run of two or more launches that one persistent kernel can compute."""
     launches = kernels.launches
     stops = frozenset(kernels.host_steps.values())
     first = 0
@@ -83,11 +85,11 @@ def _stretches(kernels: Kernels, longest: int) -> Iterator[tuple[int, int]]:
 
 
 def _divisible(launch: GeneratedLaunch) -> bool:
-    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MOST_ITEMS
+    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MAX_ITEMS
 
 
 def _spans(dispatches: Sequence[Dispatch]) -> dict[str, Argument]:
-    """What dispatches use of each region, from its start on, by the name of a parameter."""
+    """For each region that dispatches use, an argument from its start on, by parameter name."""
     ends: dict[tuple[Region, int], tuple[int, bool]] = {}
     for dispatch in dispatches:
         for argument in dispatch.arguments:
@@ -107,7 +109,7 @@ def _parameter(region: Region, index: int) -> str:
 
 @dataclass(frozen=True)
 class _Text:
-    """The text of one persistent kernel."""
+    """Renders one persistent kernel, of the dispatches from `first` up to `end`."""
 
     kernels: Kernels
     dispatches: Sequence[Dispatch]
@@ -117,14 +119,14 @@ class _Text:
     target: Target
 
     def of(self, name: str) -> str:
-        """The file of the kernel."""
+        """The kernel's file."""
         functions: dict[KernelSource, str] = {}
         used: set[str] = set()
         steps = []
         for index in range(self.first, self.end):
             launch = self.kernels.launches[index]
             source = launch.rendered.source
-            # All files may become one program, in which every function needs a name of its own.
+            # All files may become one program, in which every function needs a distinct name.
             function = f"{name}_{self.kernels.records[launch.kernel].name}"
             if source not in functions:
                 functions[source] = source.functions(function)
@@ -155,7 +157,7 @@ class _Text:
         return "\n".join(f"// {line}" for line in lines)
 
     def _call(self, index: int, function: str) -> tuple[int, str]:
-        """How many units a dispatch has, work-items or groups, and the call that computes one."""
+        """The number of units of a dispatch, work-items or groups, and the call for one unit."""
         dispatch, source = self.dispatches[index], self.kernels.launches[index].rendered.source
         units = tuple(size // part for size, part in zip(dispatch.grid, source.group, strict=True))
         numbers = [_number(axis, units) for axis, _ in source.axes]
@@ -169,7 +171,7 @@ class _Text:
 
 
 def _number(axis: int, units: tuple[int, ...]) -> str:
-    """The number along an axis of the unit that is number `item` of all."""
+    """The index along an axis of the unit with the flat index `item`."""
     step = prod(units[:axis])
     if units[axis] == 1:
         return "0"

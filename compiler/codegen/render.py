@@ -1,4 +1,4 @@
-"""From a launch to the source of its kernel: a template filled in."""
+"""Rendering: from a launch to the source of its kernel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import numpy as np
 
-from ..accessors import Position, RowsAccessor, SlicedAccessor
+from ..accessors import Accessor, Position, RowsAccessor, SlicedAccessor
 from ..errors import RenderError
 from ..ir import Array, Op, Tensor
 from ..language import affine, horner, quotient, remainder
@@ -20,7 +20,7 @@ from ..target import Target
 from . import control
 from .binding import Argument, Binding, is_literal
 from .environment import environment
-from .epilogue import Chain, Expressions, Read
+from .epilogue import Chain, Expressions, Operands
 from .intrinsics import Use, intrinsics
 from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
@@ -31,19 +31,20 @@ NO_LAYOUTS: Mapping[Tensor, StridedLayout] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RenderedLaunch:
-    """The kernel of one launch, and what it is launched on."""
+    """The kernel of one launch, and its grid and arguments."""
 
     source: KernelSource
     grid: Grid
     """Work-items, rounded up to whole groups."""
     described: tuple[str, ...]
-    """What each parameter is, one line of text each, for the header of the file."""
+    """A line of text about each parameter, for the kernel's header comment."""
     tensors: tuple[Tensor | None, ...]
-    """For each parameter the tensor it gets; None for the constants."""
+    """The tensor bound to each parameter; None for the constants."""
     constants: Array | None
+    """The contents of the constants, float32; None if there are none."""
     flops: int
     why: str
-    """Why tile and work-group are what they are."""
+    """Why tile and work-group were chosen."""
 
 
 def render(
@@ -53,9 +54,9 @@ def render(
     target: Target,
     layouts: Mapping[Tensor, StridedLayout] = NO_LAYOUTS,
 ) -> RenderedLaunch:
-    """The kernel of one launch (RenderError if the template fails: a bug in tflgpu).
+    """Render the kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
-    Each tensor in `layouts` lies like that in its argument, and is not the whole of it.
+    `layouts` has the layout of each tensor that is not the whole of its argument.
     """
     assert launch.group is not None
     group = launch.group
@@ -71,7 +72,7 @@ def render(
         line = getattr(error, "lineno", None)
         place = f"{launch.template}:{line}" if line else launch.template
         known = ", ".join(sorted(body.vocabulary()))
-        raise RenderError(f"{place}: {error}; the template may name: {known}") from error
+        raise RenderError(f"{place}: {error}; the names defined for it are {known}") from error
     exchanges = any(intrinsics()[name].sub_group for name in binding.used)
     source = KernelSource(
         template=launch.template,
@@ -116,26 +117,28 @@ def _describe(binding: Binding, argument: Argument) -> str:
 
 
 class _Body:
-    """What the template of a body may name, and what the body turns out to need."""
+    """The names a template can use; records what the rendered body needs."""
 
     def __init__(self, op: Op, binding: Binding, grid: Grid) -> None:
         self._op, self._binding = op, binding
         self._target, self._launch = binding.target, binding.launch
         self._output = binding.roles[next(iter(self._launch.writes))]
         self._expressions = Expressions(
-            self._target.language, Use(binding.used, slices=binding.sliced)
+            self._target.language,
+            Use(binding.used, slices=binding.sliced),
+            self._target.lanes if binding.sliced else 0,
         )
         batches = self._output.batches if binding.sliced else 1
         self.work_item = WorkItem(self._launch, grid, self._launch.batches or batches)
         self.shared: list[SharedArray] = []
 
     def vocabulary(self) -> Mapping[str, Any]:
-        """Accessors by role, where the work-item stands, stores, names of types and numbers."""
+        """Everything a template can name: roles, coordinates, stores, types and literals."""
         language, lanes = self._target.language, self._target.lanes
         return {
             **self._binding.roles,
             **self.work_item.coordinates,
-            **control.words(language),
+            **control.vocabulary(language),
             "affine": affine,
             "apply": self.apply,
             "enter": self.work_item.enter,
@@ -159,7 +162,9 @@ class _Body:
             "store_at": self.store_at,
             "sub_group": self._target.sub_group,
             "to_float": lambda value: language.convert("float", value),
+            "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
             "to_int": lambda value: language.convert("int", value),
+            "to_ints": lambda value: f"{language.casts(lanes)['int']}({value})",
             "uniform": self.uniform,
             "use": self._expressions.use,
             "vector": lambda values: language.convert(language.floats(lanes), ", ".join(values)),
@@ -168,24 +173,24 @@ class _Body:
         }
 
     def share(self, kind: str, name: str, count: int) -> None:
-        """Declare an array of floats or slices that the work-items of a group share."""
+        """Declare an array of floats or slices in local memory."""
         lanes = 1 if kind == "float" else self._target.lanes
         self.shared.append(SharedArray(kind, name, count, 4 * lanes * count))
 
     def number(self, value: float) -> str:
-        """A constant of the type of the output's elements."""
+        """A literal of the output's element type."""
         whole = self._output.element == "int"
         return literal(value, self._expressions.use, "int32" if whole else "float32")
 
     @property
     def uniform(self) -> bool:
-        """Whether the epilogue does the same to a value wherever it stands in the output."""
+        """Whether the epilogue does not depend on the position in the output."""
         return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
 
     def apply(self, ops: Sequence[Op], value: str) -> str:
-        """Statements that leave in `v` what elementwise operators make of a value.
+        """The statements that apply elementwise operators to a value and leave the result in `v`.
 
-        They may read nothing else but constants of one element.
+        The operators may otherwise read only scalar constants.
         """
         floats = self._target.language.floats(self._target.lanes)
         chain = Chain(floats, self._expressions)
@@ -194,16 +199,19 @@ class _Body:
         return "\n".join(chain.lines)
 
     def write(self, value: str, batch: str, row: str, column: str, slice: str) -> str:
-        """The statement that writes a slice to which the epilogue was applied before."""
+        """The statement that stores a slice to which the epilogue has already been applied."""
         return self._output.write(Position(batch, row, column, slice), value)
 
     def store(self, value: str | None, batch: str, row: str, column: str, slice: str) -> str:
-        """Statements that run the epilogue on a slice and write it."""
+        """The statements that run the epilogue on a slice and store it.
+
+        With `value` None the slice is computed by the operator itself, which is elementwise.
+        """
         kind = self._target.language.floats(self._target.lanes)
         return self._stored(value, kind, Position(batch, row, column, slice))
 
     def store_at(self, value: str | None, index: str) -> str:
-        """Statements that run the epilogue on an element and write it."""
+        """The same for a single element at a flat index."""
         return self._stored(value, self._output.element, Position(index=index))
 
     def _stored(self, value: str | None, kind: str, position: Position) -> str:
@@ -222,24 +230,35 @@ class _Body:
         chain.compute(ops, self._reading(position), stores)
         return "\n".join([*chain.lines, self._output.write(position, "v")])
 
-    def _reading(self, position: Position) -> Read:
-        """How operands of elementwise operators are read at a position of the output."""
-        output = self._output
+    def _reading(self, position: Position) -> Operands:
+        return _OperandsAt(self._binding, self._output, self._expressions, position)
 
-        def read(tensor: Tensor) -> str:
-            if is_literal(tensor):
-                assert tensor.data is not None
-                value = literal(
-                    tensor.data.reshape(()).item(),
-                    self._expressions.use,
-                    device_dtype(tensor.dtype),
-                )
-                value = f"({value})" if value.startswith("-") else value
-                sliced = self._binding.sliced
-                return self._target.language.splat(value, self._target.lanes) if sliced else value
-            found = self._binding.operands[tensor]
-            if isinstance(found, SlicedAccessor):
-                return found.broadcast(position, output.channels)
-            return found.broadcast(position, self._launch.writes["y"].shape)
 
-        return read
+@dataclass(frozen=True)
+class _OperandsAt:
+    """How operands of elementwise operators are read at a position of the output."""
+
+    binding: Binding
+    output: Accessor
+    expressions: Expressions
+    position: Position
+
+    def read(self, tensor: Tensor) -> str:
+        if is_literal(tensor):
+            return self._literal(tensor)
+        found = self.binding.operands[tensor]
+        if isinstance(found, SlicedAccessor):
+            return found.broadcast(self.position, self.output.channels)
+        return found.broadcast(self.position, self.binding.launch.writes["y"].shape)
+
+    def entry(self, tensor: Tensor, index: str) -> str:
+        return self.binding.operands[tensor].entry(index)
+
+    def _literal(self, tensor: Tensor) -> str:
+        assert tensor.data is not None
+        value = tensor.data.reshape(()).item()
+        text = literal(value, self.expressions.use, device_dtype(tensor.dtype))
+        text = f"({text})" if text.startswith("-") else text
+        if not self.binding.sliced:
+            return text
+        return self.expressions.language.splat(text, self.binding.target.lanes)

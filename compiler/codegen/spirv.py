@@ -1,6 +1,6 @@
-"""Vulkan GLSL to SPIR-V and on to Metal, by the Khronos group's own tools.
+"""Vulkan GLSL to SPIR-V, and SPIR-V to Metal, with the tools of the Khronos Group.
 
-glslangValidator and spirv-cross are programs; both are needed only while compiling.
+glslangValidator and spirv-cross are external programs, needed only at compile time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
 
 
 class ToolError(TflgpuError):
-    """A program the target needs is not installed; the text says which, and what to install."""
+    """A program that the target needs is not installed; the message says how to install it."""
 
 
 def assemble(source: str, file: str) -> bytes:
-    """The SPIR-V module of a Vulkan compute shader (RenderError, naming `file`, if it is wrong)."""
+    """Compile a Vulkan compute shader to SPIR-V (RenderError that names `file`, ToolError)."""
     with tempfile.TemporaryDirectory() as folder:
         shader, module = Path(folder, "kernel.comp"), Path(folder, "kernel.spv")
         shader.write_text(source, encoding="utf-8")
@@ -32,7 +32,7 @@ def assemble(source: str, file: str) -> bytes:
 
 
 def to_metal(module: bytes, file: str) -> str:
-    """The Metal source of a SPIR-V module; its entry point is main0."""
+    """Translate a SPIR-V module to Metal, with entry point main0 (RenderError, ToolError)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.spv")
         path.write_bytes(module)
@@ -42,10 +42,10 @@ def to_metal(module: bytes, file: str) -> str:
 def _run(command: Sequence[str], file: str) -> str:
     if shutil.which(command[0]) is None:
         raise ToolError(
-            f"{command[0]} is needed for this target and not installed; on Debian: "
+            f"this target needs {command[0]}, which is not installed; on Debian: "
             f"apt install {PACKAGES[command[0]]}"
         )
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RenderError(f"{command[0]} refused {file}:\n{done.stdout}{done.stderr}")
+        raise RenderError(f"{command[0]} failed on {file}:\n{done.stdout}{done.stderr}")
     return done.stdout

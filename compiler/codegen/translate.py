@@ -1,4 +1,4 @@
-"""Kernels for runtimes that take no GLSL: SPIR-V beside the sources, or Metal instead of them."""
+"""Translation of kernels for Vulkan (SPIR-V beside the sources) and Metal (instead of them)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from ...runtime.plan.records import Companion, Kernel
 from .spirv import assemble, to_metal
 
 METAL_ENTRY = "main0"
+"""Name that spirv-cross gives to the entry point."""
 
 
 @dataclass(frozen=True)
 class Translated:
-    """Kernels with their sources, and the files that go beside them."""
+    """Kernels with their sources and companion files, by file name."""
 
     kernels: tuple[Kernel, ...]
     sources: dict[str, str]
@@ -28,7 +29,7 @@ class Translated:
 
 
 def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: str) -> Translated:
-    """What a target ships of its kernels (ToolError if a tool for it is missing)."""
+    """The kernels and files in a target's form (ToolError if a program for it is missing)."""
     if target not in ("vulkan", "metal"):
         return Translated(kernels, dict(sources), {})
     modules = {

@@ -1,4 +1,4 @@
-"""Where a work-item stands in the grid of its launch: what kernels begin with."""
+"""The coordinates of a work-item, which kernels start by reading."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ..ops.base import LINEAR_ROW, Launch
 from ..ops.base.launch import Grid
 
 AXES = ("gx", "gy", "gs")
-"""The variables of a work-item's numbers: its column, its row, and its slice or what else."""
+"""Variables for a work-item's index along each axis: usually column, row and slice."""
 
 
 class WorkItem:
-    """The variables that say where a work-item stands, as far as a template asks for them.
+    """The coordinates of a work-item, declared only if a template asks for them.
 
-    A coordinate that is 0 for every work-item is no variable, but the text 0.
+    A coordinate that is 0 for every work-item is the text 0 instead of a variable.
     """
 
     def __init__(self, launch: Launch, grid: Grid, batches: int) -> None:
-        """Of a launch whose `grid` is rounded up to whole work-groups."""
+        """`grid` is that of the launch, rounded up to whole work-groups."""
         self._sizes, self._grid, self._batches = launch.grid, grid, batches
         self._outer = launch.grid[2] // batches
         self._ragged = [axis for axis in range(3) if grid[axis] != launch.grid[axis]]
         self.declared: dict[int, str] = {}
-        """The names of the numbers that the kernel needs, by their axes."""
+        """The variables that the kernel needs, by axis."""
 
     @property
     def coordinates(self) -> dict[str, str]:
-        """Column, row, slice and batch, as texts."""
+        """The expressions for column, row, slice and batch, by the names templates use."""
         columns, rows, _ = self._sizes
         several = self._batches > 1
         return {
@@ -39,9 +39,9 @@ class WorkItem:
         }
 
     def enter(self) -> str:
-        """Let work-items past the end of the grid return, and split the last axis into batches.
+        """Statements that return from work-items outside the grid and split off the batch.
 
-        Within a batch the last axis goes on as `gs`.
+        The last axis then continues within the batch as `gs`.
         """
         lines = [self.enter_grid()]
         if self._batches > 1 and self._outer > 1:
@@ -57,7 +57,7 @@ class WorkItem:
         return f"if ({outside}) return;" if outside else ""
 
     def enter_linear(self, shape: Shape) -> str:
-        """The same where work-items are numbered by the elements of a shape, as `index`."""
+        """The same for work-items numbered by the elements of a shape, with variable `index`."""
         count = prod(shape)
         if count <= LINEAR_ROW:
             self.declared[0] = "index"

@@ -1,4 +1,7 @@
-"""Device profiles: one small TOML file each, here or wherever a user keeps one."""
+"""Device profiles: small TOML files with the facts about a device that shape its kernels.
+
+Input is the name or file of a profile, or an attached device; output is a `Profile`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ SUFFIX = ".toml"
 
 @cache
 def profiles() -> dict[str, Profile]:
-    """Every profile tflgpu brings along, by name."""
+    """Every built-in profile, by name."""
     result = {}
     for file in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(SUFFIX):
@@ -27,30 +30,30 @@ def profiles() -> dict[str, Profile]:
 
 
 def profile(name: str) -> Profile:
-    """The profile of that name, or in the file of that path if it ends in .toml.
+    """The built-in profile called `name`, or the one in the file `name` if it ends in .toml.
 
-    OptionError if there is none, or for what is wrong in the file.
+    OptionError if there is no such profile, or its file is invalid.
     """
     if name.endswith(SUFFIX):
         return _read(Path(name))
     if name not in profiles():
-        raise OptionError(f"no device profile {name!r}; there are {', '.join(profiles())}")
+        raise OptionError(f"no device profile {name!r}; choose one of {', '.join(profiles())}")
     return profiles()[name]
 
 
 def names_profile(device: str) -> bool:
-    """Whether what a user gave as a device is a profile's name or file."""
+    """Whether the option `device` is the name or file of a profile."""
     return device.endswith(SUFFIX) or device in profiles()
 
 
 def _read(path: Path) -> Profile:
-    """A user's profile; its name says which content it had, since plans are kept by that name."""
+    """A user's profile, named by its file and content, as its plans are cached by that name."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise OptionError(f"cannot read the profile {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise OptionError(f"the profile {path} is no text in UTF-8") from error
+        raise OptionError(f"the profile {path} is not a UTF-8 text file") from error
     stem = re.sub(r"[^a-z0-9_]+", "_", path.name[: -len(SUFFIX)].lower())
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return parse(text, f"{stem}_{digest}", str(path))

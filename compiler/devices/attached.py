@@ -1,4 +1,4 @@
-"""Which device profile a compilation is for: the one named, or the attached device's."""
+"""The device profile for a compilation: the one named, or that of an attached device."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from ..errors import OptionError
 from . import Profile, Rule, names_profile, profile, profiles
 
 GLSL_LANES = 4
+"""Lanes of a vector in GLSL."""
 GLSL = "gpu"
-"""The profile of GLSL kernels where none is named: OpenGL says too little of a device to choose."""
+"""The default profile for GLSL, as OpenGL reports too little about a device to choose one."""
 
 
 def choose_profile(device: str, target: str) -> Profile:
-    """The profile for `device`: "auto", part of an attached device's name, a profile or its file.
+    """The profile for `device`: "auto", part of an attached device's name, or a profile.
 
-    DeviceError, which lists devices and profiles, if nothing has that name; OptionError for a
-    profile whose slices are not what the target's vectors hold, or whose file is wrong.
+    DeviceError, which lists devices and profiles, if nothing matches; OptionError if a profile's
+    file is invalid or its slices do not fit the target's vectors.
     """
     if names_profile(device):
         return _named(device, target)
@@ -37,18 +38,20 @@ def _named(name: str, target: str) -> Profile:
     if target != "opencl" and chosen.slice_width != GLSL_LANES:
         fitting = [item.name for item in profiles().values() if item.slice_width == GLSL_LANES]
         raise OptionError(
-            f"device={name!r} has slices of {chosen.slice_width} lanes, vectors of {target} have "
-            f"{GLSL_LANES}; choose one of {', '.join(fitting)}"
+            f"device={name!r} has slices of {chosen.slice_width} lanes, but vectors of {target} "
+            f"have {GLSL_LANES}; choose one of {', '.join(fitting)}"
         )
     return chosen
 
 
 def select_device(device: str, target: str) -> DeviceInfo:
-    """The attached device of that name for kernels of that language (DeviceError)."""
+    """The attached device whose name contains `device`, for kernels of `target` (DeviceError)."""
     if target in ("vulkan", "metal"):
-        raise DeviceError(f"kernels for {target} do not run here, so no device of that name does")
+        raise DeviceError(
+            f"no device {device!r}: tflgpu's runtime does not run kernels for {target}"
+        )
     if target == "glsl":
-        # Only now, because moderngl is an extra.
+        # Imported here because moderngl is an optional dependency.
         from ...runtime.opengl import find as opengl
 
         return opengl.select_device(device)
@@ -56,27 +59,27 @@ def select_device(device: str, target: str) -> DeviceInfo:
 
 
 def attached_device(device: str) -> str:
-    """The device to load on what was compiled for `device`: "auto" if that is a profile."""
+    """The device on which to load a model compiled for `device`: "auto" if that is a profile."""
     return "auto" if names_profile(device) else device
 
 
 @dataclass(frozen=True)
 class Match:
-    """The profile of an attached device, and the rule of that profile which holds for it."""
+    """The profile of an attached device, and the rule of the profile that matched."""
 
     profile: Profile
     rule: Rule
 
 
 def match(info: DeviceInfo) -> Match:
-    """The profile with the rule that asks for most of all that hold."""
+    """The profile with the most specific rule that holds for a device."""
     holding = [
         Match(item, rule) for item in profiles().values() for rule in item.match if rule.holds(info)
     ]
-    # The first of equals, so that the names of the profiles decide.
+    # max() returns the first of equals, so that ties are broken by the profiles' names.
     return max(holding, key=lambda found: len(found.rule.conditions))
 
 
 def profile_for(info: DeviceInfo) -> Profile:
-    """The profile an attached device gets."""
+    """The profile of an attached device."""
     return match(info).profile

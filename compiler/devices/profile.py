@@ -1,4 +1,4 @@
-"""What the compiler must know of a device, read from a small TOML file."""
+"""The profile of a device, read from a TOML file."""
 
 from __future__ import annotations
 
@@ -18,61 +18,61 @@ else:
 
 @dataclass(frozen=True)
 class Profile:
-    """The facts about a device that shape the kernels."""
+    """The facts about a device that shape its kernels."""
 
     name: str
     description: str
     kind: str
-    """How work-items run: "processor", one after another on a core whose vectors are explicit, or
-    "gpu", those of a work-group side by side."""
+    """"processor": the work-items of a group run one after another on a core with explicit
+    vectors; "gpu": they run side by side."""
     slice_width: int
-    """Lanes of one slice of channel-sliced storage."""
+    """Lanes of a slice."""
     slice_loads: bool
-    """Whether convolutions load whole slices of their input, rather than one lane after another."""
+    """Whether convolutions load whole slices of their input instead of single lanes."""
     alignment: int
-    """Bytes an argument's offset in its buffer must be a multiple of."""
+    """Bytes that an argument's offset in its buffer must be a multiple of."""
     max_group: int
-    """Work-items a work-group may have."""
+    """Most work-items of a work-group."""
     max_arguments: int
-    """Buffers a kernel may have."""
+    """Most buffers of a kernel."""
     local_memory: int
-    """Bytes of memory shared by a work-group."""
+    """Bytes of local memory of a work-group."""
     accumulators: int
-    """Slice-wide accumulators a work-item of a convolution keeps in registers."""
+    """Slice-wide accumulators that a work-item of a convolution keeps in registers."""
     tile_slices: int
-    """Slices of output channels a work-item of a convolution computes at most."""
+    """Most slices of output channels that a work-item of a convolution computes."""
     fused_channels: int
-    """Channels up to which a depthwise and a 1x1 convolution behind it are one kernel."""
+    """Most channels for fusing a depthwise convolution with the 1x1 convolution after it."""
     fused_outputs: int
-    """Output channels up to which they are, however many the depthwise convolution has."""
+    """Most output channels for fusing them, however many the depthwise convolution has."""
     winograd_channels: int
-    """Input and output channels from which 3x3 convolutions are Winograd's algorithm; 0: never."""
+    """Fewest input and output channels for Winograd's algorithm; 0 disables it."""
     winograd_squares: int
-    """Squares of 4x4 outputs from which they are."""
+    """Fewest squares of 4x4 outputs for Winograd's algorithm."""
     transposed_blocks: bool
-    """Whether work-items of transposed convolutions compute all pixels between two of the input."""
+    """Whether a work-item of a transposed convolution computes all phases of a pixel."""
     transposed_thin: int
-    """Output channels up to which a sum holds several of these pixels, one beside the other."""
+    """Most output channels for transposed convolutions with several phases in one vector."""
     work_items: int
     """Work-items that keep the device busy; tiles shrink until there are as many."""
     light_group: int
-    """Work-items of a work-group of a kernel that does little per item."""
+    """Work-items of a work-group if each does little work."""
     heavy_group: int
-    """Work-items of a work-group of a kernel that does much per item, convolutions above all."""
+    """Work-items of a work-group if each does much work, as in convolutions."""
     group_columns: int
-    """Work-items of a work-group along the first axis at most; the others get what is left."""
+    """Most work-items of a work-group along the first axis, for kernels with much work."""
     persistent_dispatches: int
-    """Dispatches that one launch of a persistent kernel computes at most; 0: each has its own."""
+    """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
     weight_storage: str = "buffer"
-    """What kernels in OpenCL C read weights from: a buffer, or an image of it."""
+    """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
-    """What they read slices of activations from."""
+    """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
     image_texels: int = 65536
-    """Slices an image of a buffer may have; OpenCL's full profile promises no more."""
+    """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
     sub_group: int = 0
-    """Work-items of a group that exchange values by themselves, in OpenCL C; 0: none do."""
+    """Work-items per sub-group in OpenCL C; 0 to use no sub-groups."""
     match: tuple[Rule, ...] = ()
-    """Devices it is for; a profile without rules is only taken by name."""
+    """The devices it is for; a profile without rules can only be chosen by name."""
 
 
 LIMITS = {
@@ -96,14 +96,14 @@ LIMITS = {
     "image_texels": (1, 1 << 30),
     "sub_group": (0, 64),
 }
-"""The least and the greatest value of each number."""
+"""The smallest and the largest value of each number."""
 POWERS_OF_TWO = ("slice_width", "alignment", "sub_group")
 KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
 TEXEL_LANES = 4
-"""Lanes of a texel, which is a slice."""
+"""Lanes of a texel, which holds one slice."""
 _KINDS = {
-    str: "a text",
+    str: "a string",
     bool: "true or false",
     int: "a whole number",
     list: "a list of tables",
@@ -112,23 +112,23 @@ _KINDS = {
 
 
 def parse(text: str, name: str, place: str) -> Profile:
-    """The profile in the text of a TOML file (OptionError that names `place` and the key)."""
+    """The profile in the text of a TOML file; OptionErrors name `place`, the file, and the key."""
     try:
         values = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise OptionError(f"{place} is no TOML: {error}") from error
+        raise OptionError(f"{place} is not a TOML file: {error}") from error
     known = {item.name: item for item in fields(Profile) if item.name != "name"}
     _check_keys(values, tuple(known), place)
     missing = [key for key, item in known.items() if item.default is MISSING and key not in values]
     if missing:
-        raise OptionError(f"{place} lacks {', '.join(missing)}")
+        raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks"):
         _typed(values[key], bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(
-            f"{place}: kind is {values['kind']!r}, it must be one of {', '.join(KINDS)}"
+            f"{place}: kind is {values['kind']!r}, but must be one of {', '.join(KINDS)}"
         )
     for key, limits in LIMITS.items():
         if key in values:
@@ -136,7 +136,10 @@ def parse(text: str, name: str, place: str) -> Profile:
     _check_storages(values, place)
     for key in ("light_group", "heavy_group"):
         if values[key] > values["max_group"]:
-            raise OptionError(f"{place}: {key} is {values[key]}, above max_group")
+            raise OptionError(
+                f"{place}: {key} is {values[key]}, but must be at most max_group, "
+                f"{values['max_group']}"
+            )
     return Profile(name, match=tuple(_rule(rule, place) for rule in rules), **values)
 
 
@@ -145,13 +148,13 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
     for key in ("weight_storage", "tensor_storage"):
         storage = _typed(values.get(key, "buffer"), str, f"{place}: {key}")
         if storage not in STORAGES:
-            raise OptionError(f"{place}: {key} is {storage!r}, it must be one of {known}")
+            raise OptionError(f"{place}: {key} is {storage!r}, but must be one of {known}")
         if storage == "image" and values["slice_width"] != TEXEL_LANES:
             raise OptionError(f"{place}: {key} is 'image', so slice_width must be {TEXEL_LANES}")
         if storage == "image" and values["persistent_dispatches"]:
             raise OptionError(f"{place}: {key} is 'image', so persistent_dispatches must be 0")
     if values.get("sub_group") and values["persistent_dispatches"]:
-        raise OptionError(f"{place}: sub_group is given, so persistent_dispatches must be 0")
+        raise OptionError(f"{place}: sub_group is set, so persistent_dispatches must be 0")
 
 
 def _rule(values: Any, place: str) -> Rule:
@@ -167,19 +170,19 @@ def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], place: str) -
     unknown = sorted(values.keys() - set(known))
     if unknown:
         raise OptionError(
-            f"{place} has no use for {', '.join(unknown)}; it may have {', '.join(known)}"
+            f"{place} has unknown keys {', '.join(unknown)}; known keys are {', '.join(known)}"
         )
 
 
 def _typed(value: Any, kind: type, place: str) -> Any:
     if type(value) is not kind:
-        raise OptionError(f"{place} is {value!r}, it must be {_KINDS[kind]}")
+        raise OptionError(f"{place} is {value!r}, but must be {_KINDS[kind]}")
     return value
 
 
 def _check_number(value: int, key: str, limits: tuple[int, int], place: str) -> None:
     least, greatest = limits
     if not least <= value <= greatest:
-        raise OptionError(f"{place}: {key} is {value}, it must be {least} to {greatest}")
+        raise OptionError(f"{place}: {key} is {value}, but must be {least} to {greatest}")
     if key in POWERS_OF_TWO and value & (value - 1):
-        raise OptionError(f"{place}: {key} is {value}, it must be a power of two")
+        raise OptionError(f"{place}: {key} is {value}, but must be a power of two")

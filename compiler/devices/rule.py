@@ -1,4 +1,4 @@
-"""Which devices a profile is for: the `[[match]]` tables of its file."""
+"""Rules for the devices a profile is for: the `[[match]]` tables of its file."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from ...runtime.launch.device import DeviceInfo
 
 @dataclass(frozen=True)
 class Rule:
-    """What a device must say of itself; what is left out does not matter."""
+    """Conditions on a device; a condition that is left out always holds."""
 
     target: str = ""
     """Language of its kernels: opencl or glsl."""
     type: str = ""
     """gpu, accelerator, cpu or other."""
     vendor: str = ""
-    """A part of its vendor's name, in any case, as in `platform` and `name`."""
+    """Part of the vendor's name, ignoring case."""
     platform: str = ""
+    """Part of the platform's name, ignoring case."""
     name: str = ""
+    """Part of the device's name, ignoring case."""
     lanes: int = 0
     """Float lanes of its native vectors."""
     extension: str = ""
-    """One of the extensions it has."""
+    """An extension that it supports."""
 
     def holds(self, info: DeviceInfo) -> bool:
-        """Whether all that is given is so."""
-        said = {
+        """Whether all conditions hold for a device."""
+        holding = {
             "target": self.target == info.target,
             "type": self.type == info.type,
             "vendor": self.vendor.lower() in info.vendor.lower(),
@@ -36,11 +38,11 @@ class Rule:
             "lanes": self.lanes == info.vector_width,
             "extension": self.extension in info.extensions,
         }
-        return all(said[condition] for condition in self.conditions)
+        return all(holding[condition] for condition in self.conditions)
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """What is given, by name; of two rules that hold, the one that asks for more counts."""
+        """The conditions that are set, by name; rules with more conditions are more specific."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: value for name, value in values.items() if value}
 

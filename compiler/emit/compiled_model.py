@@ -1,4 +1,4 @@
-"""What a compilation makes, before it is written into a cache."""
+"""The result of a compilation, before it is written into a cache."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from ...runtime.plan.records import Plan
 from ..errors import Finding
 from ..events import Event
 
-MOST_NAMED = 10
-"""Operators that a warning names one by one."""
+MAX_NAMED = 10
+"""Most operators that a warning lists."""
 
 
 @dataclass(frozen=True)
 class CompiledModel:
-    """A compiled model in memory: all that goes into a folder of the cache."""
+    """A compiled model in memory: everything that goes into its folder of the cache."""
 
     plan: Plan
     sources: Mapping[str, str]
-    """The texts of kernels by file."""
+    """The source of each kernel, by file."""
     weights: bytes
+    """The content of weights.bin."""
     companions: Mapping[str, bytes]
-    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT."""
+    """Files made from the sources, such as SPIR-V, and the models of parts on LiteRT, by file."""
     events: tuple[Event, ...]
-    """What rewrites and views have done, and declined."""
+    """Rewrites and views applied and declined."""
     fallback: tuple[Finding, ...]
     """Operators that run on LiteRT instead of the device."""
     operators: int
-    """Operators in the model file."""
+    """Number of operators in the model file."""
     tuned: int
-    """Different kernels whose sizes the tuning table gave."""
+    """Number of distinct kernels with sizes from the tuning table."""
 
     @property
     def report(self) -> dict[str, Any]:
-        """The figures of the summary, as `tflgpu compile --json` prints them."""
+        """The summary that `tflgpu compile --json` prints."""
         memory = self.plan.memory
         return {
             "operators": self.operators,
@@ -64,15 +65,15 @@ class CompiledModel:
 
 
 def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:
-    """Which operators run on LiteRT, and why, from what a compiled model's report says."""
+    """The text of a FallbackWarning, from the entries under "fallback" of a report."""
     lines = [
         f"\n  operator {item['index']} {item['operator']} ({item['part']}): {item['reason']}"
         for item in entries
     ]
-    # A line that says there is one more would take the place of that one.
-    if len(lines) > MOST_NAMED + 1:
-        lines[MOST_NAMED:] = [
-            f"\n  and {len(lines) - MOST_NAMED} more, which `tflgpu explain` lists"
+    # If there is just one more, its line takes no more room than a line that says so.
+    if len(lines) > MAX_NAMED + 1:
+        lines[MAX_NAMED:] = [
+            f"\n  and {len(lines) - MAX_NAMED} more; `tflgpu explain` lists all of them"
         ]
     count = f"{len(entries)} operator{'s run' if len(entries) > 1 else ' runs'}"
     return f"{count} on LiteRT, not on the device:{''.join(lines)}"

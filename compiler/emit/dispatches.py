@@ -1,4 +1,4 @@
-"""Launches as the dispatches of a plan: kernels, grids, and where each argument lies."""
+"""Dispatches: generated launches as the plan lists them, with the location of each argument."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .weights import Weights
 
 
 def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tuple[Dispatch, ...]:
-    """The dispatches of all launches; `weights` gets their constants."""
+    """The dispatches of all launches; their constants are added to `weights`."""
     return tuple(_dispatch(launch, allocation, weights) for launch in kernels.launches)
 
 
@@ -47,7 +47,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
 
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
-    """A constant as a kernel reads it from a buffer of its own."""
+    """A constant as a kernel reads it from a separate buffer."""
     assert tensor.data is not None
     if storage != SLICED:
         return device_array(tensor.data)

@@ -1,4 +1,4 @@
-"""Writing a compiled model into its folder of the cache: the whole folder, or nothing."""
+"""Writing a compiled model into its folder of the cache, atomically."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def pack(
     folder: Path,
     companions: Mapping[str, bytes] | None = None,
 ) -> Path:
-    """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return it.
+    """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return its path.
 
-    `sources` holds the text of each kernel file by its path below the folder, `companions` the
-    plan's companion files and parts likewise, `weights` is an object with the buffer protocol. A
-    valid folder with the same plan is left alone, any other is replaced. The folder appears whole
-    or not at all, also when several processes write it at once.
+    `sources` has the text of each kernel file by its path in the folder, `companions` the plan's
+    companion files and LiteRT parts likewise; `weights` supports the buffer protocol. A valid
+    folder with the same plan is left alone, any other is replaced. The folder appears complete or
+    not at all, even if several processes write it at once.
 
-    PlanError if the parts do not fit together, or the folder cannot be written or is not private.
+    PlanError if the files do not match the plan, or the folder cannot be written or is not private.
     """
     validate(plan)
     view = memoryview(weights).cast("B") if memoryview(weights).nbytes else memoryview(b"")
@@ -63,13 +63,15 @@ def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) ->
     if wrong:
         raise PlanError(f"the plan does not describe these files: {', '.join(wrong)}")
     if weights.nbytes != plan.weights_size:
-        raise PlanError(f"the weights have {weights.nbytes} bytes, the plan {plan.weights_size}")
+        raise PlanError(
+            f"the weights have {weights.nbytes} bytes, the plan states {plan.weights_size}"
+        )
     if hashlib.sha256(weights).digest() != plan.weights_sha256:
         raise PlanError("the plan does not describe these weights")
 
 
 def _is_same(folder: Path, plan: bytes | memoryview) -> bool:
-    """Whether a folder already holds this plan, undamaged; the plan has every file's digest."""
+    """Whether a folder holds an undamaged variant with this plan, which has every file's digest."""
     try:
         read_variant(folder)
         return (folder / PLAN).read_bytes() == plan
@@ -78,9 +80,9 @@ def _is_same(folder: Path, plan: bytes | memoryview) -> bool:
 
 
 def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
-    """Put a new folder in the place of whatever is there; the lock is held."""
+    """Replace whatever is at the folder's path; the caller holds the lock."""
     prefix = f".{folder.name}."
-    # What a process that was killed here has left; nobody else works on it, as we hold the lock.
+    # Remove what a killed process left behind. Nothing else uses it, since we hold the lock.
     for leftover in folder.parent.glob(f"{prefix}*.tmp"):
         _remove(leftover)
     temporary = Path(tempfile.mkdtemp(".tmp", prefix, folder.parent))
@@ -97,7 +99,7 @@ def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
 
 
 def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
-    """Write files, each readable by this user alone, and wait until they are on the disk."""
+    """Write files that only this user can read, and wait until they are on the disk."""
     parts = any(name.startswith(f"{FALLBACK}/") for name in contents)
     below = [folder / KERNELS, *([folder / FALLBACK] if parts else [])]
     for directory in (folder, *below):

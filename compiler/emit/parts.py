@@ -1,4 +1,4 @@
-"""The parts of a plan that run on LiteRT: their files, and the tensors that cross to them."""
+"""Parts on LiteRT as the plan lists them: their model files, and the tensors they exchange."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from ..ops.litert_part import LITERT, host_only
 
 @dataclass(frozen=True)
 class HostParts:
-    """What a plan and its folder have of parts on LiteRT."""
+    """The parts on LiteRT, for the plan and its folder."""
 
     records: tuple[HostPart, ...]
     tensors: tuple[HostTensor, ...]
+    """The tensors that parts read or write."""
     contents: Mapping[str, bytes]
-    """Each part's model by its file."""
+    """The model of each part, by file."""
 
 
 def host_parts(graph: Graph, before: Mapping[Op, int], allocation: Allocation) -> HostParts:
-    """Of the operators that stand for parts, each with the number of dispatches before it."""
+    """The records and files of parts; `before` has the number of dispatches before each part."""
     numbers: dict[Tensor, int] = {}
     records, contents = [], {}
     for number, (op, dispatches) in enumerate(before.items()):

@@ -1,4 +1,4 @@
-"""The plan of a compiled model, from what all stages before have found."""
+"""The plan of a compiled model, assembled from the results of all stages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...runtime.plan.records import Memory, Plan
+from ...runtime.plan.seal import sealed
 from ..codegen.generate import Kernels
 from ..codegen.persistent import merge
 from ..codegen.translate import translate
@@ -36,10 +37,10 @@ def emit(
     operators: int = 0,
     tuned: int = 0,
 ) -> CompiledModel:
-    """A compiled model; `name` and `fingerprint` are those of the model file.
+    """Assemble the compiled model; `name` and `fingerprint` are those of the model file.
 
-    `operators` is how many that file has, `tuned` how many kernels have sizes from a table.
-    ToolError if a program that the options' target needs is not installed.
+    `operators` is the number of operators in the file, `tuned` the number of kernels with sizes
+    from a tuning table. ToolError if a program that the target needs is not installed.
     """
     device = allocation.target.device
     weights = Weights(device.alignment)
@@ -76,7 +77,7 @@ def emit(
         persistent=tuple(item.record for item in merged),
     )
     return CompiledModel(
-        plan,
+        sealed(plan),
         shipped.sources,
         bytes(weights.data),
         {**shipped.companions, **host.contents},

@@ -1,4 +1,4 @@
-"""Tensors as the plan lists them: inputs, outputs, variables, and what lies where."""
+"""Tensors as the plan lists them: inputs, outputs, variables, and placed tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _info(tensor: Tensor, name: str) -> TensorInfo:
 
 
 def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
-    """What lasts from run to run; `weights` gets what it holds before the first one."""
+    """The tensors kept between runs; their initial content is added to `weights`."""
     found = []
     for tensor in variables(graph):
         content = graph.contents.get(tensor)
@@ -41,9 +41,9 @@ def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
 
 
 def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[PlacedTensor]:
-    """Every tensor on the device that is one stretch of bytes.
+    """Every contiguous tensor on the device.
 
-    `parts` says whether parts of the model run on LiteRT, whose own tensors are left out.
+    With `parts`, whether parts run on LiteRT, tensors that only such parts touch are left out.
     """
     aliases, target = allocation.arrangement.aliases, allocation.target
     for tensor, storage in allocation.storages.items():

@@ -1,4 +1,4 @@
-"""Which compiler a plan was made by."""
+"""The version of the compiler, which plans record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources import files
 
 @cache
 def compiler_version() -> str:
-    """The version, and a digest of the compiler's files, so that an edited one makes new plans."""
+    """The version and a digest of the compiler's files, so that editing them makes new plans."""
     digest = hashlib.sha256()
     for package in ("tflgpu.compiler", "tflgpu.templates"):
         for path, content in _package_files(package):

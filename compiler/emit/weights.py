@@ -1,4 +1,4 @@
-"""The contents of weights.bin: all constants of a plan."""
+"""The content of weights.bin: all constants of a plan."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ..ir import Array
 
 @dataclass
 class Weights:
-    """Arrays behind each other; equal ones are kept once, each at an aligned offset."""
+    """Concatenated arrays, each at an aligned offset; equal arrays are stored once."""
 
     alignment: int
     data: bytearray = field(default_factory=bytearray)
     _places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    """Offset and size of each array, by its SHA-256."""
 
     def add(self, array: Array) -> Argument:
-        """Where an array lies, which is put behind the others if no equal one is there."""
+        """The location of an array, which is appended unless an equal one is there already."""
         content = np.ascontiguousarray(array).tobytes()
         key = hashlib.sha256(content).digest()
         if key not in self._places:

@@ -1,1 +1,1 @@
-"""The .tflite file: read into graphs, and written from them."""
+"""The frontend: reads .tflite files into graphs, and writes graphs as .tflite files."""

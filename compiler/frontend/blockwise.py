@@ -1,6 +1,6 @@
-"""Blockwise quantization in a .tflite file: a table newer than the `tflite` package.
+"""The BlockwiseQuantization table of a .tflite file, which is newer than the `tflite` package.
 
-It names the tensors that hold a scale, and perhaps a zero point, for each block of weights.
+It refers to the tensors that hold the scale and, optionally, the zero point of each block.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ DETAILS = 2
 """Its number in the union QuantizationDetails."""
 
 _SLOTS = 4
+"""Slots of the vtable that is written."""
 
 
 def read_blocks(parameters: Any) -> tuple[int, int, int] | None:
-    """Indices of the tensors of scales and zero points (-1: none), and the size of a block."""
+    """Tensor indices of scales and zero points (-1: none), and the block size; None if absent."""
     table = parameters.Details() if parameters.DetailsType() == DETAILS else None
     if table is None:
         return None
+    # The fields are read by their slots in the vtable, since there is no generated class.
     values = []
     for slot in range(3):
         offset = table.Offset(4 + 2 * slot)
@@ -29,7 +31,7 @@ def read_blocks(parameters: Any) -> tuple[int, int, int] | None:
 
 
 def write_blocks(builder: Any, scales: int, zero_points: int, size: int) -> int:
-    """The table's offset."""
+    """Write the table; returns its offset."""
     builder.StartObject(_SLOTS)
     for slot, value in enumerate((scales, zero_points, size)):
         builder.PrependInt32Slot(slot, value, 0)

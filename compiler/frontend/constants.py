@@ -1,8 +1,8 @@
-"""Contents of constant tensors: bytes of a model file to arrays, and back.
+"""Contents of constant tensors: from the bytes of a model file to arrays, and back.
 
-An array of the file's own type is a view of the file. Types numpy lacks are held as values in a
-wider type: int2, int4 and uint4 as int8 and uint8, bfloat16 as float32. A string tensor is an
-array of `bytes` objects. The float8 types stay bit patterns in uint8.
+An array of a type that numpy has is a view of the file. Other types are held in a wider type: int2
+and int4 as int8, uint4 as uint8, bfloat16 as float32. The float8 types stay bit patterns in uint8.
+A string tensor is an array of `bytes` objects.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .flatbuffer import Source
 Bytes = NDArray[np.uint8]
 
 LIMIT = 2**31 - 1
-"""Most elements and most bytes of a tensor, as in LiteRT."""
+"""Most elements, and most bytes, of a tensor, as in LiteRT."""
 
 PACKED = {"int2": 2, "int4": 4, "uint4": 4}
-"""Bits of an element of the types that share bytes, the first element in the lowest bits."""
+"""Bits per element of types with several elements per byte, the first in the lowest bits."""
 
 _FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 _WITHOUT_BYTES = ("string", "resource", "variant")
 
 
 def byte_size(dtype: str, shape: Shape) -> int | None:
-    """Bytes a tensor occupies in a file; None if only its content can tell.
+    """Bytes of a tensor in a file; None for types whose size depends on the content.
 
     ModelError if there are more than LIMIT elements or bytes, or a size is negative.
     """
@@ -44,26 +44,31 @@ def byte_size(dtype: str, shape: Shape) -> int | None:
     else:
         size = elements * _stored(dtype).itemsize
     if max(elements, size) > LIMIT:
-        raise ModelError(f"the shape {list(shape)} has {elements} elements, more than LiteRT takes")
+        raise ModelError(
+            f"the shape {list(shape)} has {elements} elements, but LiteRT allows at most {LIMIT} "
+            f"elements or bytes"
+        )
     return None if dtype in _WITHOUT_BYTES else size
 
 
 def _stored(dtype: str) -> np.dtype[np.generic]:
-    """The numpy type that reads the bytes of a file."""
+    """The numpy type of the bytes in a file."""
     if dtype == "bfloat16":
         return np.dtype(np.uint16)
     return np.dtype(np.uint8 if dtype in _FLOAT8 else dtype)
 
 
 def decode(source: Source, raw: Bytes, dtype: str, shape: Shape) -> Array:
-    """The content of a constant; ModelError if `raw` is shorter than the shape needs."""
+    """The content of a constant (ModelError if `raw` is too short for its shape and type)."""
     if dtype == "string":
         return _decode_strings(source, raw, shape)
     size = byte_size(dtype, shape)
     if size is None:
         raise ModelError(f"a tensor of type {dtype} cannot be a constant")
     if len(raw) < size:
-        raise ModelError(f"its shape {list(shape)} needs {size} bytes, its buffer has {len(raw)}")
+        raise ModelError(
+            f"its shape {list(shape)} needs {size} bytes, but its buffer has {len(raw)}"
+        )
     if dtype in PACKED:
         source.copy(prod(shape))
         return _unpack(raw[:size], dtype, prod(shape)).reshape(shape)
@@ -84,7 +89,7 @@ def _unpack(raw: Bytes, dtype: str, elements: int) -> Array:
     if dtype.startswith("uint"):
         lanes &= (1 << bits) - 1
         return lanes
-    # Up to the sign bit and back, which spreads the sign.
+    # Shift each element to the top of its byte and back, which extends its sign.
     lanes <<= 8 - bits
     signed: Array = lanes.view(np.int8)
     signed >>= 8 - bits
@@ -92,16 +97,20 @@ def _unpack(raw: Bytes, dtype: str, elements: int) -> Array:
 
 
 def _decode_strings(source: Source, raw: Bytes, shape: Shape) -> Array:
-    """Strings lie as their number, the offset of each and of the end, then the characters."""
+    """The layout is: int32 count, int32 offset of each string and of the end, characters."""
     byte_size("string", shape)
     elements = prod(shape)
     header = 4 * (elements + 2)
     source.spend(elements)
     if len(raw) < header:
-        raise ModelError(f"{elements} strings need {header} bytes and more, it has {len(raw)}")
+        raise ModelError(
+            f"its {elements} strings need at least {header} bytes, but its buffer has {len(raw)}"
+        )
     count, *offsets = raw[:header].view(np.int32).tolist()
     if count != elements:
-        raise ModelError(f"its shape {list(shape)} needs {elements} strings, it has {count}")
+        raise ModelError(
+            f"its shape {list(shape)} needs {elements} strings, but its buffer has {count}"
+        )
     if sorted(offsets) != offsets or offsets[0] < header or offsets[-1] > len(raw):
         raise ModelError("its strings lie outside its buffer")
     source.copy(offsets[-1] - offsets[0])

@@ -1,4 +1,4 @@
-"""Options of custom operators: bytes whose meaning only the operator knows.
+"""Options of custom operators: bytes whose format depends on the operator.
 
 Most writers use a flexbuffer map, which names its entries. The bytes themselves are always kept.
 """
@@ -11,11 +11,11 @@ from typing import Any
 from flatbuffers import flexbuffers
 
 LONGEST = 1 << 14
-"""Longest options that are searched for a map; longer ones are programs or weights."""
+"""Most bytes of options that are read as a map; longer ones are programs or weights."""
 
 _PADDINGS = {1: "SAME", 2: "VALID"}
 
-_RUBBISH = (
+_MALFORMED = (
     struct.error,
     AssertionError,
     IndexError,
@@ -28,19 +28,19 @@ _RUBBISH = (
 
 
 def custom_attrs(operator: str, raw: bytes) -> dict[str, Any]:
-    """What can be read of a custom operator's options, and `custom_options`: the bytes."""
+    """The attributes read from a custom operator's options, and the bytes as `custom_options`."""
     if operator == "Convolution2DTransposeBias":
         return {**_transpose_convolution(raw), "custom_options": raw}
     if operator in ("MaxPoolingWithArgmax2D", "MaxUnpooling2D", "LiteRtMaxUnpooling2D"):
         return {**_pooling(raw), "custom_options": raw}
     try:
         return {**_map_entries(raw), "custom_options": raw}
-    except _RUBBISH:
+    except _MALFORMED:
         return {"custom_options": raw}
 
 
 def _transpose_convolution(raw: bytes) -> dict[str, Any]:
-    """MediaPipe's operator holds LiteRT's struct TfLiteTransposeConvParams as it lies in memory."""
+    """MediaPipe's operator stores LiteRT's struct TfLiteTransposeConvParams."""
     if len(raw) < 12:
         return {}
     padding, width, height = struct.unpack_from("<3i", raw)
@@ -48,7 +48,7 @@ def _transpose_convolution(raw: bytes) -> dict[str, Any]:
 
 
 def _pooling(raw: bytes) -> dict[str, Any]:
-    """Custom pools hold LiteRT's struct TfLitePoolParams as it lies in memory."""
+    """Custom pooling operators store LiteRT's struct TfLitePoolParams."""
     if len(raw) < 20:
         return {}
     padding, stride_x, stride_y, width, height = struct.unpack_from("<5i", raw)
@@ -62,7 +62,7 @@ def _pooling(raw: bytes) -> dict[str, Any]:
 
 
 def _map_entries(raw: bytes) -> dict[str, Any]:
-    # Shorter than the smallest map: one length, one key, one value, one type, and the root.
+    # Anything shorter cannot hold a map: a length, a key, a value, a type and the root.
     if not 3 <= len(raw) <= LONGEST:
         return {}
     root = flexbuffers.GetRoot(bytearray(raw))
@@ -71,9 +71,9 @@ def _map_entries(raw: bytes) -> dict[str, Any]:
 
 
 class _Walk:
-    """Reads a flexbuffer to plain Python values, no more of it than `size` entries and characters.
+    """Reads a flexbuffer into Python values, up to `size` entries and characters.
 
-    References may be shared, so that a few bytes could otherwise unfold to an endless tree.
+    Without the limit a few bytes could expand to an unbounded tree, since references may be shared.
     """
 
     def __init__(self, size: int) -> None:
@@ -82,7 +82,7 @@ class _Walk:
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ValueError("a flexbuffer unfolds to more than its bytes")
+            raise ValueError("the flexbuffer expands to more than its size")
 
     def value(self, node: Any) -> Any:
         """A scalar as itself, a vector as a tuple, a map as a dict."""

@@ -1,4 +1,4 @@
-"""A .tflite file opened: its header, and the parts that all its subgraphs share."""
+"""An open .tflite file: its header, and the tables that all its subgraphs share."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 
 
 def mapped(path: str) -> mmap.mmap:
-    """A file's bytes, mapped into memory; ModelError if it cannot be read or is empty."""
+    """The bytes of a file, mapped into memory (ModelError if it cannot be read or is empty)."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise ValueError("it is no plain file; write it to one first")
+                raise ValueError("it is not a regular file; save the model to one first")
             if status.st_size:
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
@@ -35,31 +35,34 @@ def mapped(path: str) -> mmap.mmap:
 
 
 class ModelFile:
-    """What all subgraphs of a model share: operator codes, buffers, signatures."""
+    """The operator codes, buffers and signatures, which all subgraphs of a model share."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         if bytes(source.data[4:8]) != IDENTIFIER:
             raise ModelError(
-                f"not a .tflite model, whose bytes 4 to 8 are {IDENTIFIER.decode()} "
-                "(an archive, or a web page in place of the download?)"
+                f"not a .tflite model: bytes 4 to 8 are not {IDENTIFIER.decode()} "
+                "(is it an archive, or a web page saved in place of the download?)"
             )
         self.root = tflite.Model.GetRootAs(source.data, 0)
         if self.root.Version() != VERSION:
-            raise ModelError(f"it has schema version {self.root.Version()}; only 3 is known")
+            raise ModelError(
+                f"it has schema version {self.root.Version()}, but only {VERSION} is supported"
+            )
         self.buffers = source.length(self.root, "Buffers")
         self.subgraphs = source.children(self.root, "Subgraphs")
         if not self.subgraphs:
             raise ModelError("the model has no subgraph")
         self.codes = [self._code(code) for code in source.children(self.root, "OperatorCodes")]
         self.operands = 0
-        """Operands of all operators read so far."""
+        """Number of operands of all operators read so far."""
         self.tensor_names = lru_cache(maxsize=None)(self._tensor_names)
 
     def _code(self, code: Any) -> tuple[str, int, bool]:
         """An operator's name and version, and whether it is custom."""
-        # Files from before there were 127 operators have only the deprecated field, and some newer
-        # ones lack it. The package's BuiltinCode() ignores the newer field then: read it directly.
+        # Older files have only the deprecated field, which ends at 127, and some newer files have
+        # only the new one. The package's BuiltinCode() ignores the new field in the latter case, so
+        # read it directly and take the larger of the two.
         table = code._tab
         slot = table.Offset(10)
         number = table.Get(Int32Flags, table.Pos + slot) if slot else 0
@@ -68,19 +71,19 @@ class ModelFile:
         return name, code.Version(), number == CUSTOM
 
     def buffer(self, index: int) -> Bytes:
-        """The bytes of a buffer, inside the flatbuffer or behind it."""
+        """The bytes of a buffer, in the flatbuffer or after it (ModelError)."""
         if not (index or self.buffers):
-            return np.empty(0, np.uint8)  # Buffer 0 is the empty one, and may be left out.
+            return np.empty(0, np.uint8)  # Buffer 0 is always empty, and may be left out.
         if index >= self.buffers:
-            raise ModelError(f"it wants buffer {index}; the model has {self.buffers}")
+            raise ModelError(f"it refers to buffer {index}, but the model has {self.buffers}")
         buffer = self.root.Buffers(index)
-        # Writers put 1 where the offset of a buffer outside is still to be filled in.
+        # Writers use 1 as a placeholder for an offset that is filled in later.
         if buffer.Offset() > 1:
             return self.source.span(buffer.Offset(), buffer.Size())
         return self.source.view(buffer, "Data")
 
     def _tensor_names(self, subgraph: int) -> list[str]:
-        """Names of a subgraph's tensors; where several share one, later ones get a number."""
+        """The names of a subgraph's tensors, made unique with numbers and given to unnamed ones."""
         tables = self.source.children(self.subgraphs[subgraph], "Tensors")
         given = [self.source.text(table, "Name") for table in tables]
         taken, names = set(given), []
@@ -96,7 +99,7 @@ class ModelFile:
         return names
 
     def signatures(self) -> list[Signature]:
-        """Every signature of the model; ModelError if one names a tensor that is not there."""
+        """Every signature of the model (ModelError if one names a tensor that does not exist)."""
         return [
             self._signature(table) for table in self.source.children(self.root, "SignatureDefs")
         ]
@@ -106,7 +109,9 @@ class ModelFile:
         with self.source.at(f"signature {key}"):
             subgraph = table.SubgraphIndex()
             if subgraph >= len(self.subgraphs):
-                raise ModelError(f"it wants subgraph {subgraph} of {len(self.subgraphs)}")
+                raise ModelError(
+                    f"it refers to subgraph {subgraph}, but the model has {len(self.subgraphs)}"
+                )
             names = self.tensor_names(subgraph)
             inputs, outputs = (
                 {

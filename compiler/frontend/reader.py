@@ -1,7 +1,7 @@
-"""Reading a .tflite file into the graph.
+"""The reader: from a .tflite file to a graph.
 
-Nothing in the file is trusted: every index is checked, every length is bounded, and whatever is
-wrong becomes a ModelError that names the operator or tensor at fault.
+Nothing in the file is trusted: every index is checked, every length is bounded, and every fault
+becomes a ModelError that names the operator or tensor.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ def read(
     input_shapes: Mapping[str, Shape] | None = None,
     signature: str | None = None,
 ) -> Graph:
-    """The graph of a model: of its first subgraph, or of the one that belongs to a signature.
+    """The graph of a model's first subgraph, or of a signature's subgraph.
 
-    With a signature, inputs and outputs have the names it gives them. `input_shapes` gives inputs,
-    by name, other shapes than the file says; everything that is computed keeps the shape of the
-    file. Constants are views of the file. Raises ModelError if the file cannot be read or is not a
-    sound model.
+    A signature also names the inputs and outputs. `input_shapes` replaces the shapes of inputs, by
+    name; computed tensors keep the shapes in the file. Constants are views of the file. ModelError
+    if the file cannot be read or is not a valid model.
     """
     name = "model" if isinstance(source, bytes) else os.fspath(source)
     data = Source(memoryview(source if isinstance(source, bytes) else mapped(name)))
@@ -55,12 +54,12 @@ def _find(signatures: Sequence[Signature], key: str) -> Signature:
     for signature in signatures:
         if signature.key == key:
             return signature
-    keys = ", ".join(signature.key for signature in signatures) or "no signatures"
-    raise ModelError(f"it has no signature {key}; it has {keys}")
+    keys = ", ".join(signature.key for signature in signatures) or "none"
+    raise ModelError(f"it has no signature {key}; its signatures are {keys}")
 
 
 def _referred(model: ModelFile, subgraph: _Subgraph) -> dict[int, Graph]:
-    """The subgraphs that operators refer to, directly or through one another."""
+    """The subgraphs that a subgraph's operators refer to, directly or indirectly, by index."""
     graphs: dict[int, Graph] = {}
     waiting = list(subgraph.subgraphs)
     while waiting:
@@ -75,7 +74,7 @@ def _referred(model: ModelFile, subgraph: _Subgraph) -> dict[int, Graph]:
 
 
 class _Subgraph:
-    """One subgraph while it is read."""
+    """Reads one subgraph."""
 
     def __init__(self, model: ModelFile, index: int, signature: Signature | None = None) -> None:
         self.model = model
@@ -91,10 +90,11 @@ class _Subgraph:
         """Indices of the subgraphs its operators refer to, in order."""
 
     def _called(self, indices: Sequence[int], given: Mapping[str, str]) -> list[str]:
-        """What a signature calls tensors, by its names; their own names where it calls them none.
+        """The names of inputs or outputs: those of a signature, or else the tensors' own.
 
-        A tensor that is several outputs has a name for each.
+        `given` maps a signature's names to tensor names.
         """
+        # A tensor may be several outputs, each with a name of its own.
         names: dict[str, list[str]] = {}
         for name, tensor in given.items():
             names.setdefault(tensor, []).append(name)
@@ -105,23 +105,25 @@ class _Subgraph:
         return called
 
     def _indices(self, table: Any, field: str, lowest: int = 0) -> tuple[int, ...]:
-        """A list of tensor indices; -1 stands for an operand left out, where that is allowed."""
+        """A vector of tensor indices, at least `lowest`; -1 is an operand left out (ModelError)."""
         indices: tuple[int, ...] = self.source.numbers(table, field)
         for index in indices:
             if not lowest <= index < len(self.names):
                 raise ModelError(
-                    f"its {field.lower()} name tensor {index}, of {len(self.names)} there are"
+                    f"its {field.lower()} refer to tensor {index}, but the subgraph has "
+                    f"{len(self.names)}"
                 )
         return indices
 
     def graph(self, input_shapes: Mapping[str, Shape]) -> Graph:
-        """The whole subgraph."""
+        """The graph of the whole subgraph."""
         graph = Graph(self.source.text(self.table, "Name") or "model")
         shapes = self._chosen_shapes(input_shapes)
         tables = self.source.children(self.table, "Tensors")
         for index, table in enumerate(tables):
             with self.source.at(f"tensor {index} {self.names[index]}"):
                 self.tensors.append(self._tensor(index, table, shapes.get(index)))
+        # Blocks refer to other tensors, so they can only be read once all tensors exist.
         for index, table in enumerate(tables):
             with self.source.at(f"tensor {index} {self.names[index]}"):
                 self.tensors[index].blocks = self._blocks(table)
@@ -142,35 +144,37 @@ class _Subgraph:
     # -- tensors ----------------------------------------------------------------------------
 
     def _chosen_shapes(self, input_shapes: Mapping[str, Shape]) -> dict[int, Shape]:
-        """The shapes the caller chose, by tensor index."""
+        """The shapes in `input_shapes` by tensor index (ModelError for an unknown input)."""
         by_name = dict(zip(self.input_names, self.inputs, strict=True))
         unknown = [name for name in input_shapes if name not in by_name]
         if unknown:
             raise ModelError(f"it has no input {unknown[0]}; its inputs are {', '.join(by_name)}")
         for name, shape in input_shapes.items():
             if any(size < 1 for size in shape):
-                raise ModelError(f"input {name} cannot have the shape {list(shape)}")
+                raise ModelError(
+                    f"input {name} cannot have the shape {list(shape)}: sizes must be at least 1"
+                )
         return {by_name[name]: tuple(shape) for name, shape in input_shapes.items()}
 
     def _tensor(self, index: int, table: Any, chosen: Shape | None) -> Tensor:
         name = self.names[index]
         if table.Type() not in DTYPES:
-            raise ModelError(f"its element type {table.Type()} is not known")
+            raise ModelError(f"its element type {table.Type()} is unknown")
         dtype = DTYPES[table.Type()]
         shape: Shape = self.source.numbers(table, "Shape")
         if chosen is not None:
-            # A file that says no shape at all leaves the rank to the caller.
+            # If the file has neither a shape nor a rank, the caller determines both.
             if len(chosen) != len(shape) and (shape or table.HasRank()):
                 raise ModelError(
-                    f"the shape {list(chosen)} was given; the input has {len(shape)} dimensions: "
-                    f"{list(shape)}"
+                    f"the given shape {list(chosen)} does not fit: the input has {len(shape)} "
+                    f"dimensions, {list(shape)}"
                 )
             shape = chosen
         if index in self.inputs and any(size < 0 for size in shape):
             sizes = ",".join(str(size) if size >= 0 else "N" for size in shape)
             called = self.input_names[self.inputs.index(index)]
             raise ModelError(
-                f"its shape {list(shape)} is open; give --input-shape {called}={sizes}"
+                f"its shape {list(shape)} has open sizes; give --input-shape {called}={sizes}"
             )
         byte_size(dtype, shape)
         tensor = Tensor(name, shape, dtype, variable=bool(table.IsVariable()))
@@ -179,7 +183,7 @@ class _Subgraph:
         raw = self.model.buffer(table.Buffer())
         if len(raw):
             if tensor.variable:
-                raise ModelError("it keeps its content between runs, yet it is a constant")
+                raise ModelError("it is both a variable and a constant")
             tensor.data = self._content(table, raw, dtype, shape)
         return tensor
 
@@ -201,7 +205,7 @@ class _Subgraph:
             raise ModelError(f"it has {len(scale)} scales and {len(zero_point)} zero points")
         axis = parameters.QuantizedDimension()
         if len(scale) > 1 and not 0 <= axis < rank:
-            raise ModelError(f"it is quantized along axis {axis} of {rank}")
+            raise ModelError(f"it is quantized along axis {axis}, but has {rank} axes")
         return Quantization(scale, zero_point, axis)
 
     def _blocks(self, table: Any) -> Blocks | None:
@@ -213,8 +217,8 @@ class _Subgraph:
         count = len(self.tensors)
         if not (0 <= scales < count and OMITTED <= zero_points < count and size > 0):
             raise ModelError(
-                f"its blocks of {size} have scales in tensor {scales} and zero points in "
-                f"{zero_points}, of {count} tensors there are"
+                f"its blocks of {size} have scales in tensor {scales} and zero points in tensor "
+                f"{zero_points}, but the subgraph has {count} tensors"
             )
         return Blocks(
             size,
@@ -223,7 +227,7 @@ class _Subgraph:
         )
 
     def _fill_empty(self, ops: Sequence[Op]) -> None:
-        """Tensors without elements that nothing writes are constants, though no buffer says so."""
+        """Make empty tensors that nothing writes constants; they need no buffer."""
         written = {tensor for op in ops for tensor in op.outputs}
         for index, tensor in enumerate(self.tensors):
             free = tensor.data is None and not tensor.variable and tensor not in written
@@ -238,7 +242,8 @@ class _Subgraph:
         code = table.OpcodeIndex()
         if code >= len(self.model.codes):
             raise ModelError(
-                f"operator {index}: it is of kind {code}; the model has {len(self.model.codes)}"
+                f"operator {index} refers to operator code {code}, but the model has "
+                f"{len(self.model.codes)}"
             )
         name, version, custom = self.model.codes[code]
         with self.source.at(f"operator {index} {name}"):
@@ -246,7 +251,7 @@ class _Subgraph:
             outputs = self._indices(table, "Outputs")
             self.model.operands += len(inputs) + len(outputs)
             if self.model.operands > OPERANDS:
-                raise ModelError(f"the operators of the model have more than {OPERANDS} operands")
+                raise ModelError(f"the model's operators have more than {OPERANDS} operands")
             return Op(
                 name,
                 tuple(None if i == OMITTED else self.tensors[i] for i in inputs),
@@ -269,7 +274,7 @@ class _Subgraph:
         return custom_attrs(name, raw.tobytes())
 
     def _attrs(self, table: Any) -> dict[str, Any]:
-        """The options of a built-in operator; {} if it has no option table, or one too new."""
+        """The options of a built-in operator; {} if it has no option table or an unknown one."""
         attrs: dict[str, Any] = {}
         for second, suffix in ((False, ""), (True, "2")):
             kind = option_table(getattr(table, f"BuiltinOptions{suffix}Type")(), second)
@@ -294,12 +299,14 @@ class _Subgraph:
             return ENUMERATIONS[field.key][value]
         if refers_to_subgraph(field.key):
             if not 0 <= value < len(self.model.subgraphs):
-                raise ModelError(f"it wants subgraph {value} of {len(self.model.subgraphs)}")
+                raise ModelError(
+                    f"it refers to subgraph {value}, but the model has {len(self.model.subgraphs)}"
+                )
             self.subgraphs[value] = None
         return value
 
     def _check_order(self, ops: Sequence[Op]) -> None:
-        """ModelError unless each tensor is written once, before anything reads it."""
+        """ModelError unless each tensor is written exactly once, before it is read."""
         sources = {self.tensors[index]: "an input" for index in self.inputs}
         for tensor in self.tensors:
             if tensor.constant or tensor.variable:
@@ -309,7 +316,7 @@ class _Subgraph:
             for tensor in op.reads:
                 if tensor not in sources:
                     raise ModelError(
-                        f"{place} reads tensor {printable(tensor.name)}, which nothing before it "
+                        f"{place} reads tensor {printable(tensor.name)}, which no earlier operator "
                         "writes"
                     )
             for tensor in op.outputs:

@@ -1,9 +1,10 @@
-"""Sparse constants made dense.
+"""Decoding of sparse constants.
 
-TFLite stores a sparse tensor as a tree: one level per dimension, in `traversal_order`, each either
-dense (every index present) or compressed (segments and indices, as in CSR). A dimension may be cut
-into blocks; the blocks' inner dimensions then follow as levels of their own, numbered from the rank
-on, and `block_map` says which dimension each of them divides. The values are the leaves, in order.
+TFLite stores a sparse tensor as a tree with one level per dimension, in `traversal_order`. A level
+is either dense (every index is present) or compressed (segments and indices, as in CSR). Dimensions
+may be divided into blocks; the dimensions within a block then follow as separate levels, numbered
+from the rank on, and `block_map` gives the dimension that each of them divides. The values are the
+leaves, in order.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from .flatbuffer import Source
 from .tflite_schema import DENSE, SPARSE
 
 Positions = NDArray[np.int64]
-"""Eight bytes each; a level counts as many times that as there are copies of it at once."""
+"""Flat indices into the decoded tensor, 8 bytes each.
+
+Temporary arrays of them count towards the bytes copied.
+"""
 
 _INDEX_TABLES = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}
 
 
 def densify(source: Source, raw: Bytes, dtype: str, shape: Shape, sparsity: Any) -> Array:
-    """The dense content of a sparse constant; ModelError if its tree does not fit its shape."""
+    """The decoded content of a sparse constant (ModelError if its tree does not fit its shape)."""
     source.copy(byte_size(dtype, shape) or 0)
     levels = source.children(sparsity, "DimMetadata")
     order = source.numbers(sparsity, "TraversalOrder")
@@ -38,6 +42,7 @@ def densify(source: Source, raw: Bytes, dtype: str, shape: Shape, sparsity: Any)
         raise ModelError("its sparse levels do not match its rank")
     blocks = _block_sizes(levels, order, divides, shape)
     strides = [prod(shape[axis + 1 :]) for axis in range(rank)]
+    # Walk down the tree, keeping the flat index at which each node of the current level starts.
     positions: Positions = np.zeros(1, np.int64)
     for level, dimension in zip(levels, order, strict=True):
         if dimension < rank:
@@ -56,11 +61,13 @@ def densify(source: Source, raw: Bytes, dtype: str, shape: Shape, sparsity: Any)
 def _block_sizes(
     levels: list[Any], order: tuple[int, ...], divides: tuple[int, ...], shape: Shape
 ) -> list[int]:
-    """The size of the blocks each dimension is cut into, 1 if it is not cut."""
+    """The size of the blocks into which each dimension is divided; 1 if it is not divided."""
     blocks = [1] * len(shape)
     for position, axis in enumerate(divides):
         if not 0 <= axis < len(shape) or blocks[axis] != 1:
-            raise ModelError(f"its block map divides dimension {axis}")
+            raise ModelError(
+                f"its block map has dimension {axis}, which does not exist or is divided twice"
+            )
         blocks[axis] = int(levels[order.index(len(shape) + position)].DenseSize())
         if blocks[axis] < 1 or shape[axis] % blocks[axis]:
             raise ModelError(f"blocks of {blocks[axis]} do not divide its shape {list(shape)}")
@@ -68,10 +75,10 @@ def _block_sizes(
 
 
 def _descend(source: Source, level: Any, parents: Positions, size: int, step: int) -> Positions:
-    """Positions in the dense tensor of a level's nodes, from those of the level above."""
+    """The flat indices of a level's nodes, from those of the level above (ModelError)."""
     if level.Format() == DENSE:
         if level.DenseSize() != size:
-            raise ModelError(f"a dense level of {level.DenseSize()} stands for {size} indices")
+            raise ModelError(f"a dense level has {level.DenseSize()} indices instead of {size}")
         source.copy(2 * 8 * len(parents) * size)
         return (parents[:, None] + np.arange(size) * step).reshape(-1)
     if level.Format() != SPARSE:
@@ -82,7 +89,7 @@ def _descend(source: Source, level: Any, parents: Positions, size: int, step: in
     if len(counts) != len(parents) or segments[0] != 0 or (counts < 0).any():
         raise ModelError("the segments of a sparse level do not match the level above")
     if segments[-1] != len(indices) or (indices < 0).any() or (indices >= size).any():
-        raise ModelError(f"the indices of a sparse level do not lie within {size}")
+        raise ModelError(f"the indices of a sparse level are not all below {size}")
     return np.repeat(parents, counts) + indices * step
 
 

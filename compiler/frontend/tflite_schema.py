@@ -1,8 +1,7 @@
-"""What the .tflite schema calls things: element types, operators, and the options of operators.
+"""The names in the .tflite schema: element types, operators, and the options of operators.
 
-Everything here is derived from the generated classes of the `tflite` package; only what the
-schema does not say itself is written down: which fields hold an enumeration, and which operators
-share an option table.
+They are derived from the generated classes of the `tflite` package. Only facts that these do not
+contain are listed here: which fields are enumerations, and which operators share an option table.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 import tflite
 
 VERSION = 3
-"""The one version of the schema that was ever in use."""
+"""The only version of the schema that is in use."""
 
 IDENTIFIER = b"TFL3"
 """Bytes 4 to 8 of every .tflite file."""
@@ -41,16 +40,18 @@ OPERATORS: dict[int, str] = {**_names(tflite.BuiltinOperator), 209: "STABLEHLO_C
 CUSTOM: int = tflite.BuiltinOperator.CUSTOM
 
 OWN_PREFIX = "tflgpu."
-"""How names of operators begin that TFLite does not have."""
+"""Prefix of tflgpu's own operators, which TFLite does not have."""
 
 _BUILTIN_PREFIX = "BUILTIN_"
-"""Of operators newer than the package, before their number."""
+"""Prefix, before their number, of operators newer than the package."""
 
 _CUSTOM_PREFIX = "CUSTOM:"
-"""Of custom operators whose code is also the name of something else."""
+"""Prefix of custom operators whose custom code would be ambiguous as a name."""
 
 DENSE: int = tflite.DimensionType.DENSE
+"""Format of a level of a sparse tensor in which every index is present."""
 SPARSE: int = tflite.DimensionType.SPARSE_CSR
+"""Format of a level of a sparse tensor with segments and indices."""
 
 _TYPE_FIELDS = (
     "in_data_type",
@@ -78,7 +79,7 @@ ENUMERATIONS: dict[str, dict[int, str]] = {
     "algorithm": _names(tflite.RngAlgorithm),
     "composite_attributes_format": _names(tflite.CustomOptionsFormat),
 }
-"""Names of the values of each option that holds an enumeration, by the option's name."""
+"""The names of the values of each option that is an enumeration, by the option's name."""
 
 _VECTOR_TYPES = {
     "boundaries": "float32",
@@ -128,7 +129,7 @@ class OptionTable:
     fields: tuple[Field, ...]
 
     def new(self) -> Any:
-        """An accessor of the generated class, not yet bound to any bytes."""
+        """An instance of the generated class, not yet bound to any bytes."""
         return getattr(tflite, self.name)()
 
 
@@ -138,7 +139,7 @@ def snake_case(name: str) -> str:
 
 
 def _fields(name: str) -> tuple[Field, ...]:
-    """The fields of a generated class: its methods, less those about a field or the class."""
+    """The fields of a generated class: its methods, except those about a field or the class."""
     methods = [method for method in vars(getattr(tflite, name)) if method[0].isupper()]
     found = []
     for method in methods:
@@ -154,7 +155,7 @@ def _fields(name: str) -> tuple[Field, ...]:
 
 
 def operator_name(number: int, custom: str) -> str:
-    """What the graph calls an operator: a custom one by its custom code, wherever that is free."""
+    """The name of an operator in the graph: for a custom one, its custom code if unambiguous."""
     if number != CUSTOM:
         return OPERATORS.get(number, f"{_BUILTIN_PREFIX}{number}")
     taken = not custom or custom in OPERATORS.values()
@@ -165,7 +166,7 @@ def operator_name(number: int, custom: str) -> str:
 
 @cache
 def operator_code(name: str) -> tuple[int, str | None]:
-    """The number of an operator in the graph, and its custom code if it is custom."""
+    """The number of an operator with that name, and its custom code if it is custom."""
     for number, builtin in OPERATORS.items():
         if builtin == name:
             return number, None
@@ -181,7 +182,7 @@ def refers_to_subgraph(key: str) -> bool:
 
 @cache
 def option_table(number: int, second: bool) -> OptionTable | None:
-    """The table with a number in BuiltinOptions (BuiltinOptions2); None if it is not known."""
+    """The table with a number in BuiltinOptions, or BuiltinOptions2; None if it is unknown."""
     name = _names(tflite.BuiltinOptions2 if second else tflite.BuiltinOptions).get(number, "NONE")
     return None if name == "NONE" else OptionTable(name, number, second, _fields(name))
 

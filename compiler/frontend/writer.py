@@ -1,6 +1,6 @@
-"""Writing a graph as a .tflite file: the inverse of the reader.
+"""The writer: from a graph to a .tflite file, the inverse of the reader.
 
-Hands operators, or whole parts of a graph, to LiteRT. The same graph always gives the same bytes.
+It hands parts of a graph to LiteRT. Equal graphs give equal bytes.
 """
 
 from __future__ import annotations
@@ -34,38 +34,39 @@ LARGEST = 2**31 - 1
 """Most bytes of a flatbuffer."""
 
 _ALIGNMENT = 16
-"""Of buffers, as the schema asks for."""
+"""Alignment of buffers in bytes, as the schema requires."""
 
 _DTYPE_NUMBERS = {name: number for number, name in DTYPES.items()}
 
 _LARGEST_DEPRECATED_CODE = 127
+"""The largest operator number in the deprecated field; newer operators put this number there."""
 
 
 def write(graph: Graph) -> bytes:
-    """A .tflite file that holds the graph, and the subgraphs its operators refer to.
+    """A .tflite file with the graph and the subgraphs that its operators refer to.
 
-    Inputs and outputs are called by the graph's `input_names` and `output_names`. Raises PassError
-    for what TFLite has no word for (fused operators, operators of tflgpu itself, options outside
-    the schema) and ModelError if the file would be larger than a flatbuffer can be.
+    Inputs and outputs have the graph's `input_names` and `output_names`. PassError for anything
+    that TFLite cannot express: fused operators, tflgpu's own operators, options not in the schema.
+    ModelError if the file would exceed the size of a flatbuffer.
     """
     return _Writer(graph).file()
 
 
 class _Writer:
-    """One file while it is written. Flatbuffers are written from the leaves up."""
+    """Writes one file. A flatbuffer is written from the leaves up."""
 
     def __init__(self, graph: Graph) -> None:
         self.graphs = [graph, *graph.subgraphs.values()]
         self.places = {index: place for place, index in enumerate(graph.subgraphs, start=1)}
         self.codes: dict[tuple[str, int], int] = {}
         self.contents: list[bytes] = [b""]
-        """Buffers; the first stays empty and belongs to tensors without content."""
+        """The buffers; the first stays empty, for tensors without content."""
         self.builder = flatbuffers.Builder(1024)
 
     def file(self) -> bytes:
         subgraphs = [self._subgraph(graph) for graph in self.graphs]
         if sum(map(len, self.contents)) + self.builder.Offset() > LARGEST:
-            raise ModelError("the constants take more than the 2 GiB a .tflite file can hold")
+            raise ModelError("the constants exceed the 2 GiB that a .tflite file can hold")
         buffers = [self._table("Buffer", Data=self._content(data)) for data in self.contents]
         model = self._table(
             "Model",
@@ -98,7 +99,7 @@ class _Writer:
         return int(self.builder.EndVector())
 
     def _content(self, data: bytes) -> int | None:
-        """A vector of bytes, aligned; flatbuffers has no call of its own for that."""
+        """An aligned vector of bytes, for which flatbuffers has no function."""
         if not data:
             return None
         self.builder.StartVector(1, len(data), _ALIGNMENT)
@@ -171,7 +172,7 @@ class _Writer:
 
     def _operator(self, op: Op, indices: Mapping[Tensor, int]) -> int:
         if op.epilogue or op.name.startswith(OWN_PREFIX):
-            raise PassError(f"TFLite has no word for {op}")
+            raise PassError(f"TFLite has no operator for {op}")
         inputs = [-1 if tensor is None else indices[tensor] for tensor in op.inputs]
         intermediates = [indices[tensor] for tensor in op.intermediates]
         return self._table(
@@ -231,13 +232,13 @@ class _Writer:
             return self.builder.CreateString(value)
         if refers_to_subgraph(field.key):
             if value not in self.places:
-                raise PassError(f"subgraph {value} is not at hand: {op}")
+                raise PassError(f"the graph has no subgraph {value}: {op}")
             return self.places[value]
         return value
 
 
 def _tensors(op: Op) -> Iterator[Tensor]:
-    """What an operator's table refers to, and what those tensors' own tables refer to."""
+    """The tensors that an operator refers to, and those that their quantization refers to."""
     for tensor in (*op.inputs, *op.outputs, *op.intermediates):
         if tensor is not None:
             yield tensor

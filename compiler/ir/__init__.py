@@ -1,13 +1,17 @@
-"""The graph every stage works on: operators, alone or fused, and the tensors between them."""
+"""The intermediate representation every stage works on: a graph of operators and tensors.
+
+The frontend builds it, rewrites change it, and later stages read it.
+"""
 
 from .graph import Graph, Signature
 from .op import FusedOp, Op, Origin, copies, fuse
-from .tensor import Array, Blocks, Quantization, Shape, Tensor, constant, scalar
+from .tensor import Array, Blocks, Centered, Quantization, Shape, Tensor, constant, scalar
 from .text import line
 
 __all__ = [
     "Array",
     "Blocks",
+    "Centered",
     "FusedOp",
     "Graph",
     "Op",

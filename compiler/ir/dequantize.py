@@ -1,4 +1,4 @@
-"""The real values of quantized constants."""
+"""Dequantization of constants."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .tensor import Array, Tensor
 
 
 def dequantized(tensor: Tensor) -> Array | None:
-    """What a quantized constant stands for, as float32: scale * (quantized - zero point).
+    """The real values of a quantized constant, as float32: scale * (quantized - zero point).
 
-    None for a tensor that is no constant, holds no integers or is not quantized. ModelError for
-    blocks that do not fit the tensor's shape.
+    None for a tensor that is not a constant, not of integers, or not quantized. ModelError if its
+    blocks do not fit its shape.
     """
     values = tensor.data
     if values is None or values.dtype.kind not in "iu":
@@ -31,7 +31,7 @@ def dequantized(tensor: Tensor) -> Array | None:
 
 
 def _from_blocks(tensor: Tensor, values: Array) -> Array:
-    """Each block of neighbours along the last axis has a scale, and perhaps a zero point."""
+    """Each block of adjacent values along the last axis has a scale and maybe a zero point."""
     blocks = tensor.blocks
     assert blocks is not None
     cut = values.astype(np.float32).reshape(-1, blocks.size)
@@ -40,7 +40,7 @@ def _from_blocks(tensor: Tensor, values: Array) -> Array:
         if factor.data is None or factor.elements != len(cut) or tensor.shape[-1] % blocks.size:
             raise ModelError(
                 f"tensor {tensor.name} {list(tensor.shape)} in blocks of {blocks.size} does not "
-                f"go with {factor.name} {list(factor.shape)}"
+                f"match {factor.name} {list(factor.shape)}"
             )
     scale, zero = (None if f is None else f.data for f in (blocks.scales, blocks.zero_points))
     assert scale is not None

@@ -1,6 +1,6 @@
-"""The graph every stage works on: operators and tensors as a bipartite directed graph.
+"""The graph: operators and tensors as a bipartite directed graph.
 
-The only file that imports networkx.
+Only this file imports networkx.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from .tensor import Array, Shape, Tensor
 from .text import to_text
 
 ForeignShape = Callable[[Tensor], Shape | None]
-"""The shape that LiteRT gives a tensor; None if only a run tells it."""
+"""The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
 
 
 def declared_shape(tensor: Tensor) -> Shape | None:
-    """The shape that the file says, where nobody can be asked."""
+    """The `ForeignShape` that returns the shape in the file."""
     return tensor.shape
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A named way to call a model: which tensors its inputs and outputs are."""
+    """A named entry point of a model, which names its inputs and outputs."""
 
     key: str
+    """Name of the signature."""
     inputs: dict[str, str]
     """Tensor names by the signature's input names."""
     outputs: dict[str, str]
     """Tensor names by the signature's output names."""
     subgraph: int = 0
+    """Index of the subgraph it runs."""
 
 
 class Graph:
@@ -49,15 +51,15 @@ class Graph:
         self.output_names: list[str] = []
         self.signatures: list[Signature] = []
         self.subgraphs: dict[int, Graph] = {}
-        """What operators such as WHILE run, by the index their attributes name."""
+        """The subgraphs that operators such as WHILE run, by index."""
         self.kept: dict[Tensor, Tensor] = {}
-        """Tensors whose content a variable has after the run, each with its variable."""
+        """Tensors that become a variable's content at the end of a run, with their variable."""
         self.contents: dict[Tensor, Array] = {}
-        """What variables hold before the first run, where that is not zeros."""
+        """The content of variables before the first run, if it is not zero."""
         self.set_aside: dict[Op, Finding] = {}
-        """Operators that cannot run on the device, with the reason, as far as it is known yet."""
+        """Operators found so far that cannot run on the device, with the reason."""
         self.foreign_shape: ForeignShape = declared_shape
-        """Asked for the shapes of what operators set aside compute."""
+        """Gives the shapes of the results of operators set aside."""
         self._graph: nx.DiGraph[Any] = nx.DiGraph()
         self._sequence = 0
         self._touched: dict[Op, None] = {}
@@ -67,7 +69,7 @@ class Graph:
     # -- building ---------------------------------------------------------------------------
 
     def add(self, op: Op) -> Op:
-        """Add an operator with the tensors it names; ModelError if an output has a producer."""
+        """Add an operator with its tensors; ModelError if one of its outputs has a producer."""
         for tensor in op.outputs:
             if tensor in self._graph and self._graph.in_degree(tensor):
                 raise ModelError(f"tensor {tensor.name} is written by two operators")
@@ -86,12 +88,12 @@ class Graph:
         self._order = None
 
     def take_added(self) -> list[Op]:
-        """The operators added since the last call, some of which may have been removed again."""
+        """The operators added since the last call, including any removed again since."""
         added, self._added = self._added, []
         return added
 
     def remove(self, op: Op) -> None:
-        """Remove an operator, and the tensors nothing refers to any more."""
+        """Remove an operator, and the tensors that nothing refers to any more."""
         tensors = (*op.reads, *op.outputs)
         self._graph.remove_node(op)
         self._touched.pop(op, None)
@@ -100,30 +102,30 @@ class Graph:
         self._forget_unused(tensors)
 
     def set_inputs(self, op: Op, inputs: Iterable[Tensor | None]) -> None:
-        """Give an operator other operands; a fused one's core must be a single operator."""
+        """Replace an operator's operands; the core of a fused one must be a single operator."""
         with self._rewired(op):
             op.set_operands(inputs)
 
     def replace_operand(self, op: Op, old: Tensor, new: Tensor) -> None:
-        """Let one operator, its epilogue included, read `new` instead of `old`."""
+        """Let an operator, including its epilogue, read `new` instead of `old`."""
         with self._rewired(op):
             op.replace_operands({old: new})
 
     def replace_in_core(self, op: Op, old: Tensor, new: Tensor) -> None:
-        """The same for what the core of an operator reads."""
+        """The same for the core of an operator only."""
         with self._rewired(op):
             for inner in op.core:
                 inner.replace_operands({old: new})
 
     def replace_in_epilogue(self, op: Op, old: Tensor, new: Tensor) -> None:
-        """The same for what the epilogue of an operator reads."""
+        """The same for the epilogue of an operator only."""
         with self._rewired(op):
             for inner in op.epilogue:
                 inner.replace_operands({old: new})
 
     @contextmanager
     def _rewired(self, op: Op) -> Iterator[None]:
-        """Within the block the operator's operands change; the edges follow at its end."""
+        """The operator's operands may change within the block; its edges are updated at the end."""
         before = dict.fromkeys(op.reads)
         for tensor in before:
             self._graph.remove_edge(tensor, op)
@@ -137,7 +139,7 @@ class Graph:
                 self._graph.remove_node(tensor)
 
     def set_outputs(self, op: Op, outputs: Iterable[Tensor]) -> None:
-        """Let an operator write other tensors, which nothing else may write."""
+        """Replace an operator's outputs by tensors that nothing else writes."""
         for tensor in op.outputs:
             self._graph.remove_edge(op, tensor)
         self._forget_unused(op.outputs)
@@ -145,13 +147,13 @@ class Graph:
         self._connect(op)
 
     def replace(self, old: Tensor, new: Tensor) -> None:
-        """Let everything that reads `old`, the model's outputs included, read `new`."""
+        """Let every reader of `old` read `new` instead; the model's outputs change too."""
         for reader in self.consumers(old):
             self.replace_operand(reader, old, new)
         self.outputs = [new if t is old else t for t in self.outputs]
 
     def bypass(self, op: Op) -> None:
-        """Remove a one-output operator; its first input takes the place of its output."""
+        """Remove an operator with one output; readers of the output read its first input."""
         self.replace(op.output, op.operand(0))
         self.remove(op)
 
@@ -159,7 +161,7 @@ class Graph:
 
     @property
     def ops(self) -> list[Op]:
-        """Operators in an order in which they can run: the file's, wherever that is possible."""
+        """The operators in a valid order of execution, as close to the file's as possible."""
         if self._order is None:
             self._order = self._sorted()
         return list(self._order)
@@ -192,14 +194,14 @@ class Graph:
         return next(iter(self._graph.predecessors(tensor)), None)
 
     def consumers(self, tensor: Tensor) -> list[Op]:
-        """The operators that read a tensor, each once."""
+        """The operators that read a tensor, each once, epilogues included."""
         return list(self._graph.successors(tensor)) if tensor in self._graph else []
 
     def is_output(self, tensor: Tensor) -> bool:
         return tensor in self.kept or any(tensor is output for output in self.outputs)
 
     def only_reader(self, tensor: Tensor) -> Op | None:
-        """The one operator that reads a tensor which nothing else needs; None otherwise."""
+        """The reader of a tensor that has just one reader and is no output; None otherwise."""
         readers = self.consumers(tensor)
         return readers[0] if len(readers) == 1 and not self.is_output(tensor) else None
 
@@ -212,10 +214,10 @@ class Graph:
     # -- checking and printing --------------------------------------------------------------
 
     def verify(self, everything: bool = True) -> None:
-        """ModelError unless edges match operands and every tensor read has a source.
+        """ModelError unless the edges match the operands and every tensor read has a source.
 
-        With `everything` False only operators changed since the last call are looked at, which
-        keeps checking after each rewrite linear.
+        With `everything` False only operators changed since the last call are checked, so that
+        checking after every rewrite takes linear time in total.
         """
         ops: Sequence[Op] = self.ops if everything else list(self._touched)
         self._touched.clear()
@@ -243,30 +245,41 @@ class Graph:
             if any(size < 0 for size in tensor.shape):
                 raise ModelError(f"tensor {tensor.name} has a negative size: {list(tensor.shape)}")
             if tensor.data is not None and tensor.data.shape != tensor.shape:
-                raise ModelError(f"tensor {tensor.name}: its content does not have its shape")
+                raise ModelError(
+                    f"tensor {tensor.name} has the shape {list(tensor.shape)}, but its content has "
+                    f"{list(tensor.data.shape)}"
+                )
         if isinstance(op, FusedOp):
             self._verify_fused(op)
 
     def _verify_fused(self, op: FusedOp) -> None:
-        """Within a kernel, values flow from one operator to the next and nowhere else."""
+        """ModelError unless values flow forward within a fused operator and leave it as outputs."""
         computed: set[Tensor] = set()
         outside = set(op.reads)
         for inner in op.ops:
             for tensor in inner.reads:
                 if tensor not in computed and tensor not in outside:
-                    raise ModelError(f"{inner!r} in {op!r} reads {tensor.name}, not yet computed")
+                    raise ModelError(
+                        f"{inner!r} in {op!r} reads {tensor.name} before it is computed"
+                    )
             computed.update(inner.outputs)
         if not op.core or computed & outside:
-            raise ModelError(f"{op!r} reads what it computes, or computes nothing")
+            raise ModelError(f"{op!r} reads its own results, or has no core")
         last = not op.epilogue or op.output is op.epilogue[-1].output
         if not last or not computed.issuperset(op.outputs):
-            raise ModelError(f"{op!r} does not compute each of its outputs, the last one first")
+            raise ModelError(
+                f"{op!r} does not compute all of its outputs, or its first output is not the "
+                f"result of its last operator"
+            )
         for tensor in computed.difference(op.outputs):
             if tensor in self._graph:
                 raise ModelError(f"{tensor.name} is used outside {op!r}, which does not store it")
         for inner in op.epilogue:
             if inner.output.shape != op.output.shape:
-                raise ModelError(f"{inner!r} in the epilogue of {op!r} has another shape")
+                raise ModelError(
+                    f"{inner!r} in the epilogue of {op!r} has the shape {list(inner.output.shape)} "
+                    f"instead of {list(op.output.shape)}"
+                )
 
     def __str__(self) -> str:
         return to_text(self.ops)

@@ -1,4 +1,4 @@
-"""Subgraphs in the place of the operators that call them."""
+"""Inlining of subgraphs into the graph that calls them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tensor import Tensor
 
 
 def inline(graph: Graph, called: Graph, inputs: Sequence[Tensor], caller: Op) -> list[Tensor]:
-    """Add copies of a subgraph's operators to a graph; returns its outputs for those inputs."""
+    """Add copies of a subgraph's operators to a graph, reading `inputs`; returns its outputs."""
     ops, new = copies(called.ops, dict(zip(called.inputs, inputs, strict=True)))
     for op in ops:
         op.index, op.origins = caller.index, caller.origins
@@ -19,9 +19,9 @@ def inline(graph: Graph, called: Graph, inputs: Sequence[Tensor], caller: Op) ->
 
 
 def substitute(graph: Graph, op: Op, results: Sequence[Tensor]) -> None:
-    """Let tensors take the place of an operator's outputs, and remove it.
+    """Replace an operator's outputs by `results`, and remove the operator.
 
-    Results that were computed for this get the outputs' names, by which users know them.
+    Results computed for this purpose take over the outputs' names, by which users know them.
     """
     outputs = op.outputs
     for old, new in zip(outputs, results, strict=True):

@@ -15,7 +15,7 @@ from .tensor import Array, Tensor
 
 @dataclass(frozen=True, order=True)
 class Origin:
-    """An operator of the model file, by which users know what a kernel computes."""
+    """An operator of the model file, which tells users what a kernel computes."""
 
     index: int
     """Position in the model file."""
@@ -26,7 +26,7 @@ class Origin:
 
 
 class Op:
-    """An operator. Change its inputs and outputs through the graph, so that the edges follow."""
+    """An operator. Change its inputs and outputs through the graph, which updates the edges."""
 
     def __init__(
         self,
@@ -44,55 +44,55 @@ class Op:
         self.outputs = tuple(outputs)
         self.attrs: Mapping[str, Any] = attrs if attrs is not None else {}
         self.index = index
-        """Place in the order of execution, where nothing else decides: its position in the file."""
+        """Its position in the model file, which orders execution where dependencies do not."""
         self.version = version
         self.intermediates = tuple(intermediates)
-        """Tensors that only hold the quantization of values inside the operator (integer LSTM)."""
+        """Tensors that only describe the quantization of inner values (integer LSTM)."""
         self.origins = tuple(origins)
-        """The operators of the model file that it computes, or helps to compute."""
+        """The operators of the model file that it computes, in full or in part."""
 
     # -- what it computes -------------------------------------------------------------------
 
     @property
     def core(self) -> tuple[Op, ...]:
-        """What its kernel's implementation computes: the operator itself, unless it is fused."""
+        """The operators its implementation computes: the operator itself unless it is fused."""
         return (self,)
 
     @property
     def epilogue(self) -> tuple[Op, ...]:
-        """The elementwise operators that its kernel computes while it stores its result."""
+        """The elementwise operators computed where the kernel stores its result."""
         return ()
 
     @property
     def ops(self) -> tuple[Op, ...]:
-        """Everything its kernel computes, in order."""
+        """All operators its kernel computes, in order."""
         return (*self.core, *self.epilogue)
 
     # -- operands and results ---------------------------------------------------------------
 
     @property
     def inputs(self) -> tuple[Tensor | None, ...]:
-        """Its operands by position; None for an optional one that is left out."""
+        """The operands by position; None for an optional operand that is left out."""
         return self._inputs
 
     @property
     def epilogue_inputs(self) -> tuple[Tensor, ...]:
-        """What the epilogue reads besides values computed in the same kernel, each once."""
+        """The tensors the epilogue reads that its kernel does not compute, each once."""
         return ()
 
     @property
     def reads(self) -> tuple[Tensor, ...]:
-        """Every tensor the operator reads, its epilogue included."""
+        """Every tensor the operator reads, including its epilogue."""
         return (*(tensor for tensor in self.inputs if tensor is not None), *self.epilogue_inputs)
 
     @property
     def results(self) -> tuple[Tensor, ...]:
-        """Its outputs without the early ones."""
+        """The outputs without the early outputs."""
         return self.outputs
 
     @property
     def early_outputs(self) -> tuple[Tensor, ...]:
-        """The outputs that its epilogue stores on the way to the last one."""
+        """Intermediate results of the epilogue that the kernel also stores."""
         return ()
 
     @property
@@ -100,35 +100,35 @@ class Op:
         return self.outputs[0]
 
     def input(self, position: int) -> Tensor | None:
-        """The input at `position`, None if it is left out."""
+        """The input at `position`; None if it is left out."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     def operand(self, position: int) -> Tensor:
-        """The input at `position`, which must be there (ModelError)."""
+        """The input at `position` (ModelError if it is left out)."""
         tensor = self.input(position)
         if tensor is None:
             raise ModelError(f"operator {self.index} {self.name} has no input {position}")
         return tensor
 
     def constant(self, position: int) -> Array:
-        """The content of the constant input at `position` (UnsupportedError if it is computed)."""
+        """The content of the input at `position` (UnsupportedError if it is not a constant)."""
         tensor = self.operand(position)
         if tensor.data is None:
             reason = f"input {position} ({tensor.name}) is computed while the model runs"
-            advice = "it must be a constant; converting the model with fixed shapes makes it one"
+            advice = "it must be a constant; convert the model with fixed shapes"
             raise UnsupportedError([Finding(self.index, self.name, reason, advice)])
         return tensor.data
 
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
-        """Read other tensors in place of some; only the graph may call this."""
+        """Read the mapped tensors instead; only the graph may call this."""
         self._inputs = tuple(t if t is None else new.get(t, t) for t in self._inputs)
 
     def set_operands(self, inputs: Iterable[Tensor | None]) -> None:
-        """Read these tensors by position; only the graph may call this."""
+        """Replace all operands; only the graph may call this."""
         self._inputs = tuple(inputs)
 
     def set_results(self, outputs: Iterable[Tensor]) -> None:
-        """Write these tensors instead of its outputs; only the graph may call this."""
+        """Replace all outputs; only the graph may call this."""
         self.outputs = tuple(outputs)
 
     def __repr__(self) -> str:
@@ -136,15 +136,15 @@ class Op:
 
 
 class FusedOp(Op):
-    """Several operators that one kernel computes: its core, then an epilogue.
+    """Several operators computed by one kernel: a core, then an epilogue.
 
-    The core is what an implementation of `name` computes; where it is a single operator, the fused
-    one has its name, operands and attributes. The epilogue is elementwise: each of its operators
-    is computed in the store of the core's result, on values of the same shape.
+    An implementation of `name` computes the core. If the core is a single operator, the fused
+    operator has its name, operands and attributes. The epilogue consists of elementwise operators,
+    which are computed where the kernel stores the core's result, on values of the same shape.
 
-    Tensors between the operators exist in the kernel alone, unless they are among `outputs`. Where
-    there is an epilogue those are the result of the last operator, then the early outputs: results
-    of operators before it that others need, too.
+    Tensors between the operators exist only inside the kernel, unless they are among `outputs`.
+    With an epilogue, `outputs` are the result of the last operator, followed by the early outputs:
+    earlier results that other operators read too.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class FusedOp(Op):
             op.replace_operands(new)
 
     def set_operands(self, inputs: Iterable[Tensor | None]) -> None:
-        """As of a single operator; the core must be one."""
+        """Replace all operands of the core, which must be a single operator."""
         (core,) = self._core
         core.set_operands(inputs)
 
@@ -202,16 +202,16 @@ class FusedOp(Op):
 
 
 def _read_from_outside(ops: tuple[Op, ...], before: tuple[Op, ...]) -> tuple[Tensor, ...]:
-    """What operators read that neither they nor those before them compute, each once, in order."""
+    """The tensors `ops` read that neither they nor `before` compute, each once, in order."""
     inside = {tensor for op in (*before, *ops) for tensor in op.outputs}
     reads = (tensor for op in ops for tensor in op.reads)
     return tuple(dict.fromkeys(tensor for tensor in reads if tensor not in inside))
 
 
 def fuse(host: Op, op: Op, keep: bool = False) -> FusedOp:
-    """`host`, with an elementwise operator that reads its output appended to its epilogue.
+    """`host` with `op`, an elementwise operator on its output, appended to its epilogue.
 
-    With `keep` the value that the operator reads becomes a second output.
+    With `keep` the output of `host` becomes a second output.
     """
     epilogue = (*host.epilogue, *op.ops)
     kept = (host.output,) if keep else ()
@@ -221,10 +221,10 @@ def fuse(host: Op, op: Op, keep: bool = False) -> FusedOp:
 def copies(
     ops: Iterable[Op], known: Mapping[Tensor, Tensor] | None = None
 ) -> tuple[list[Op], dict[Tensor, Tensor]]:
-    """Copies of unfused operators, and the tensor that stands for each of theirs.
+    """Copies of unfused operators, and the mapping from old to new tensors.
 
-    `known` says what is to be read in place of some tensors; what the operators compute is
-    computed into new tensors, everything else is shared.
+    The copies write new tensors and read the tensors in `known` instead of their keys; all other
+    tensors are shared with the originals.
     """
     new = dict(known or {})
     result = []

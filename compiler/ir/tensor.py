@@ -1,4 +1,4 @@
-"""Tensors: the values that flow between operators."""
+"""Tensors, and how they are quantized."""
 
 from __future__ import annotations
 
@@ -15,25 +15,36 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Quantization:
-    """Affine quantization, real = scale * (quantized - zero_point); per channel along `axis`."""
+    """Affine quantization: real = scale * (quantized - zero_point)."""
 
     scale: tuple[float, ...]
+    """One value, or one per entry along `axis`."""
     zero_point: tuple[int, ...]
+    """As many values as `scale`."""
     axis: int = 0
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Quantization in blocks of `size` along the last axis, each with its own scale."""
+    """Blockwise quantization: each block of `size` values along the last axis has its own scale."""
 
     size: int
     scales: Tensor
     zero_points: Tensor | None
 
 
+@dataclass(frozen=True)
+class Centered:
+    """Marks float32 values as quantized integers minus their zero point."""
+
+    dtype: str
+    """The type of the integers: int8, uint8 or int16."""
+    zero_point: int
+
+
 @dataclass(eq=False)
 class Tensor:
-    """A value that flows between operators; `data` holds its content if it is a constant."""
+    """A value that operators read and write; `data` is its content if it is a constant."""
 
     name: str
     shape: Shape
@@ -43,11 +54,13 @@ class Tensor:
     variable: bool = False
     """Whether the tensor keeps its content between runs."""
     signature: Shape | None = None
-    """The shape with -1 for the sizes that the file leaves open, where it leaves any open."""
+    """The shape with -1 for each size the file leaves open; None if it leaves none open."""
     blocks: Blocks | None = None
-    """How the tensor is quantized if it is in blocks; `quantization` is None then."""
+    """Blockwise quantization, which excludes `quantization`."""
+    centered: Centered | None = None
+    """The quantized integers that float32 values represent, if they do."""
     dynamic: bool = False
-    """Whether only a run tells the shape; `shape` is then what the file says."""
+    """Whether the shape is known only while the model runs; `shape` is then the file's."""
 
     @property
     def elements(self) -> int:

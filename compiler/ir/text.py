@@ -1,4 +1,4 @@
-"""Operators as text, a line each, as tests of rewrites read and `tflgpu explain --dump` writes it.
+"""Operators as text, one per line: what `tflgpu explain --dump` writes and tests of rewrites read.
 
     input x float32[1, 8, 8, 3]
     constant w float32[4, 3, 3, 3]
@@ -6,7 +6,7 @@
     y = ADD(t, r)
     output y
 
-A fused operator lists what its kernel computes, and in front what it stores:
+A fused operator lists its outputs, and in braces the operators its kernel computes:
 
     y, t = { t = CONV_2D(x, w, none) | y = RELU6(t) }
 """
@@ -28,11 +28,11 @@ _OPERATOR = re.compile(r"(.+) = ([\w.]+)\((.*?)\)(.*)")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 
 Draw = Callable[[str, Shape, str], Array]
-"""The content of a constant of that name, shape and dtype."""
+"""Returns the content of a constant of the given name, shape and dtype."""
 
 
 def to_text(ops: Iterable[Op]) -> str:
-    """A line for each operator."""
+    """One line per operator."""
     return "\n".join(map(line, ops))
 
 
@@ -51,10 +51,10 @@ def _value(value: Any) -> str:
 
 
 class Parser:
-    """Reads unfused operators, and the tensors that lines declare; others get no shape yet."""
+    """Reads unfused operators and tensor declarations; results of operators get no shape yet."""
 
     def __init__(self, draw: Draw) -> None:
-        """`draw` gives the content of constants."""
+        """`draw` returns the content of constants."""
         self._draw = draw
         self.tensors: dict[str, Tensor] = {}
         self.inputs: list[Tensor] = []
@@ -62,7 +62,7 @@ class Parser:
         self.ops: list[Op] = []
 
     def read(self, text: str) -> None:
-        """Read every line (ModelError that quotes the one that makes no sense)."""
+        """Read every line (ModelError that quotes an invalid one)."""
         for own in filter(None, map(str.strip, text.splitlines())):
             if match := _TENSOR.fullmatch(own):
                 self._declare(*match.groups())
@@ -71,7 +71,7 @@ class Parser:
             elif match := _OPERATOR.fullmatch(own):
                 self._add(own, *match.groups())
             else:
-                raise ModelError(f"no operator, input, constant or output: {own}")
+                raise ModelError(f"not an operator, input, constant or output: {own}")
 
     def _declare(self, kind: str, name: str, dtype: str, sizes: str) -> None:
         shape = tuple(int(size) for size in sizes.split(",") if size.strip())
@@ -93,12 +93,12 @@ class Parser:
 
     def _known(self, name: str, own: str) -> Tensor:
         if name not in self.tensors:
-            raise ModelError(f"{name} is not declared: {own}")
+            raise ModelError(f"the tensor {name} is not declared before it is used: {own}")
         return self.tensors[name]
 
 
 def _literal(text: str) -> Any:
-    """A number, tuple or truth value; any other text stands for itself."""
+    """A Python literal, or the text itself if it is not one."""
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""The kernel languages: what they call things, and the index arithmetic that is the same in all."""
+"""The kernel languages: their names for types and casts, and the index arithmetic they share."""
 
 from .indexing import affine, horner, number, quotient, remainder, spread
 from .language import GLSL, LANGUAGES, OPENCL, VULKAN, Language

@@ -1,7 +1,7 @@
-"""Index arithmetic: texts of integer expressions that are the same in all kernel languages.
+"""Index arithmetic: integer expressions as text, valid in all kernel languages.
 
-Terms that are zero, factors that are one and sums of numbers are worked out here, so that kernels
-do not spell them.
+Zero terms, unit factors and constant subexpressions are simplified away, so that kernels stay
+readable.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _BRACKETS = re.compile(r"\([^()]*\)|\[[^][]*\]")
 
 
 def number(text: str) -> int | None:
-    """The value of an expression that is a number."""
+    """The value of an expression that is a literal number; None for any other."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def horner(*terms: tuple[str, int]) -> str:
-    """The index of coordinates in nested axes, outermost first: pairs of (coordinate, size).
+    """The flat index of (coordinate, size) pairs of nested axes, outermost first.
 
     >>> horner(("b", 1), ("y", 5), ("x + 1", 7))
     'y * 7 + x + 1'
@@ -40,7 +40,7 @@ def horner(*terms: tuple[str, int]) -> str:
 
 
 def affine(coordinate: str, step: int = 1, start: int | str = 0) -> str:
-    """The text of step * coordinate + start, without what changes nothing.
+    """The text of step * coordinate + start, simplified.
 
     >>> affine("gx", 2, -1), affine("gx + p"), affine("ky", -1, 4), affine("gs", 1, "n")
     ('gx * 2 - 1', 'gx + p', '-ky + 4', 'gs + n')
@@ -78,13 +78,13 @@ def quotient(text: str, divisor: int) -> str:
 
 
 def remainder(text: str, divisor: int) -> str:
-    """The text of what such a division leaves."""
+    """The text of the remainder of such a division."""
     value = 0 if divisor == 1 else number(text)
     return f"{_factor(text)} % {divisor}" if value is None else str(value % divisor)
 
 
 def _factor(text: str) -> str:
-    """An expression that may be multiplied: in brackets, unless it is a product or quotient."""
+    """An expression as a factor: in parentheses unless it is a product or quotient."""
     outside = text
     while outside != (outside := _BRACKETS.sub("", outside)):
         pass
@@ -93,7 +93,7 @@ def _factor(text: str) -> str:
 
 
 def spread(sizes: Sequence[int], length: int, pitch: int) -> tuple[int, ...] | None:
-    """Sizes from which strides follow where runs of that many elements start a pitch apart.
+    """Axis sizes that give the strides of runs of `length` elements that start `pitch` apart.
 
     None if a run does not end where one of the nested axes does.
 

@@ -1,6 +1,6 @@
-"""What the kernel languages call the same things: the facts that the texts of kernels depend on.
+"""The facts about kernel languages on which the text of kernels depends.
 
-What takes more than a name is an intrinsic, and the frames of kernels are templates of their own.
+Differences that take more than a name are intrinsics; entry points have templates of their own.
 """
 
 from __future__ import annotations
@@ -11,26 +11,28 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Language:
-    """The names of types in a kernel language; {S} in them is the number of lanes."""
+    """A kernel language; {S} in the names of types is the number of lanes."""
 
     name: Literal["opencl", "glsl", "vulkan"]
     suffix: str
-    """How the names of files end."""
+    """Suffix of source files."""
     float_vector: str
     int_vector: str
     half_vector: str
-    """The type that as many floats in half precision are stored in."""
+    """The element type of an array of slices in half precision."""
     cast: str
-    """A conversion to {type}; its argument follows in brackets."""
+    """A conversion to {type}; its argument follows in parentheses."""
+    vector_cast: str
+    """The same for vectors, lane by lane."""
     unroll: str
-    """What stands before a loop that is to be unrolled; empty where compilers take no such hint."""
+    """The hint before a loop to unroll; "" if the language has none."""
     images: bool
-    """Whether kernels can read images of buffers."""
+    """Whether kernels can read image buffers."""
     sub_groups: bool
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The type of what an array holds: an int, a float, a slice of floats, or of halves."""
+        """The element type of an array of kind int, float, slice or half."""
         if kind == "slice":
             return self.float_vector.format(S=lanes)
         return self.half_vector.format(S=lanes) if kind == "half" else kind
@@ -42,15 +44,25 @@ class Language:
         return self.int_vector.format(S=lanes)
 
     def convert(self, kind: str, value: str) -> str:
-        """A value of that type from another; a vector gets the same value in every lane."""
+        """The conversion of a value to the type `kind`; a vector gets the value in every lane."""
         return f"{self.cast.format(type=kind)}({value})"
+
+    def casts(self, lanes: int) -> dict[str, str]:
+        """Conversions to integers and to floats, of slices or, with 0 lanes, of single values."""
+        if not lanes:
+            return {"int": self.cast.format(type="int"), "float": self.cast.format(type="float")}
+        ints, floats = self.ints(lanes), self.floats(lanes)
+        return {
+            "int": self.vector_cast.format(type=ints),
+            "float": self.vector_cast.format(type=floats),
+        }
 
     def splat(self, value: str, lanes: int) -> str:
         """A slice with the same value in every lane."""
         return self.convert(self.floats(lanes), value)
 
     def lane(self, value: str, number: int, lanes: int) -> str:
-        """One lane of a variable."""
+        """One lane of a vector variable."""
         return f"{value}.{'xyzw'[number]}" if lanes == 4 else f"{value}.s{number:x}"
 
     def __str__(self) -> str:
@@ -64,6 +76,7 @@ OPENCL = Language(
     int_vector="int{S}",
     half_vector="half",
     cast="({type})",
+    vector_cast="convert_{type}",
     unroll="#pragma unroll",
     images=True,
     sub_groups=True,
@@ -77,6 +90,7 @@ GLSL = Language(
     int_vector="ivec{S}",
     half_vector="uvec2",
     cast="{type}",
+    vector_cast="{type}",
     unroll="",
     images=False,
     sub_groups=False,
@@ -90,10 +104,11 @@ VULKAN = Language(
     int_vector="ivec{S}",
     half_vector="uvec2",
     cast="{type}",
+    vector_cast="{type}",
     unroll="",
     images=False,
     sub_groups=False,
 )
-"""The GLSL of Vulkan, from which Metal's kernels are translated."""
+"""GLSL for Vulkan, from which Metal's kernels are translated."""
 
 LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN)}

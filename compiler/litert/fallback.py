@@ -1,4 +1,4 @@
-"""Which operators run on LiteRT instead of the device, and LiteRT's consent to run them."""
+"""The fallback: moves operators to LiteRT, after checking that LiteRT can run them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from .reference import Model, Reference, ReferenceMissingError, result_shapes
 
 
 class ForeignShapes:
-    """The shapes that LiteRT gives the tensors of a model, asked for when the first is needed."""
+    """The shapes that LiteRT computes for a model, looked up when the first is needed."""
 
     def __init__(self, model: Model, input_shapes: Mapping[str, Shape]) -> None:
         self._model, self._input_shapes = model, input_shapes
         self._shapes: Mapping[str, Shape | None] | None = None
 
     def __call__(self, tensor: Tensor) -> Shape | None:
-        """The shape of a tensor, None if only a run tells it; what the file says if none knows."""
+        """The shape of a tensor; None if it is known only while the model runs.
+
+        The shape in the file if LiteRT is not installed or cannot load the model.
+        """
         if self._shapes is None:
             try:
                 reference = Reference(
@@ -27,14 +30,14 @@ class ForeignShapes:
                 )
                 self._shapes = reference.tensor_shapes()
             except (ModelError, ReferenceMissingError):
-                self._shapes = {}  # said where the parts are handed to LiteRT
+                self._shapes = {}  # reported when parts are handed to LiteRT
         return self._shapes.get(tensor.name, tensor.shape)
 
 
 def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Finding]:
-    """Findings by position for the operators of those names and positions in the model file.
+    """Findings for the operators that the user names for LiteRT, by index in the model file.
 
-    OptionError for one that is not there.
+    `wanted` has names and indices; OptionError if one matches no operator.
     """
     findings = {}
     for item in wanted:
@@ -45,37 +48,37 @@ def chosen_by_user(graph: Graph, wanted: Sequence[str | int]) -> dict[int, Findi
                 f"fallback_ops: the model has no operator {item!r}; it has {len(graph)}: {names}"
             )
         for op in matched:
-            findings[op.index] = Finding(op.index, op.name, "fallback_ops names it")
+            findings[op.index] = Finding(op.index, op.name, "the option fallback_ops names it")
     return findings
 
 
 def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]:
-    """Let LiteRT run some operators, and what has to run with them.
+    """Move operators, and those that must run with them, to parts on LiteRT.
 
-    If LiteRT refuses a part it is asked to run the whole model. Returns why operators run there, in
-    the order of the model file. Raises UnsupportedError if LiteRT refuses that, too, and
-    ReferenceMissingError if it is not installed.
+    If LiteRT cannot run a part on its own, the whole model becomes one part. Returns the findings
+    of all operators on LiteRT, in the order of the model file. UnsupportedError if LiteRT cannot
+    run the whole model either, ReferenceMissingError if it is not installed.
     """
     found = partition(graph, hosted)
-    refusal = _refusal(graph, found)
-    if refusal is not None:
-        reason = "LiteRT does not run the rest of the model alone"
+    failure = _failure(graph, found)
+    if failure is not None:
+        reason = "LiteRT cannot run the other operators without the whole model"
         everything = {op: Finding(op.index, op.name, reason) for op in graph.ops}
         found = partition(graph, everything | dict(hosted))
-        if _refusal(graph, found) is not None:
-            raise UnsupportedError(refusal)
+        if _failure(graph, found) is not None:
+            raise UnsupportedError(failure)
     found.apply(graph)
     return in_order(found.findings.values())
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding for each operator of the model file, in its order."""
+    """One finding per operator of the model file, in its order."""
     by_index = {finding.index: finding for finding in findings}
     return tuple(by_index[index] for index in sorted(by_index))
 
 
-def _refusal(graph: Graph, found: Partition) -> tuple[Finding, ...] | None:
-    """What LiteRT says against a part, added to why its operators are to run there."""
+def _failure(graph: Graph, found: Partition) -> tuple[Finding, ...] | None:
+    """The findings of the first part that LiteRT cannot run, with its message; None if it can."""
     for part in found.parts:
         own = in_order(found.findings[op] for op in part.core)
         try:
@@ -91,8 +94,10 @@ def _refusal(graph: Graph, found: Partition) -> tuple[Finding, ...] | None:
 
 
 def _check_shapes(part: Op, shapes: Sequence[Shape | None]) -> None:
-    """ModelError if LiteRT gives results other shapes than the rest of the model relies on."""
+    """ModelError if LiteRT computes other shapes than the rest of the model relies on."""
     for tensor, shape in zip(part.outputs, shapes, strict=True):
         if shape not in (None, tensor.shape) and not tensor.dynamic:
             given, expected = list(shape or ()), list(tensor.shape)
-            raise ModelError(f"LiteRT gives {tensor.name} the shape {given}, not {expected}")
+            raise ModelError(
+                f"LiteRT computes the shape {given} for {tensor.name} instead of {expected}"
+            )

@@ -1,4 +1,7 @@
-"""Groups of operators that must run on LiteRT together, and the stages in which groups run."""
+"""Groups of operators that must be in the same part on LiteRT, and the order of parts.
+
+Groups are kept as a disjoint-set forest over operators.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +12,32 @@ from ..errors import Finding
 from ..ir import Graph, Op, Tensor
 
 SHARED_TYPES = frozenset(["resource", "variant"])
-"""Types of tensors that stand for what a whole interpreter shares."""
+"""Types of handles to resources, which live in one LiteRT interpreter."""
 
 
 class Groups:
-    """The operators that go to LiteRT, and which of them must be in the same part."""
+    """The operators that run on LiteRT, and which of them must be in the same part."""
 
     def __init__(self, graph: Graph, findings: Mapping[Op, Finding]) -> None:
         self._graph = graph
         self.findings = dict(findings)
-        """Why each operator goes to LiteRT."""
+        """Why each operator runs on LiteRT."""
         self._leaders: dict[Op, Op] = {}
-        """For operators that stand for no group, one that is nearer to the one that does."""
+        """The parent of each operator that does not lead its group, in the disjoint-set forest."""
 
     def settle(self) -> None:
-        """Join what must be together, until nothing is left to join.
+        """Join groups until every group can be a part.
 
-        That are operators that share a tensor which cannot leave a part, and those between two
-        operators of a group: a part runs in one go.
+        Operators are joined if they share a tensor that cannot leave a part. A part runs without
+        interruption, so that operators on a path between two operators of a group join it too.
         """
+        # Joining may put further operators on a path between members, and add shared tensors, so
+        # both steps are repeated until neither changes anything.
         while self._join_inseparable() or self._join_between():
             pass
 
     def parts(self) -> list[list[Op]]:
-        """The operators of each part, in the order in which parts and operators run."""
+        """The operators of each part, parts and operators in the order of execution."""
         stages = self._stages()
         parts: dict[int, list[Op]] = {}
         for op in self._graph.ops:
@@ -55,14 +60,14 @@ class Groups:
         changed = False
         for leader, group in self._members(self.findings).items():
             if len(group) > 1:
-                behind, before = self._reachable(group, True), self._reachable(group, False)
-                between = [op for op in behind if op in before]
-                reason = f"it lies between operators of a part, {leader.index} {leader.name} in it"
+                following, before = self._reachable(group, True), self._reachable(group, False)
+                between = [op for op in following if op in before]
+                reason = f"it lies between operators of the part of {leader.index} {leader.name}"
                 changed |= self._join(leader, between, reason)
         return changed
 
     def _inseparable(self, tensor: Tensor) -> str | None:
-        """Why all operators that touch a tensor must be in one part; None if they need not."""
+        """Why all operators that touch a tensor must be in one part; None if they need not be."""
         if tensor.constant:
             return None
         if tensor.dynamic:
@@ -70,19 +75,22 @@ class Groups:
         if tensor.variable:
             return "it keeps its content between runs"
         if tensor.dtype in SHARED_TYPES:
-            return "it stands for a variable"
+            return "it is a handle to a variable"
         if tensor.dtype not in DEVICE_TYPES and self._graph.producer(tensor) is not None:
-            return f"no device holds {tensor.dtype}"
+            return f"the device cannot hold {tensor.dtype}"
         return None
 
     def _touching(self, tensor: Tensor) -> list[Op]:
+        """The operators that must join a group because of a tensor."""
         if tensor.dtype in SHARED_TYPES:
-            # Handles find each other by name, so all of them belong together.
+            # Handles refer to variables by name, not by edges of the graph, so that all operators
+            # on any variable must be in one interpreter.
             return [op for op in self._graph.ops if op.name == "CALL_ONCE" or _shares(op)]
         producer = self._graph.producer(tensor)
         return [*([producer] if producer else []), *self._graph.consumers(tensor)]
 
     def _join(self, op: Op, others: Iterable[Op], reason: str) -> bool:
+        """Add operators to the group of `op`; returns whether that changed anything."""
         changed = False
         for other in others:
             if other not in self.findings:
@@ -98,7 +106,7 @@ class Groups:
     # -- groups as nodes of a graph ---------------------------------------------------------
 
     def _leader(self, op: Op) -> Op:
-        """The operator that stands for its group."""
+        """The operator that leads a group, itself if it is in none."""
         while op in self._leaders:
             op = self._leaders[op]
         return op
@@ -115,7 +123,11 @@ class Groups:
         return [p for t in op.reads if (p := self._graph.producer(t)) is not None]
 
     def _reachable(self, group: Sequence[Op], forward: bool) -> dict[Op, None]:
-        """What lies behind (or before) a group, other groups taken as one operator each."""
+        """The operators after (or before) a group, where entering another group reaches all of it.
+
+        Two groups that each depend on the other, through different members, are found this way:
+        they cannot run one after the other and must be joined.
+        """
         members = self._members(self.findings)
         own = set(group)
         found: dict[Op, None] = {}
@@ -130,7 +142,12 @@ class Groups:
         return found
 
     def _stages(self) -> dict[Op, int]:
-        """The stage of each operator or group: even ones are the device's, odd ones LiteRT's."""
+        """The stage of each group's leader: even stages run on the device, odd ones on LiteRT.
+
+        Each operator gets the earliest stage of its parity that is not before any operator it
+        reads, in topological order. No path between two operators on LiteRT in the same stage then
+        leaves LiteRT, so that the stage can be one part. The earliest stages make the fewest parts.
+        """
         members = self._members(self._graph.ops)
         sources = {
             leader: {self._leader(near) for op in ops for near in self._neighbours(op, False)}

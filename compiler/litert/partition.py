@@ -1,18 +1,18 @@
-"""Partitioning a graph into what the device runs and parts that run on LiteRT.
+"""The partition of a graph into operators on the device and parts on LiteRT.
 
     t = TANH(x)                         t = TANH(x)
     v, i = TOPK_V2(t, k)      becomes   w = { v, i = TOPK_V2(t, k) | w = CAST(v) }
     w = CAST(v)                         y = NEG(w)
     y = NEG(w)
 
-Operators go to LiteRT that cannot run on the device, or that the user names, and with them every
-operator that shares a tensor with them which no device holds: strings, variables, tensors whose
-shape only a run tells. So do operators of the device beside them that only move data, since their
-tensors would cross for nothing.
+Operators that cannot run on the device or that the user names run on LiteRT. So does every operator
+that shares with them a tensor the device cannot hold: strings, variables, and tensors whose shape
+is known only while the model runs. Adjacent operators that only move data also run on LiteRT, since
+copying their tensors to the device would gain nothing.
 
-A part is convex: no path leaves it and comes back, since it runs in one go. As few parts as
-possible are made: each operator belongs to the earliest stage it can belong to, stages of the
-device and of LiteRT take turns, and a stage of LiteRT is one part.
+A part is convex: it runs without interruption, so no path may leave it and come back. There are as
+few parts as possible: stages of the device and of LiteRT alternate, each operator is in the
+earliest stage possible, and each stage of LiteRT is one part.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .groups import Groups
 
 @dataclass(frozen=True)
 class Partition:
-    """The parts that are to run on LiteRT, not yet in the graph."""
+    """The parts that will run on LiteRT, not yet in the graph."""
 
     parts: tuple[FusedOp, ...]
     findings: Mapping[Op, Finding]
-    """Why each of their operators runs there."""
+    """Why each of their operators runs on LiteRT."""
 
     def apply(self, graph: Graph) -> None:
-        """Let the parts stand for their operators."""
+        """Replace operators in the graph by their parts."""
         for part in self.parts:
             for op in part.core:
                 graph.remove(op)
@@ -44,11 +44,11 @@ class Partition:
 
 
 def partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
-    """The parts for a graph of which some operators have to run on LiteRT."""
+    """The partition of a graph in which the operators `hosted` must run on LiteRT."""
     groups = Groups(graph, hosted)
     groups.settle()
     for op in _idle(graph, groups.findings):
-        reason = "it only moves data to or from what runs on LiteRT"
+        reason = "it only moves data to or from operators on LiteRT"
         groups.findings[op] = Finding(op.index, op.name, reason)
     groups.settle()
     parts = []
@@ -59,7 +59,7 @@ def partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
 
 
 def _idle(graph: Graph, hosted: Mapping[Op, Finding]) -> list[Op]:
-    """The operators of the device in regions that only move data and touch what LiteRT runs."""
+    """The device's operators in regions that only move data and are adjacent to `hosted`."""
     idle = []
     left = {op: None for op in graph.ops if op not in hosted}
     while left:

@@ -1,4 +1,4 @@
-"""A part that runs on LiteRT, as the model file that LiteRT gets of it."""
+"""The model file of a part that runs on LiteRT."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ir import Graph, Op, Tensor
 
 
 def part_inputs(graph: Graph, op: Op) -> list[Tensor]:
-    """What a part is given: what it reads but constants, and but what it keeps between runs."""
+    """The inputs of a part: the tensors it reads, except constants and its own variables."""
     read = dict.fromkeys(op.reads)
     return [t for t in read if not t.constant and (not t.variable or t in graph.inputs)]
 
@@ -22,7 +22,7 @@ def part_inputs(graph: Graph, op: Op) -> list[Tensor]:
 def part_file(graph: Graph, op: Op) -> bytes:
     """The model file of a part.
 
-    ModelError for a scale that is no number, PassError for options that TFLite lacks.
+    ModelError for an invalid quantization scale, PassError for options that TFLite lacks.
     """
     part = Graph(f"part {op.index}")
     for inner in op.core:
@@ -34,8 +34,11 @@ def part_file(graph: Graph, op: Op) -> bytes:
     part.subgraphs = _referred(op.core, graph.subgraphs)
     for tensor in part.tensors:
         if tensor.quantization and not all(0 <= s < inf for s in tensor.quantization.scale):
-            # LiteRT ends the process over such a one.
-            raise ModelError(f"tensor {tensor.name} has the scale {tensor.quantization.scale}")
+            # LiteRT would abort the process.
+            raise ModelError(
+                f"tensor {tensor.name} has the invalid quantization scale "
+                f"{tensor.quantization.scale}"
+            )
         if tensor.data is not None:
             tensor.data = np.asarray(tensor.data, tensor.dtype)
     return write(part)

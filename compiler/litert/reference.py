@@ -1,4 +1,4 @@
-"""LiteRT as the independent oracle: the same model on Google's interpreter.
+"""LiteRT as an independent reference: the same model on Google's interpreter.
 
 Only this file and `litert_gpu.py` import ai_edge_litert, and only when a model is run on it.
 """
@@ -18,11 +18,11 @@ from ..errors import ModelError
 from ..ir import Array, Shape
 
 Model = str | os.PathLike[str] | bytes
-"""A model file, or its content."""
+"""The path of a model file, or its content."""
 
 
 class ReferenceMissingError(TflgpuError):
-    """LiteRT is asked for and is not installed: pip install 'tflgpu[litert]'."""
+    """LiteRT is needed but not installed: pip install 'tflgpu[litert]'."""
 
 
 def _interpreter_module() -> ModuleType:
@@ -30,20 +30,20 @@ def _interpreter_module() -> ModuleType:
         from ai_edge_litert import interpreter
     except ImportError as error:
         raise ReferenceMissingError(
-            f"LiteRT is needed for this and cannot be imported ({error}): "
-            "pip install 'tflgpu[litert]'"
+            f"this needs LiteRT, which cannot be imported ({error}): pip install 'tflgpu[litert]'"
         ) from error
     module: ModuleType = interpreter
     return module
 
 
 class Reference:
-    """A model loaded in LiteRT, with other input shapes (by tensor name or by position) if given.
+    """A model loaded in LiteRT.
 
-    Without `delegates` its own kernels run, not XNNPACK's: the plain reading of the model. With
-    `keep_intermediates` every tensor can be read after a run. With `signature` that one is run: the
-    names of inputs and outputs are its own, and inputs are given by name. ModelError if LiteRT
-    refuses the model or an input shape, ReferenceMissingError if it is not installed.
+    `input_shapes` replaces input shapes, by tensor name or in order. With `delegates` XNNPACK runs
+    the model, otherwise LiteRT's own kernels. With `keep_intermediates` every tensor can be read
+    after a run. With a `signature`, that one runs: it names the inputs and outputs, and inputs must
+    be passed by name. ModelError if LiteRT rejects the model or an input shape,
+    ReferenceMissingError if it is not installed.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Reference:
                 self._resize(input_shapes)
                 self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
-            raise ModelError(f"LiteRT does not run this model: {_first_line(error)}") from error
+            raise ModelError(f"LiteRT cannot load this model: {_first_line(error)}") from error
         self._keeps = keep_intermediates
         self._places: dict[str, list[int]] | None = None
 
@@ -93,7 +93,7 @@ class Reference:
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
-        """The model's inputs, in its order."""
+        """The model's inputs, in order."""
         if self._runner is not None:
             details = self._runner.get_input_details()
             return tuple(_info({**item, "name": name}) for name, item in details.items())
@@ -101,14 +101,14 @@ class Reference:
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """The model's outputs, in its order."""
+        """The model's outputs, in order."""
         if self._runner is not None:
             details = self._runner.get_output_details()
             return tuple(_info({**item, "name": name}) for name, item in details.items())
         return tuple(_info(item) for item in self._interpreter.get_output_details())
 
     def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
-        """The outputs, in the model's order; inputs by tensor name, or by position.
+        """Run the model on arrays, by tensor name or in order; returns the outputs in order.
 
         InputError if an array is missing or does not have its input's shape and type, ModelError
         if an operator fails.
@@ -130,7 +130,7 @@ class Reference:
     def _run_signature(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
         names = [info.name for info in self.inputs]
         if not isinstance(inputs, Mapping) or set(names) - set(inputs):
-            raise InputError(f"the signature takes arrays by name: {', '.join(names)}")
+            raise InputError(f"pass the signature's inputs by name: {', '.join(names)}")
         assert self._runner is not None
         try:
             results = self._runner(**{name: inputs[name] for name in names})
@@ -139,13 +139,13 @@ class Reference:
         return tuple(results.values())
 
     def result_shapes(self) -> list[Shape | None]:
-        """The shape of each output; None for one that only a run tells."""
+        """The shape of each output; None for one known only while the model runs."""
         return [self._shape(item) for item in self._interpreter.get_output_details()]
 
     def tensor_shapes(self) -> dict[str, Shape | None]:
-        """The shape of each tensor of the first subgraph by its name; None if only a run tells it.
+        """The shape of each tensor of the first subgraph, by name; None if known only in a run.
 
-        Needs `keep_intermediates`. A name that several tensors have is left out.
+        Requires `keep_intermediates`. Names that several tensors share are left out.
         """
         shapes: dict[str, Shape | None] = {}
         twice = set()
@@ -157,15 +157,15 @@ class Reference:
 
     def _shape(self, item: Mapping[str, Any]) -> Shape | None:
         if np.dtype(item["dtype"]).kind in "SO":
-            return None  # reading strings before a run ends the process
+            return None  # reading strings before a run would crash the process
         try:
             self._interpreter.get_tensor(item["index"])
-        except ValueError:  # it gets its memory during the run
+        except ValueError:  # it is allocated during the run
             return None
         return tuple(int(size) for size in item["shape"])
 
     def tensor(self, name: str) -> Array | None:
-        """A tensor's value after a run; None if no tensor, or more than one, has this name."""
+        """A tensor's value after a run; None unless exactly one tensor has this name."""
         if not self._keeps:
             raise ValueError("tensor() needs keep_intermediates=True")
         if self._places is None:
@@ -177,15 +177,15 @@ class Reference:
             return None
         try:
             value: Array = self._interpreter.get_tensor(places[0])
-        except ValueError:  # it never had memory: fused away or left out
+        except ValueError:  # it was never allocated, because it was fused or pruned
             return None
         return value
 
 
 def result_shapes(model: bytes) -> list[Shape | None]:
-    """The shape of each output of a model; None for one that only a run tells.
+    """The shape of each output of a model; None for one known only while the model runs.
 
-    ModelError if LiteRT refuses the model, ReferenceMissingError if it is not installed.
+    ModelError if LiteRT rejects the model, ReferenceMissingError if it is not installed.
     """
     return Reference(model, delegates=True).result_shapes()
 
@@ -204,16 +204,16 @@ def _info(item: Mapping[str, Any]) -> TensorInfo:
 def _checked(
     inputs: Mapping[str, Array] | Sequence[Array], position: int, item: Mapping[str, Any]
 ) -> Array:
-    """The array for one input; InputError if LiteRT would refuse it."""
+    """The array for one input; InputError if it is missing or has the wrong shape or type."""
     info = _info(item)
     try:
         array = inputs[info.name] if isinstance(inputs, Mapping) else inputs[position]
     except (KeyError, IndexError):
-        raise InputError(f"input {info.name} has no array") from None
+        raise InputError(f"no array is given for input {info.name}") from None
     if array.shape != info.shape or array.dtype.name != info.dtype:
         raise InputError(
-            f"input {info.name} is {array.dtype.name}{list(array.shape)}; "
-            f"the model takes {info.dtype}{list(info.shape)}"
+            f"input {info.name}: got {array.dtype.name}{list(array.shape)}, but the model takes "
+            f"{info.dtype}{list(info.shape)}"
         )
     return array
 

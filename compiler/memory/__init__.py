@@ -1,1 +1,4 @@
-"""Where intermediate tensors lie: the order of execution, what is shared, and the offsets."""
+"""Memory planning: the order of execution, which tensors share memory, and their offsets.
+
+Input is the scheduled operators; output is an `Allocation`, which places every tensor.
+"""

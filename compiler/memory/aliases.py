@@ -1,4 +1,4 @@
-"""Groups of tensors in one stretch of memory, and how each of them lies there."""
+"""Aliases: groups of tensors that share memory, and each one's layout within its group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..schedule.sizes import ScheduledOp
 
 
 class Aliases:
-    """Which tensors share memory: each has a base that it lies within, or memory of its own.
+    """Which tensors share memory: a tensor either lies within its base or has memory of its own.
 
     A tensor with memory of its own is the root of its group.
     """
@@ -20,27 +20,28 @@ class Aliases:
     def __init__(
         self, graph: Graph, sizes: Mapping[Tensor, int], granules: Mapping[Tensor, int]
     ) -> None:
-        """`sizes` are in bytes; `granules` are what the start of a tensor must be a multiple of."""
+        """`sizes` are in bytes; a tensor must start at a multiple of its entry in `granules`."""
         self._graph = graph
         self._sizes = sizes
         self._granules = dict(granules)
-        """What the start of each group must be a multiple of, as its members are indexed."""
+        """Bytes that the start of each group must be a multiple of, for all its members."""
         self._bases: dict[Tensor, tuple[Tensor, StridedLayout]] = {}
+        """The base of each tensor without memory of its own, and its layout there."""
         self._inside: dict[Tensor, list[Tensor]] = {}
-        """What lies within a tensor directly."""
+        """The tensors that lie directly within each base."""
         self._group_sizes = dict(sizes)
         self._regions: dict[Tensor, tuple[Region, int]] = {}
 
     # -- reading ----------------------------------------------------------------------------
 
     def root(self, tensor: Tensor) -> Tensor:
-        """The tensor that stands for a tensor's group."""
+        """The root of a tensor's group."""
         while tensor in self._bases:
             tensor = self._bases[tensor][0]
         return tensor
 
     def locate(self, tensor: Tensor) -> tuple[Tensor, StridedLayout]:
-        """The root of a tensor's group, and how the tensor lies in it."""
+        """The root of a tensor's group, and the tensor's layout in it."""
         size = self._sizes[tensor]
         layout = StridedLayout(0, size, size)
         while tensor in self._bases:
@@ -51,25 +52,25 @@ class Aliases:
         return tensor, layout
 
     def size(self, root: Tensor) -> int:
-        """Bytes of a group: its largest member's."""
+        """Bytes of a group, which are those of its largest member."""
         return self._group_sizes[root]
 
     def region(self, tensor: Tensor) -> tuple[Region, int]:
-        """The memory that a tensor's group lies in."""
+        """The memory region of a tensor's group, and its index among regions of that kind."""
         return self._regions.get(self.root(tensor), (Region.ARENA, 0))
 
     def members(self, tensor: Tensor) -> Iterator[Tensor]:
-        """A tensor and everything that lies within it."""
+        """A tensor and all tensors within it."""
         waiting = [tensor]
         while waiting:
             member = waiting.pop()
             yield member
             waiting += self._inside.get(member, ())
 
-    # -- what is the same bytes by itself ---------------------------------------------------
+    # -- results of operators that launch nothing -------------------------------------------
 
     def join(self, tensor: Tensor, source: Tensor) -> None:
-        """Let a tensor that shares nothing yet be the bytes of another one."""
+        """Let a tensor, which must not share memory yet, have the same bytes as another."""
         root, size = self.root(source), self._sizes[tensor]
         self._bases[tensor] = (source, StridedLayout(0, size, size))
         self._inside.setdefault(source, []).append(tensor)
@@ -77,7 +78,7 @@ class Aliases:
         self._granules[root] = max(self._granules[root], self._granules[tensor])
 
     def settle(self) -> None:
-        """Inputs, outputs and variables have memory of their own; all else lies in the arena."""
+        """Give inputs, outputs and variables regions of their own; the rest lies in the arena."""
         for index, tensor in enumerate(self._graph.inputs):
             self._regions[self.root(tensor)] = (Region.INPUT, index)
         for index, tensor in enumerate(self._graph.outputs):
@@ -88,48 +89,48 @@ class Aliases:
                 if kept is tensor:
                     self._regions[self.root(written)] = (Region.STATE, index)
 
-    # -- views that save copies -------------------------------------------------------------
+    # -- views that replace copies ----------------------------------------------------------
 
     def unsupported_reason(self, view: View) -> str | None:
-        """Why a tensor cannot lie within its base."""
+        """Why a tensor cannot be a view of its base; None if it can."""
         size = self._sizes.get(view.tensor, -1)
         if size < 0 or view.base not in self._sizes:
-            return "one of them is a constant"
+            return f"{view.tensor.name} or {view.base.name} is a constant"
         root, layout = self.locate(view.tensor)
         if root in self._regions:
-            return f"{view.tensor.name} is an input or output of the model"
+            return f"{view.tensor.name} is an input, output or variable of the model"
         if layout.start or not layout.contiguous or self._group_sizes[root] != size:
-            return f"{view.tensor.name} shares the memory of something larger"
+            return f"{view.tensor.name} is already part of a larger tensor"
         base, outer = self.locate(view.base)
         if root is base:
-            return f"{view.tensor.name} already lies there"
+            return f"{view.tensor.name} already shares the memory of {base.name}"
         if self.region(base)[0] == Region.STATE:
             return f"{view.base.name} is a variable, which may change before the view is read"
         inside = within(size, view.layout, outer)
         if inside is None or not self._fits(root, inside):
             return f"{view.tensor.name} would be cut along two axes of {base.name}"
         if inside.start % self._granules[root]:
-            return f"{view.tensor.name} would not start at a whole slice"
+            return f"{view.tensor.name} would not start at a slice boundary"
         if view.layout.start + view.layout.span(size) > self._sizes[view.base]:
-            return f"{view.tensor.name} takes more room than it has there"
+            return f"{view.tensor.name} would extend past the end of {view.base.name}"
         return None
 
     def _fits(self, root: Tensor, layout: StridedLayout) -> bool:
-        """Whether everything within a tensor can stay there, once the tensor lies like that."""
+        """Whether all members of a group still have a strided layout once its root has this one."""
         if layout.contiguous:
             return True
         members = ((self._sizes[m], self.locate(m)[1]) for m in self.members(root))
         return all(within(size, inner, layout) is not None for size, inner in members)
 
     def place(self, view: View) -> None:
-        """Put a tensor into its base; there must be no reason against it."""
+        """Make a tensor a view of its base; there must be no `unsupported_reason`."""
         root, base = self.root(view.tensor), self.root(view.base)
         self._bases[root] = (view.base, view.layout)
         self._inside.setdefault(view.base, []).append(root)
         self._granules[base] = max(self._granules[base], self._granules[root])
 
     def take_out(self, root: Tensor) -> None:
-        """Give a group that was placed memory of its own again."""
+        """Undo `place`: give a group memory of its own again."""
         base, _ = self._bases.pop(root)
         self._inside[base].remove(root)
 
@@ -140,7 +141,7 @@ def alias(
     sizes: Mapping[Tensor, int],
     granules: Mapping[Tensor, int],
 ) -> Aliases:
-    """What shares memory by itself: results of operators that launch nothing are their inputs."""
+    """The aliases before any copy is replaced: results of operators that launch nothing."""
     aliases = Aliases(graph, sizes, granules)
     for item in scheduled:
         if not item.launches and item.op.output.elements:
@@ -150,9 +151,9 @@ def alias(
 
 
 def within(size: int, inner: StridedLayout, outer: StridedLayout) -> StridedLayout | None:
-    """How a tensor of that size, which lies like `inner` in one that lies like `outer`, lies there.
+    """The composition of two layouts; None if it would need two different pitches.
 
-    None where that would take two different pitches.
+    A tensor of `size` bytes has the layout `inner` in its base, and the base has `outer`.
     """
     if outer.contiguous:
         return replace(inner, start=outer.start + inner.start)
@@ -169,6 +170,6 @@ def within(size: int, inner: StridedLayout, outer: StridedLayout) -> StridedLayo
 
 
 def variables(graph: Graph) -> list[Tensor]:
-    """What keeps its content between runs, in a fixed order; inputs are given anew each time."""
+    """The tensors that keep their content between runs, in a fixed order, inputs excluded."""
     read = [t for t in graph.tensors if t.variable and t not in graph.inputs]
     return list(dict.fromkeys((*read, *graph.kept.values())))

@@ -1,4 +1,4 @@
-"""Where every byte lies: offsets for what shares the arena, and regions for everything else."""
+"""The allocation: an arena offset or a region for every tensor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .offsets import Interval, Layout, plan_memory
 
 @dataclass(frozen=True)
 class Allocation:
-    """The memory of an arrangement."""
+    """Where every tensor of an arrangement lies."""
 
     arrangement: Arrangement
     storages: Mapping[Tensor, str]
@@ -25,10 +25,10 @@ class Allocation:
     spans: Spans
     arena: Layout
     offsets: Mapping[Tensor, int]
-    """Where the groups in the arena start."""
+    """Start of each group in the arena, in bytes, by its root."""
 
     def lies(self, tensor: Tensor, writes: bool = False) -> Argument:
-        """Where a tensor lies, from its first byte to its last, as an argument of a kernel."""
+        """The exact bytes of a tensor, from its first to its last, as an argument."""
         aliases = self.arrangement.aliases
         root, layout = aliases.locate(tensor)
         offset = self.offsets.get(root, 0) + layout.start
@@ -36,14 +36,14 @@ class Allocation:
         return Argument(*aliases.region(root), offset, layout.span(size), writes)
 
     def argument(self, tensor: Tensor, writes: bool) -> Argument:
-        """What a kernel gets of a tensor: the same from an aligned address on."""
+        """The argument for a kernel: the same bytes, extended down to an aligned offset."""
         start = self.layouts[tensor].start if tensor in self.layouts else 0
         exact = self.lies(tensor, writes)
         return replace(exact, offset=exact.offset - start, size=exact.size + start)
 
     @cached_property
     def layouts(self) -> Mapping[Tensor, StridedLayout]:
-        """How tensors that are not all of their argument lie in it."""
+        """The layout, within its argument, of each tensor that is not the whole argument."""
         alignment = self.target.device.alignment
         located = {tensor: self.arrangement.aliases.locate(tensor)[1] for tensor in self.storages}
         return {
@@ -60,7 +60,7 @@ def allocate(
     target: Target,
     share: bool = True,
 ) -> Allocation:
-    """Offsets for an arrangement; with `share` False no two groups share memory."""
+    """Assign offsets to an arrangement; with `share` False no two groups overlap."""
     aliases = arrangement.aliases
     spans = lifetimes(graph, arrangement.order, aliases)
     roots = [root for root in spans if aliases.region(root)[0] == Region.ARENA]

@@ -1,8 +1,9 @@
-"""The order of execution and aliases together: the order decides which tensors can be views.
+"""The order of execution and the aliases, which depend on each other.
 
-Two orders are tried: the one that is best while every tensor has its own memory, and the one that
-is best if every copy could be saved. The one with the lower peak is kept; of equal ones that with
-fewer copies. With the views that there are then, another order may be best.
+A view may only replace a copy if that does not raise the peak of live memory, which depends on the
+order. Two orders are tried: the best if every tensor has its own memory, and the best if every copy
+is replaced by a view. The result with the lower peak is kept, then that with fewer launches. The
+views found may in turn make another order better, so this is repeated.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from .order import execution_order
 from .views import Placed, place_views
 
 ROUNDS = 3
-"""How often an order is looked for anew once there are views."""
+"""Most times that the order is searched again for the views found."""
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What is launched, in which order, and which tensors share memory."""
+    """The operators in the order of execution, and which tensors share memory."""
 
     order: list[ScheduledOp]
+    """Without the launches that views replace."""
     aliases: Aliases
     events: tuple[Event, ...]
-    """Copies that views save, and those that are left."""
+    """Copies replaced by views, and copies that remain."""
 
 
 def arrange(
@@ -40,12 +42,12 @@ def arrange(
     target: Target,
     gaps: bool = True,
 ) -> Arrangement:
-    """Put operators in order, and tensors into others where that saves copies.
+    """Choose the order of execution, and replace copies by views.
 
-    With `gaps` False each tensor keeps all its bytes behind each other.
+    With `gaps` False every tensor stays contiguous.
     """
     sizes = {t: stored_bytes(t.shape, storage, target) for t, storage in storages.items()}
-    # A tensor starts at a whole slice, or at a whole element.
+    # Kernels index whole slices or whole elements, so a tensor must start at one.
     granules = {t: target.slice_bytes if s == SLICED else 4 for t, s in storages.items()}
     by_op = {item.op: item for item in scheduled}
 

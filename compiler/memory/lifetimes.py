@@ -1,4 +1,4 @@
-"""When memory is in use: the dispatches between which each group of tensors is needed."""
+"""Lifetimes: the dispatches between which each group of tensors must keep its memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..schedule.sizes import ScheduledOp
 from .aliases import Aliases
 
 Spans = dict[Tensor, tuple[int, int]]
-"""First and last dispatch that touch a group, by the tensor that stands for it.
+"""First and last dispatch that touch each group, by its root.
 
-Inputs are there before dispatch 0, from -1 on; outputs until the number of dispatches.
+Inputs are alive from -1 on, before dispatch 0; outputs until the number of dispatches.
 """
 
 
 def touched(scheduled: ScheduledOp, launch: Launch) -> Iterator[Tensor]:
-    """What a launch reads, its epilogue included, and what it writes."""
+    """The tensors that a launch reads, including its epilogue, and writes."""
     yield from launch.reads.values()
     yield from read_in_store(scheduled.op)
     yield from scheduled.op.early_outputs
@@ -37,7 +37,7 @@ def lifetimes(graph: Graph, order: Iterable[ScheduledOp], aliases: Aliases) -> S
                 if not tensor.constant and not (on_host and host_only(graph, tensor)):
                     root = aliases.root(tensor)
                     spans[root] = (spans.get(root, (number,))[0], number)
-            number += not on_host  # what runs on the host comes before the next dispatch
+            number += not on_host  # a part on LiteRT runs before the next dispatch
     for tensor in graph.inputs:
         root = aliases.root(tensor)
         spans[root] = (-1, spans.get(root, (-1, -1))[1])

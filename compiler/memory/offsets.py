@@ -1,9 +1,10 @@
-"""Offsets of intermediate tensors in one arena, so that tensors alive together do not overlap.
+"""Offsets of intermediate tensors in one arena, such that tensors alive together do not overlap.
 
-Two greedy orders are tried (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-Inference", 2020: by size, and by breadth), and the order of first use. If the smallest arena is
-still above the lower bound, a local search changes the best order: a tensor that ends at the top
-is placed earlier, and what does not make the arena larger is kept.
+Tensors are placed one by one, each in the tightest gap. Three orders are tried: by size and by
+breadth (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020), and
+by first use. If the smallest arena is still above the lower bound, a local search improves the best
+order: it moves a tensor that ends at the top of the arena to an earlier position, and keeps the
+change unless the arena grows.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from itertools import accumulate
 from random import Random
 
 SEARCH = 400_000
-"""Tensors placed by the search before it gives up, counting each of its trials."""
+"""Most tensors that the search places, over all orders it tries."""
 
 TRIALS = 4_000
-"""Orders the search tries at most."""
+"""Most orders that the search tries."""
 
 Neighbours = Sequence[Sequence[int]]
-"""For each tensor those that are alive together with it."""
+"""For each tensor, the tensors that are alive at the same time."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,20 @@ class Interval:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each tensor lies, and what the arena takes against the extremes."""
+    """The offset of each tensor, and the size of the arena, all in bytes."""
 
     offsets: tuple[int, ...]
     total: int
+    """Size of the arena."""
     naive: int
-    """Bytes if every tensor had its own memory."""
+    """Size of an arena without sharing."""
     lower_bound: int
-    """The most bytes alive during one dispatch: no layout takes less."""
+    """The most bytes alive during one dispatch; no arena can be smaller."""
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """An order of placing tensors, and what came of it."""
+    """An order of placing tensors, and the resulting layout."""
 
     order: list[int]
     offsets: list[int]
@@ -54,7 +56,7 @@ class _Attempt:
 
 
 def plan_memory(intervals: Sequence[Interval], alignment: int, share: bool = True) -> Layout:
-    """The best layout found; with `share` False every tensor keeps its own memory."""
+    """The best layout found; with `share` False no tensors overlap."""
     sizes = [-(-interval.size // alignment) * alignment for interval in intervals]
     naive = sum(sizes)
     live = live_bytes(intervals, sizes)
@@ -89,7 +91,7 @@ def live_bytes(intervals: Sequence[Interval], sizes: Sequence[int]) -> list[int]
 
 
 def _neighbours(intervals: Sequence[Interval]) -> Neighbours:
-    """Found in one sweep over time, by keeping what is alive."""
+    """The `Neighbours` of intervals, in one sweep over time."""
     together: list[list[int]] = [[] for _ in intervals]
     alive: list[int] = []
     for i in sorted(range(len(intervals)), key=lambda i: intervals[i].first):
@@ -104,6 +106,7 @@ def _neighbours(intervals: Sequence[Interval]) -> Neighbours:
 def _orders(
     intervals: Sequence[Interval], sizes: Sequence[int], live: Sequence[int]
 ) -> Iterator[list[int]]:
+    """By size; by the most bytes alive during a tensor's lifetime, its breadth; by first use."""
     everything = range(len(intervals))
     yield sorted(everything, key=lambda i: (-sizes[i], intervals[i].first))
     breadth = [max(live[intervals[i].first : intervals[i].last + 1], default=0) for i in everything]
@@ -112,11 +115,13 @@ def _orders(
 
 
 def _place(sizes: Sequence[int], together: Neighbours, order: list[int]) -> _Attempt:
-    """Each tensor in turn goes into the tightest gap between those placed that live with it."""
+    """Place each tensor in the tightest gap between its placed neighbours, or above them all."""
     offsets = [-1] * len(order)
     total = 0
     for i in order:
         taken = sorted((offsets[j], sizes[j]) for j in together[i] if offsets[j] >= 0)
+        # `taken` may overlap, since neighbours of i need not be neighbours of each other: a gap
+        # starts where everything below it has ended.
         size, reached = sizes[i], 0
         best, tightest = -1, -1
         for start, length in taken:
@@ -132,13 +137,15 @@ def _place(sizes: Sequence[int], together: Neighbours, order: list[int]) -> _Att
 def _search(
     sizes: Sequence[int], together: Neighbours, best: _Attempt, lower_bound: int
 ) -> _Attempt:
-    """Place a tensor at the top earlier, as long as that helps; the same result every time."""
-    random = Random(len(sizes))
+    """Randomly place a tensor at the top earlier, and keep changes that do not grow the arena."""
+    random = Random(len(sizes))  # seeded, so that a model always compiles to the same plan
     trials = min(TRIALS, SEARCH // max(len(sizes), 1))
     current = best
     for _ in range(trials):
         if best.total == lower_bound:
             break
+        # Only what ends at the top determines the arena's size. Moving any other tensor now and
+        # then gets the search out of local minima.
         top = [i for i in current.order if current.offsets[i] + sizes[i] == current.total]
         moved = random.choice([*top, random.choice(current.order)])
         order = [i for i in current.order if i != moved]

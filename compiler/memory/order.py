@@ -1,9 +1,9 @@
-"""The order in which operators run: one in which few bytes are alive at the same time.
+"""The order in which operators run, chosen for a low peak of live memory.
 
-The file's order is kept unless another has a lower peak. Small graphs are searched exactly: states
-are sets of operators that have run, and the search always goes on from the state with the lowest
-peak so far, which is Dijkstra's algorithm with a maximum in place of a sum. Where that takes too
-many states, the operator that adds the fewest bytes goes next.
+The file's order is kept unless another has a lower peak. A greedy order, which runs the operator
+that adds the fewest bytes next, and an exact search are tried. The exact search is Dijkstra's
+algorithm with the maximum in place of the sum: states are sets of operators that have run, and the
+search continues from the state with the lowest peak so far. It gives up on large graphs.
 """
 
 from __future__ import annotations
@@ -18,44 +18,46 @@ from ..schedule.sizes import ScheduledOp
 from .aliases import Aliases
 
 STATES = 20_000
-"""Sets of operators the exact search looks at before it gives up."""
+"""Sets of operators that the exact search visits before it gives up."""
 
 CHOICES = 32
-"""Operators that could run next, of which the greedy order takes the best."""
+"""Most operators among which the greedy order chooses the next one."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What running an operator does to memory; operators go by their place in the file's order."""
+    """The dependencies and memory of one operator; operators are numbered in the file's order."""
 
     needs: frozenset[int]
-    """Operators that must run before."""
+    """Operators that must run before it."""
     touches: tuple[int, ...]
-    """Groups of tensors in the arena that must be there while it runs."""
+    """Groups of tensors in the arena that are alive while it runs."""
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """All operators, with the size and the users of each group of tensors."""
+    """All operators and groups of tensors."""
 
     tasks: Sequence[_Task]
     sizes: Sequence[int]
+    """Bytes of each group."""
     users: Sequence[Sequence[int]]
+    """The operators that touch each group."""
     readers: Sequence[Sequence[int]]
-    """For each operator those that need it."""
+    """The operators that need each operator."""
 
     @property
     def bound(self) -> int:
-        """No order has a lower peak than what the hungriest operator touches."""
+        """A lower bound of the peak: the most bytes that a single operator touches."""
         return max((sum(self.sizes[g] for g in task.touches) for task in self.tasks), default=0)
 
 
 def execution_order(
     graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases
 ) -> list[ScheduledOp]:
-    """Operators in the order in which they shall run."""
+    """The operators in the order in which they should run."""
     if graph.kept:
-        return list(scheduled)  # what writes a state must stay behind what reads it
+        return list(scheduled)  # a variable must be written after it is read
     problem = _problem(graph, scheduled, aliases)
     best = list(range(len(scheduled)))
     lowest = _peak(problem, best)
@@ -88,7 +90,7 @@ def _problem(graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases) -
 
 
 def _peak(problem: _Problem, order: Sequence[int]) -> int:
-    """The most bytes alive while operators run in that order."""
+    """The most bytes alive at once if operators run in this order."""
     live = peak = 0
     left = [len(users) for users in problem.users]
     begun = [False] * len(left)
@@ -104,7 +106,7 @@ def _peak(problem: _Problem, order: Sequence[int]) -> int:
 
 
 def _greedy(problem: _Problem) -> list[int]:
-    """Of the operators that can run, the one next that leaves the fewest bytes alive."""
+    """An order that always continues with the operator that adds the fewest live bytes."""
     waiting = [len(task.needs) for task in problem.tasks]
     left = [len(users) for users in problem.users]
     begun = [False] * len(left)
@@ -133,23 +135,30 @@ def _greedy(problem: _Problem) -> list[int]:
 
 
 def _exact(problem: _Problem, limit: int) -> list[int] | None:
-    """The order with the lowest peak, if it is below the limit; None if the search gives up."""
+    """The order with the lowest peak, if it is below `limit`; None if the search gives up.
+
+    The live bytes depend only on the set of operators that have run, not on their order, so that
+    such a set, as a bit mask, is a complete state and only its lowest peak matters.
+    """
     count = len(problem.tasks)
     masks: Mapping[int, int] = {i: _mask(task.needs) for i, task in enumerate(problem.tasks)}
     users = [_mask(positions) for positions in problem.users]
     came: dict[int, tuple[int, int]] = {0: (0, -1)}
+    # Ordered by peak, then depth: among equal peaks, nearly finished orders come first.
     open_states = [(0, 0, 0, 0, tuple(i for i in masks if not masks[i]))]
     finished: set[int] = set()
     while open_states and len(finished) < STATES:
         peak, negative_depth, live, done, ready = heappop(open_states)
         if done in finished:
-            continue
+            continue  # an outdated entry: the state was reached with a lower peak meanwhile
         finished.add(done)
         if -negative_depth == count:
             return _walk_back(came, done)
         for position in ready:
             during, after, now = live, live, done | 1 << position
             for group in problem.tasks[position].touches:
+                # A group is alive from its first user on, and freed once all its users have run,
+                # that is, once their mask adds no bit to `now`.
                 begun, size = users[group] & done, problem.sizes[group]
                 during += 0 if begun else size
                 after += (0 if begun else size) - (size if users[group] | now == now else 0)
@@ -168,6 +177,7 @@ def _mask(positions: Sequence[int] | frozenset[int]) -> int:
 
 
 def _walk_back(came: Mapping[int, tuple[int, int]], done: int) -> list[int]:
+    """The order in which a state was reached, from the operator that ran last in each state."""
     order = []
     while done:
         position = came[done][1]

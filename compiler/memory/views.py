@@ -1,13 +1,13 @@
-"""Views that save copies: tensors that lie within the larger ones they are copied from or to.
+"""Views that replace copies: tensors that lie within the larger tensor they are copied from or to.
 
-    y = CONCATENATION(a, b)       a and b are written where y has them; nothing is copied
-    a, b = SPLIT(x)               a and b are read where x has them
+    y = CONCATENATION(a, b)       a and b are written directly into y; nothing is copied
+    a, b = SPLIT(x)               a and b are read directly from x
 
-A tensor that is cut out of the middle of its base lies there with gaps, such as the channels of `a`
-in each feature map of a batch of `y`. Kernels then step over the gaps.
+A tensor cut out of its base may have gaps, such as the channels of `a` in each image of a batch of
+`y`. Kernels then skip the gaps.
 
-Tensors go into their bases, those of the largest copies first, only if that does not raise the peak
-of live bytes: the memory of a base is taken from the moment its first view is written.
+A base must stay alive from the moment its first view is written. A view is therefore only placed if
+it does not raise the peak of live memory; the largest copies are tried first.
 """
 
 from __future__ import annotations
@@ -33,23 +33,25 @@ from .lifetimes import lifetimes, touched
 PASS = "place_views"
 
 SWEEPS = 2
-"""How often views are tried: where one went into its base, there may be room for another."""
+"""Rounds of placing views; placing one may make room for another."""
 
 Copy = tuple[int, int]
-"""A launch that only copies: the position of its operator in the order, and its number there."""
+"""A launch that only copies: the position of its operator, and its number among its launches."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """What is left to launch once tensors lie within others."""
+    """The operators once views have been placed."""
 
     order: list[ScheduledOp]
+    """Without the launches that views replace."""
     events: tuple[Event, ...]
     peak: int
     """The most bytes alive at once."""
 
     @property
     def launches(self) -> int:
+        """The number of remaining launches."""
         return sum(len(scheduled.launches) for scheduled in self.order)
 
 
@@ -61,10 +63,9 @@ def place_views(
     gaps: bool = True,
     limited: bool = True,
 ) -> Placed:
-    """Put tensors into the bases they are copied from or to, which saves the copies.
+    """Place views in `aliases`, and drop the copies that they replace.
 
-    With `gaps` False each tensor keeps all its bytes behind each other; with `limited` False the
-    peak may rise.
+    With `gaps` False every tensor stays contiguous; with `limited` False the peak may rise.
     """
     placing = _Placing(graph, order, aliases, target, gaps, limited)
     copies = {n: found for n, item in enumerate(order) if (found := _copies(item))}
@@ -92,7 +93,7 @@ def place_views(
 
 
 def _reason(reasons: Mapping[int, str], count: int) -> str | None:
-    """Why some of an operator's parts are copied; None if none is."""
+    """Why some of an operator's parts are still copied; None if none is."""
     if not reasons:
         return None
     verb = "is" if len(reasons) == 1 else "are"
@@ -101,13 +102,13 @@ def _reason(reasons: Mapping[int, str], count: int) -> str | None:
 
 
 def _copies(scheduled: ScheduledOp) -> dict[int, View | str]:
-    """By the number of each launch that only copies: the view that saves it, or why none does."""
+    """For each launch that only copies: the view that may replace it, or why none does."""
     launches = enumerate(scheduled.launches)
     found = {number: launch.view for number, launch in launches if launch.view is not None}
     if scheduled.op.epilogue:
-        return dict.fromkeys(found, f"it computes {scheduled.op.epilogue[0].name}, too")
+        return dict.fromkeys(found, f"it also computes {scheduled.op.epilogue[0].name}")
     if scheduled.implementation.reads != scheduled.implementation.writes:
-        return dict.fromkeys(found, "it changes the storage, too")
+        return dict.fromkeys(found, "it also changes the storage")
     return found
 
 
@@ -116,7 +117,7 @@ def _elements(view: View | str) -> int:
 
 
 def _without(order: Sequence[ScheduledOp], saved: set[Copy]) -> list[ScheduledOp]:
-    """The launches that are still needed."""
+    """The operators without the launches that views replace."""
     left = []
     for position, scheduled in enumerate(order):
         numbered = enumerate(scheduled.launches)
@@ -126,7 +127,7 @@ def _without(order: Sequence[ScheduledOp], saved: set[Copy]) -> list[ScheduledOp
 
 
 class _Placing:
-    """Tensors put into bases so far, and the bytes of the arena alive during each dispatch."""
+    """The views placed so far, and the arena bytes alive during each dispatch."""
 
     def __init__(
         self,
@@ -138,9 +139,9 @@ class _Placing:
         limited: bool,
     ) -> None:
         self.saved: set[Copy] = set()
-        """Copies that need not be launched."""
+        """Copies that views replace."""
         self.reasons: dict[Copy, str] = {}
-        """Why the others must be."""
+        """Why the other copies remain."""
         self._aliases, self._target, self._gaps = aliases, target, gaps
         self._users: dict[Tensor, list[tuple[ScheduledOp, Launch]]] = {}
         for scheduled in order:
@@ -160,7 +161,7 @@ class _Placing:
         return int(self._live.max())
 
     def put(self, views: Mapping[Copy, View]) -> bool:
-        """Put tensors into bases, if all of those that can be there do not raise the peak."""
+        """Place the views that are possible; undo them and return False if the peak rises."""
         done: list[tuple[Copy, Tensor, Tensor, tuple[int, int]]] = []
         peak = 0
         for copy, view in views.items():
@@ -183,7 +184,7 @@ class _Placing:
         return False
 
     def _join(self, root: Tensor, base: Tensor) -> int:
-        """Let a base live as long as its view does, too; returns the most bytes alive then."""
+        """Extend a base's lifetime by that of its view; returns the most bytes alive during it."""
         (first, last), (base_first, base_last) = self._spans[root], self._spans[base]
         self._alive(root)[:] -= self._aliases.size(root)
         self._count(base, -1)
@@ -192,7 +193,7 @@ class _Placing:
         return int(self._alive(base).max(initial=0))
 
     def _separate(self, root: Tensor, base: Tensor, span: tuple[int, int]) -> None:
-        """Undo what was done last; `span` is that of the base without the view."""
+        """Undo the last `_join`; `span` is the lifetime of the base without the view."""
         self._count(base, -1)
         self._spans[base] = span
         self._count(base, 1)
@@ -200,6 +201,7 @@ class _Placing:
         self._count(root, 1)
 
     def _count(self, root: Tensor, sign: int) -> None:
+        """Add a group's bytes to its dispatches, or subtract them."""
         if self._aliases.region(root)[0] == Region.ARENA:
             self._alive(root)[:] += sign * self._aliases.size(root)
 
@@ -208,7 +210,7 @@ class _Placing:
         return self._live[max(first, 0) : last + 1]
 
     def _place(self, view: View, root: Tensor) -> str | None:
-        """Put a tensor into its base, or say why what touches it cannot step over the gaps."""
+        """Place a view, or return why a kernel that touches it cannot skip the gaps."""
         self._aliases.place(view)
         reason = self._gap_in_the_way(root)
         if reason:
@@ -216,16 +218,17 @@ class _Placing:
         return reason
 
     def _gap_in_the_way(self, root: Tensor) -> str | None:
+        """Why a group cannot have gaps; None if it can, or has none."""
         _, layout = self._aliases.locate(root)
         if layout.contiguous:
             return None
         if not self._gaps:
-            return f"{root.name} is to be readable after the run"
+            return f"{root.name} must be contiguous to be readable after the run"
         for member in self._aliases.members(root):
             _, layout = self._aliases.locate(member)
             for scheduled, launch in () if layout.contiguous else self._users.get(member, ()):
                 if scheduled.op.name == LITERT:
-                    return f"LiteRT takes {member.name} without gaps"
+                    return f"LiteRT needs {member.name} to be contiguous"
                 try:
                     _reach(scheduled, launch, member, layout, self._target)
                 except Unreachable as error:
@@ -236,7 +239,7 @@ class _Placing:
 def _reach(
     scheduled: ScheduledOp, launch: Launch, tensor: Tensor, layout: StridedLayout, target: Target
 ) -> None:
-    """Raises Unreachable if a launch cannot reach a tensor that lies like that."""
+    """Unreachable if a launch cannot access a tensor with this layout."""
     implementation = scheduled.implementation
     flat, by_slices = launch.flatten, implementation.operands == SLICED
     if tensor in launch.reads.values():

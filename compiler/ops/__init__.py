@@ -1,4 +1,8 @@
-"""The operators: one module each, or a table where they are alike. Importing registers them."""
+"""Every operator: shape inference, implementations and the numpy reference; no pass lives here.
+
+Each module defines one operator or a table of similar ones, and registers them on import. Input is
+an `Op` and a `Target`; output are the `Launch`es that compute it.
+"""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -11,11 +15,11 @@ for _module in sorted(module.name for module in iter_modules(__path__) if not mo
 
 
 def operators_with(condition: Callable[[Traits], object]) -> frozenset[str]:
-    """The names of all operators whose traits fulfil a condition."""
+    """The names of all operators whose traits satisfy a condition."""
     return frozenset(name for name, row in OPS.items() if condition(row.traits))
 
 
 RESHAPES = operators_with(lambda traits: traits.reshapes)
-"""Operators whose output has the elements of their input in the same order."""
+"""Operators whose output holds the elements of their input in the same order."""
 
 __all__ = ["OPS", "RESHAPES", "Implementation", "Launch", "OpDef", "define", "operators_with"]

@@ -1,4 +1,4 @@
-"""tflgpu.add_padded: a sum whose second operand has fewer channels and counts as zero past them."""
+"""tflgpu.add_padded: a sum whose second operand has fewer channels and is zero past the last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "tflgpu.add_padded"
 
 
 def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    """The narrower operand is added to the first of the wider one's channels."""
+    """The narrower operand is added to the leading channels of the wider one."""
     wide, narrow = arrays
     result = np.array(wide)
     result[..., : narrow.shape[-1]] += narrow
@@ -22,6 +22,6 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 ELEMENTWISE[NAME] = Elementwise("{a} + {b}", np.add)
-"""The views read zeros past the narrower operand's channels, so that kernels just add."""
+"""Accessors read zeros past the narrower operand's channels, so kernels just add."""
 
 define(OpDef(NAME, same_as_first, IMPLEMENTATIONS, reference))

@@ -1,4 +1,4 @@
-"""ARG_MAX, ARG_MIN and TOPK_V2: where the largest values are. Of equal values the first wins."""
+"""ARG_MAX, ARG_MIN and TOPK_V2: positions of extreme values. Among equal values the first wins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
 
-FEW_OF = 8
-"""Of how many values one is kept where few are."""
-MOST_MOVES = 1 << 19
-"""What putting each value in its place may move; a rising row takes as many."""
+FEW_RATIO = 8
+"""Values per kept value from which insertion is worthwhile."""
+MAX_MOVES = 1 << 19
+"""Moves that insertion may take in the worst case, which is a row in ascending order."""
 
 
 def _axis(op: Op) -> int:
@@ -56,7 +56,10 @@ def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_top(op: Op) -> list[Shape]:
     shape, count = op.operand(0).shape, int(op.constant(1).reshape(-1)[0])
     if not shape or not 0 <= count <= shape[-1]:
-        raise ModelError(f"operator {op.index} {op.name}: {count} of {list(shape)}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: cannot take {count} values along the last axis of "
+            f"{list(shape)}"
+        )
     return [(*shape[:-1], count)] * 2
 
 
@@ -83,14 +86,14 @@ def _reference_top(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def inserts(size: int, count: int, target: Target) -> bool:
-    """Whether one work-item finds the largest `count` of `size` values soon, in whatever order."""
+    """Whether one work-item can find the largest `count` of `size` values fast by insertion."""
     alone = target.on_processor
-    return alone and 0 < count <= size // FEW_OF and size * count <= MOST_MOVES
+    return alone and 0 < count <= size // FEW_RATIO and size * count <= MAX_MOVES
 
 
 def _few_are_kept(op: Op, target: Target) -> str | None:
     size, count = op.operand(0).shape[-1], op.output.shape[-1]
-    return None if inserts(size, count, target) else f"{count} of {size} values are compared"
+    return None if inserts(size, count, target) else f"inserting {count} of {size} values is slow"
 
 
 def _insert(op: Op, target: Target) -> Sequence[Launch]:
@@ -118,7 +121,7 @@ define(
         _TOP,
         _reference_top,
         ANY,
-        note="their number must be a constant",
+        note="k must be a constant",
         versions=3,
     ),
 )

@@ -1,4 +1,4 @@
-"""BATCH_MATMUL: matrices times matrices, either transposed, their batches broadcast."""
+"""BATCH_MATMUL: products of matrices, either one transposed, with batches that broadcast."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from .base import LINEAR, Implementation, Launch, OpDef, bhwc, broadcast, define
 from .elementwise import rank_fits
 
 COLUMNS = 4
-"""Neighbouring columns of the result a work-item computes."""
+"""Adjacent columns of the result that a work-item computes."""
 
-FEW = 4
-"""Rows from which on each element of the second operand is read often enough to be converted."""
+MIN_ROWS = 4
+"""Rows from which the second operand is read often enough to be worth converting to slices."""
 
 ROWS = 8
-"""Neighbouring rows of which a work-item computes a slice."""
+"""Adjacent rows of the result of which a work-item computes one slice each."""
 
 
 def matrices(op: Op) -> tuple[int, int, int]:
-    """Rows, inner size and columns (ModelError if the operands do not go together)."""
+    """Rows, inner size and columns of the product (ModelError if the operands do not match)."""
     first, second = op.operand(0).shape, op.operand(1).shape
     if min(len(first), len(second)) < 2:
-        raise ModelError(f"operator {op.index} {op.name}: {list(first)} times {list(second)}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: {list(first)} and {list(second)} must have rank 2 or "
+            f"more"
+        )
     rows, inner = first[-2:] if not op.attrs.get("adj_x", False) else first[:-3:-1]
     height, columns = second[-2:] if not op.attrs.get("adj_y", False) else second[:-3:-1]
     if inner != height:
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(first)} times {list(second)}: {inner} and "
-            f"{height} differ"
+            f"operator {op.index} {op.name}: cannot multiply {list(first)} by {list(second)}, as "
+            f"{inner} and {height} differ"
         )
     return rows, inner, columns
 
@@ -79,20 +82,20 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _rows_of_slices(op: Op, target: Target) -> str | None:
-    """Rows of the second operand are pixels, whose slices are multiplied as a whole."""
+    """The sliced kernel multiplies whole slices of the second operand, whose rows are pixels."""
     if op.attrs.get("adj_x", False) or op.attrs.get("adj_y", False):
         return "an operand is transposed"
     rows, columns = op.output.shape[-2:]
-    if rows < FEW:
-        return f"{rows} rows are not worth bringing the second operand into slices"
+    if rows < MIN_ROWS:
+        return f"{rows} rows are too few to convert the second operand to slices"
     if 2 * columns <= target.lanes:
         return f"{columns} columns leave most of a slice empty"
     return rank_fits(op, target)
 
 
 def _single_elements(op: Op, target: Target) -> str | None:
-    """Slices are several times as fast where they can be had."""
-    return "whole slices can be multiplied" if _rows_of_slices(op, target) is None else None
+    """The sliced kernel is several times faster wherever it applies."""
+    return "batch_matmul_sliced is faster" if _rows_of_slices(op, target) is None else None
 
 
 def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:

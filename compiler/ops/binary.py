@@ -1,4 +1,4 @@
-"""Elementwise operators of two operands, which broadcast as in numpy: a row each."""
+"""The table of elementwise operators with two operands, which broadcast as in numpy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .elementwise import Elementwise, define_elementwise
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
 _MODULUS = "{use.remainder_of}({use.remainder_of}({a}, {b}) + {b}, {b})"
-"""Of integers, with the sign of the divisor."""
+"""Integer modulus with the sign of the divisor."""
 
 
 def _arithmetic(sign: str, function: np.ufunc, versions: int, neutral: float) -> Elementwise:
@@ -24,7 +24,7 @@ def _arithmetic(sign: str, function: np.ufunc, versions: int, neutral: float) ->
 
 
 def _divide(a: Array, b: Array) -> Array:
-    """Integers are divided towards zero, and by zero to zero."""
+    """Integer division rounds towards zero; division by zero gives zero."""
     if a.dtype.kind == "f":
         return np.asarray(a / b)
     quotients = np.abs(a) // np.where(b == 0, 1, np.abs(b))
@@ -32,19 +32,19 @@ def _divide(a: Array, b: Array) -> Array:
 
 
 def _floor_divide(a: Array, b: Array) -> Array:
-    """The floor of the exact quotient, which numpy rounds in other ways for infinities."""
+    """The floor of the quotient; numpy's floor_divide differs for infinities."""
     if a.dtype.kind != "f":
         return np.asarray(np.floor_divide(a, b))
     return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(a.dtype)
 
 
 def _power(a: Array, b: Array) -> Array:
-    """Powers of integers wrap; those with negative exponents are 1, where LiteRT refuses them."""
+    """Integer powers wrap; a negative exponent gives 1, where LiteRT reports an error."""
     return np.asarray(np.power(a, b if a.dtype.kind == "f" else np.maximum(b, 0)))
 
 
 def _second_nan(larger: np.ufunc) -> Callable[[Array, Array], Array]:
-    """Of the two operands only the second one's NaN is kept, as LiteRT does."""
+    """Only a NaN of the second operand propagates, as in LiteRT."""
     return lambda a, b: np.where(np.isnan(b), b, larger(a, b))
 
 

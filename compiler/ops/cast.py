@@ -1,4 +1,4 @@
-"""CAST among all types, BITCAST between types of 32 bits, and copies kept between runs."""
+"""CAST, BITCAST between 32-bit types, and tflgpu.keep, which copies a value into a variable."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _NARROW = {
     "uint8": "({v}) & 255",
     "uint16": "({v}) & 65535",
 }
-"""The lower bits of an integer, as the types smaller than the device's integers keep them."""
+"""Truncation of an int32 to a narrower type, which is held as int32 on the device."""
 
 
 def _expression(source: str, target: str) -> str:
-    """The text of a cast of {v}: fractions are cut off, what does not fit loses upper bits."""
+    """The expression that casts {v}: fractions are truncated, narrow integers wrap."""
     floating = device_dtype(source) == "float32"
     if device_dtype(target) == "float32":
         return "{v}" if floating else "{to_float}({v})"
@@ -61,8 +61,8 @@ def _infer_bits(op: Op) -> list[Shape]:
     sizes = [np.dtype(tensor.dtype).itemsize for tensor in (op.operand(0), op.output)]
     if sizes[0] != sizes[1]:
         raise ModelError(
-            f"operator {op.index} {op.name}: from {op.operand(0).dtype} to {op.output.dtype}; "
-            f"only types of equal size are known"
+            f"operator {op.index} {op.name}: {op.operand(0).dtype} and {op.output.dtype} differ in "
+            f"size; only types of the same size are supported"
         )
     return [op.operand(0).shape]
 

@@ -1,4 +1,4 @@
-"""Operators that are decomposed: here are only their shapes and their meaning."""
+"""Operators that a rewrite always decomposes: shape inference and numpy reference only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _l2_normalization(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_lookup(op: Op) -> list[Shape]:
     ids, table = op.operand(0).shape, op.operand(1).shape
     if len(ids) != 1 or not table:
-        raise ModelError(f"operator {op.index} {op.name}: ids {list(ids)} into {list(table)}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: ids {list(ids)} must have rank 1, the table "
+            f"{list(table)} at least that"
+        )
     return [(*ids, *table[1:])]
 
 

@@ -1,4 +1,4 @@
-"""CONCATENATION: each input is copied to its place in the output, one launch an input."""
+"""CONCATENATION: one launch per input copies it to its place in the output."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def infer(op: Op) -> list[Shape]:
         others = (shape[:axis], shape[axis + 1 :])
         if others != (shapes[0][:axis], shapes[0][axis + 1 :]):
             listed = ", ".join(str(list(shape)) for shape in shapes)
-            raise ModelError(f"operator {op.index} {op.name}: {listed} differ beside axis {axis}")
+            raise ModelError(
+                f"operator {op.index} {op.name}: {listed} differ in more than axis {axis}"
+            )
     total = sum(shape[axis] for shape in shapes)
     return [(*shapes[0][:axis], total, *shapes[0][axis + 1 :])]
 
@@ -50,7 +52,7 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def placed(op: Op) -> list[tuple[Tensor, int]]:
-    """The inputs that hold anything, each with where it starts along the axis."""
+    """The non-empty inputs, each with its start along the axis."""
     axis, start, result = concat_axis(op), 0, []
     for position in range(len(op.inputs)):
         tensor = op.operand(position)
@@ -65,7 +67,7 @@ def _axis4(op: Op) -> int:
 
 
 def _starts(axis: int, start: int, rank: int) -> list[int]:
-    """Coordinates of the first element of what starts there along the axis."""
+    """Coordinates that are `start` along the axis and 0 elsewhere."""
     return [start if position == axis else 0 for position in range(rank)]
 
 
@@ -73,7 +75,7 @@ def _whole_slices(op: Op, target: Target) -> str | None:
     if reason := rank_fits(op, target):
         return reason
     if _axis4(op) == 3 and any(start % target.lanes for _, start in placed(op)):
-        return "an input does not start at a whole slice"
+        return "an input does not start at a slice boundary"
     return None
 
 
@@ -99,10 +101,10 @@ def _sliced(op: Op, target: Target) -> Sequence[Launch]:
 
 def _single_lanes(op: Op, target: Target) -> str | None:
     if target.half:
-        return "single lanes of half slices cannot be written"
+        return "single lanes cannot be stored in half precision"
     if reason := rank_fits(op, target):
         return reason
-    return None if _axis4(op) == 3 else "the axis is not the channels"
+    return None if _axis4(op) == 3 else "it does not concatenate channels"
 
 
 def _lanes(op: Op, target: Target) -> Sequence[Launch]:

@@ -1,4 +1,4 @@
-"""Operators that only make sense at compile time: their results are constants."""
+"""Operators that are computed at compile time, since their results are constants."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _zeros(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     start, limit, step = (op.constant(i).reshape(-1)[0] for i in range(3))
     if step == 0:
-        raise ModelError(f"operator {op.index} RANGE: a step of 0")
+        raise ModelError(f"operator {op.index} RANGE: the step is 0")
     return [np.arange(start, limit, step).astype(op.output.dtype)]
 
 
@@ -57,7 +57,10 @@ def _joint_shape(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 def _infer_fill(op: Op) -> list[Shape]:
     shape = tuple(int(size) for size in op.constant(0).reshape(-1))
     if min(shape, default=0) < 0 or op.operand(1).elements != 1:
-        raise ModelError(f"operator {op.index} FILL: shape {list(shape)}, or not one value")
+        raise ModelError(
+            f"operator {op.index} FILL: the shape {list(shape)} is negative, or the fill value is "
+            f"not a scalar"
+        )
     return [shape]
 
 

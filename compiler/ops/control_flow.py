@@ -1,4 +1,4 @@
-"""IF and WHILE, which are written out beforehand or not at all, composites, and variables."""
+"""IF, WHILE, STABLEHLO_COMPOSITE and variables, which rewrites resolve; shapes only."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ define(
         (),
         None,
         ANY,
-        note="if the condition is a constant",
-        refusal="the condition is computed while the model runs",
+        note="the condition must be a constant",
+        unimplemented_reason="the condition is computed while the model runs",
     ),
     OpDef("STABLEHLO_COMPOSITE", _as_the_file_says, (), None, ANY, note="becomes its subgraph"),
     OpDef(
@@ -27,8 +27,8 @@ define(
         (),
         None,
         ANY,
-        note="if the number of rounds follows from constants",
-        refusal="how often it runs is only known while the model runs",
+        note="the number of iterations must follow from constants",
+        unimplemented_reason="the number of iterations is known only while the model runs",
     ),
 )
 
@@ -40,7 +40,7 @@ for _name in ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"):
             (),
             None,
             ANY,
-            note="become state that lasts from run to run",
-            refusal="its variable is used in a loop or a branch",
+            note="becomes state kept between runs",
+            unimplemented_reason="its variable is used in a loop or a branch",
         )
     )

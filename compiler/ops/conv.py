@@ -1,7 +1,9 @@
-"""CONV_2D: each work-item computes a tile of neighbouring pixels times output slices.
+"""CONV_2D: each work-item computes a tile of adjacent pixels times slices of output channels.
 
-The weights lie in the order the kernel walks them:
+The weights are packed in the order in which the kernel reads them:
 [block of output slices][kernel row][kernel column][input channel][slice of the block][lane].
+
+Input 3, if present, is a gate: a factor per channel that `fold_gate_into_conv` moved here.
 """
 
 from __future__ import annotations
@@ -36,30 +38,30 @@ from .elementwise import flattens
 from .split_sums import split_sums, splits
 
 THIN = 4
-"""Output channels that fill less than one in so many lanes of a slice are few."""
+"""Output channels are few if they fill at most one in this many lanes of a slice."""
 
 
 def window(op: Op) -> Window:
-    """The window of a convolution, from the shape of its OHWI weights."""
+    """The window of a convolution, sized by its OHWI weights (ModelError)."""
     return Window.of(op, *op.operand(1).shape[1:3])
 
 
 def groups(op: Op) -> int:
-    """How many groups the channels are split into."""
+    """The number of groups the channels are split into."""
     return int(op.operand(0).shape[3]) // int(op.operand(1).shape[3])
 
 
 def infer(op: Op) -> list[Shape]:
-    """Checks that weights, bias and channels fit together."""
+    """The NHWC output shape; ModelError if weights, bias and channels do not match."""
     image, weights = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(weights) != 4 or not prod(weights):
         raise ModelError(
             f"operator {op.index} {op.name}: input {list(image)} and weights {list(weights)} "
-            f"must have rank 4"
+            f"must have rank 4, and the weights must not be empty"
         )
     if image[3] % weights[3] or weights[0] % max(image[3] // weights[3], 1) or not image[3]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {image[3]} input channels do not go with weights "
+            f"operator {op.index} {op.name}: {image[3]} input channels do not match weights "
             f"{list(weights)}"
         )
     check_bias(op, weights[0])
@@ -68,16 +70,17 @@ def infer(op: Op) -> list[Shape]:
 
 
 def check_bias(op: Op, channels: int) -> None:
-    """ModelError unless the bias, if there is one, has an entry for each output channel."""
+    """ModelError unless the bias, if there is one, has one entry per output channel."""
     bias = op.input(2)
     if bias is not None and bias.elements != channels:
         raise ModelError(
-            f"operator {op.index} {op.name}: {bias.elements} biases for {channels} channels"
+            f"operator {op.index} {op.name}: the bias has {bias.elements} entries for {channels} "
+            f"output channels"
         )
 
 
 def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position: int = 2) -> Array:
-    """The bias, zeros if there is none, padded to whole blocks of slices: [slice][lane]."""
+    """The bias as [slice][lane], padded to whole blocks of `blocks` slices; zeros if absent."""
     lanes = target.lanes
     count = -(-slice_count(channels, target) // blocks) * blocks
     padded = np.zeros(count * lanes, np.float32)
@@ -87,7 +90,11 @@ def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position
 
 
 def pack_weights(weights: Array, blocks: int, target: Target) -> Array:
-    """Weights OHWI as [block][row][column][input channel][slice of the block][lane]."""
+    """OHWI weights as [block][row][column][input channel][slice of the block][lane], float32.
+
+    `blocks` is the number of output slices per block. The result has shape [..., lane], flattened
+    to two axes.
+    """
     lanes = target.lanes
     outputs, height, width, inputs = weights.shape
     count = -(-slice_count(outputs, target) // blocks)
@@ -98,7 +105,7 @@ def pack_weights(weights: Array, blocks: int, target: Target) -> Array:
 
 
 def constant_weights(op: Op, target: Target) -> str | None:
-    """Weights are packed ahead of time."""
+    """Why weights and bias cannot be packed at compile time; None if they can."""
     computed = [i for i in (1, 2) if (tensor := op.input(i)) and not tensor.constant]
     return f"input {computed[0]} is computed while the model runs" if computed else None
 
@@ -112,7 +119,7 @@ def _pointwise(op: Op, target: Target) -> str | None:
 
 
 def _aligned(op: Op, target: Target) -> str | None:
-    """Groups must be whole slices on both sides."""
+    """Input and output channels of each group must be whole slices."""
     inputs, outputs = op.operand(1).shape[3], op.operand(1).shape[0]
     parts = groups(op)
     if parts > 1 and (inputs % target.lanes or outputs // parts % target.lanes):
@@ -121,21 +128,21 @@ def _aligned(op: Op, target: Target) -> str | None:
 
 
 def _ungated(op: Op, target: Target) -> str | None:
-    """Only 1x1 kernels multiply the channels as they read them."""
+    """Only conv_1x1 applies a gate to the channels it reads."""
     if op.input(3) is not None:
-        return "the channels are multiplied by a fourth input"
+        return "only conv_1x1 multiplies its input by a gate"
     return constant_weights(op, target)
 
 
 def _few_outputs(op: Op, target: Target) -> str | None:
-    """Lanes of outputs would mostly be idle, and there are whole slices of inputs."""
+    """conv_thin puts input channels in the lanes, where output channels would leave most idle."""
     outputs, inputs = op.operand(1).shape[0], op.operand(1).shape[3]
     if outputs > target.lanes // THIN or groups(op) > 1:
-        return f"{outputs} output channels fill a slice well enough"
+        return f"{outputs} output channels are not few"
     if window(op).pointwise:
         return "a 1x1 window gains little"
     if inputs < target.lanes:
-        return f"{inputs} input channels fill no slice"
+        return f"{inputs} input channels do not fill a slice"
     return _ungated(op, target)
 
 
@@ -217,7 +224,7 @@ def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Lau
     padded = np.zeros((*weights.shape[:3], inputs * lanes), np.float32)
     padded[..., : weights.shape[3]] = weights
     by_tap = padded.reshape(*weights.shape[:3], inputs, lanes).transpose(1, 2, 3, 0, 4)
-    # Lane 0 starts from the bias, the others from zero.
+    # The lanes are summed at the end, so only lane 0 starts from the bias.
     bias = np.zeros((outputs, lanes), np.float32)
     bias[:, 0] = bias_slices(op, outputs, target).reshape(-1)[:outputs]
     return [
@@ -235,7 +242,7 @@ def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Lau
 
 
 def _one_pixel(op: Op, target: Target) -> str | None:
-    """A 1x1 convolution of a single pixel is a vector times a matrix."""
+    """A 1x1 convolution of a single pixel is a matrix-vector product."""
     return _pointwise(op, target) or _ungated(op, target) or splits(op, target)
 
 
@@ -254,9 +261,9 @@ def _winograd(op: Op, target: Target) -> str | None:
 
 def _from_rows(op: Op, target: Target) -> str | None:
     if _winograd(op, target) is None:
-        return "Winograd's algorithm is worth the conversion to slices that it reads"
+        return "conv_winograd is faster, even with a conversion to slices"
     if groups(op) > 1 or window(op).dilation_x > 1:
-        return "the taps of a row are no neighbours"
+        return "the input values of a window row are not adjacent"
     return _ungated(op, target)
 
 

@@ -1,4 +1,7 @@
-"""CONV_3D, and CONV_2D whose weights are computed: each work-item walks the window on its own."""
+"""CONV_3D, and CONV_2D with computed weights: a direct kernel on row-major tensors.
+
+x [batch, depth, rows, columns, inputs], weights [depth, rows, columns, inputs, outputs].
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
 from .conv import check_bias
 
 CHANNELS = 4
-"""Neighbouring output channels a work-item computes."""
+"""Adjacent output channels that a work-item computes."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Walk:
 
 
 def walks(op: Op) -> list[Walk]:
-    """Depth, rows and columns of the window (ModelError if it makes no sense)."""
+    """The window along depth, rows and columns (ModelError if it is invalid or does not fit)."""
     result = []
     for axis, letter in enumerate("dhw"):
         extent, size = op.operand(0).shape[1 + axis], op.operand(1).shape[axis]
@@ -38,8 +41,8 @@ def walks(op: Op) -> list[Walk]:
         dilation = int(op.attrs.get(f"dilation_{letter}_factor", 1))
         if min(stride, dilation, size) < 1:
             raise ModelError(
-                f"operator {op.index} {op.name}: window {size}, stride {stride}, "
-                f"dilation {dilation}"
+                f"operator {op.index} {op.name}: window size {size}, stride {stride} and dilation "
+                f"{dilation} must be at least 1"
             )
         reach = (size - 1) * dilation + 1
         padding = op.attrs.get("padding", "SAME")
@@ -50,7 +53,10 @@ def walks(op: Op) -> list[Walk]:
             before, after = (0, 0) if padding == "VALID" else padding[axis]
             output = (extent + before + after - reach) // stride + 1
         if output < 1:
-            raise ModelError(f"operator {op.index} {op.name}: a window of {reach} on {extent}")
+            raise ModelError(
+                f"operator {op.index} {op.name}: a window of {reach} does not fit an axis of "
+                f"{extent}"
+            )
         result.append(Walk(size, stride, dilation, before, output))
     return result
 
@@ -59,7 +65,8 @@ def _infer(op: Op) -> list[Shape]:
     source, weights = op.operand(0).shape, op.operand(1).shape
     if len(source) != 5 or len(weights) != 5 or source[4] != weights[3] or not prod(weights):
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(source)} and weights {list(weights)}"
+            f"operator {op.index} {op.name}: input {list(source)} and weights {list(weights)} must "
+            f"have rank 5 and the same number of input channels"
         )
     check_bias(op, weights[4])
     return [(source[0], *(walk.output for walk in walks(op)), weights[4])]

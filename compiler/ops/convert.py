@@ -1,4 +1,4 @@
-"""Operators of tflgpu's own that carry a tensor from one storage to the other."""
+"""tflgpu.to_sliced and tflgpu.to_linear: conversions of a tensor between the two storages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TO_LINEAR = "tflgpu.to_linear"
 
 
 def _same_bytes(op: Op, target: Target) -> str | None:
-    """Whether both storages hold the tensor in the same order."""
+    """Why the conversion needs a kernel; None if both storages hold the same bytes."""
     shape = op.output.shape
     if target.half:
         return "slices are stored in half precision"
@@ -35,8 +35,8 @@ def _same_bytes(op: Op, target: Target) -> str | None:
     if channels == target.lanes or (height * width == 1 and not tail):
         return None
     if op.name == TO_LINEAR and batch * height * width == 1:
-        return None  # the zeros behind the last channel do no harm
-    return "the order of the elements differs"
+        return None  # the zeros past the last channel are not part of the row-major tensor
+    return "the two storages order the elements differently"
 
 
 def _view(op: Op, target: Target) -> Sequence[Launch]:

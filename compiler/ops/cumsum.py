@@ -1,4 +1,4 @@
-"""CUMSUM: sums of all entries of an axis up to each, from either end, with itself or without."""
+"""CUMSUM: running sums along an axis, from either end, inclusive or exclusive."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""DEPTHWISE_CONV_2D with one output channel per input channel.
+"""DEPTHWISE_CONV_2D with one output channel per input channel; weights are 1HWC.
 
-Other multipliers are rewritten to grouped convolutions before a kernel is chosen.
+`depthwise_to_grouped` turns larger depth multipliers into grouped convolutions beforehand.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from .base import (
 )
 from .conv import bias_slices, check_bias, constant_weights
 
-MOST_PIXELS = 8
-"""Neighbouring pixels a work-item computes at most."""
+MAX_PIXELS = 8
+"""Adjacent pixels that a work-item computes at most."""
 
 
 def window(op: Op) -> Window:
-    """The window of a depthwise convolution, from the shape of its 1HWC weights."""
+    """The window of a depthwise convolution, sized by its 1HWC weights (ModelError)."""
     return Window.of(op, *op.operand(1).shape[1:3])
 
 
 def row_tile(width: int) -> int:
-    """Pixels of the tiles in which a work-item goes along a row of the output, of equal size."""
-    return -(-width // -(-width // MOST_PIXELS))
+    """Pixels of the equal tiles in which a work-item walks an output row of `width` pixels."""
+    return -(-width // -(-width // MAX_PIXELS))
 
 
 def infer(op: Op) -> list[Shape]:
-    """Checks that weights, bias and channels fit together."""
+    """The NHWC output shape; ModelError if weights, bias and channels do not match."""
     image, weights = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(weights) != 4 or weights[0] != 1:
         raise ModelError(
             f"operator {op.index} {op.name}: input {list(image)} and weights {list(weights)} "
-            f"must have rank 4, the weights with 1 in front"
+            f"must have rank 4, and the weights must start with 1"
         )
     if not image[3] or not weights[3] or weights[3] % image[3]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {weights[3]} output channels are no multiple of "
+            f"operator {op.index} {op.name}: {weights[3]} output channels are not a multiple of "
             f"{image[3]} input channels"
         )
     check_bias(op, weights[3])
@@ -60,7 +60,7 @@ def infer(op: Op) -> list[Shape]:
 
 
 def pack_weights(op: Op, target: Target) -> Array:
-    """Weights 1HWC as [slice][row][column][lane]."""
+    """1HWC weights as [slice][row][column][lane], float32."""
     _, height, width, channels = op.operand(1).shape
     count = slice_count(channels, target)
     weights = np.zeros((height, width, count * target.lanes), np.float32)
@@ -71,7 +71,7 @@ def pack_weights(op: Op, target: Target) -> Array:
 
 def _one_to_one(op: Op, target: Target) -> str | None:
     if op.operand(1).shape[3] != op.operand(0).shape[3]:
-        return "several output channels for an input channel"
+        return "it has several output channels per input channel"
     return constant_weights(op, target)
 
 
@@ -79,9 +79,9 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
     batch, height, width, channels = op.output.shape
     shape = window(op)
     count = slice_count(channels, target)
-    # Each tap of the window is a line of its own once unrolled; long rows of them compile slowly.
+    # The window is unrolled into a line of code per tap and pixel; long tiles compile slowly.
     rows = height * batch * count
-    tile = choose_tile(width, rows, 1, target, tile_shape, most=MOST_PIXELS)
+    tile = choose_tile(width, rows, 1, target, tile_shape, most=MAX_PIXELS)
     return [
         Launch(
             "conv/depthwise_conv.jinja",
@@ -100,9 +100,9 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
 
 
 def _by_rows(op: Op, target: Target) -> str | None:
-    """Vectors of a row are loaded once, which pays where a work-item is alone in its group."""
+    """Each vector of a row is loaded only once, which pays on processors."""
     if not target.on_processor:
-        return "work-items of a group would read far apart"
+        return "neighbouring work-items would read addresses far apart"
     return _one_to_one(op, target)
 
 

@@ -1,7 +1,7 @@
-"""tflgpu.depthwise_pointwise: a depthwise convolution and the 1x1 convolution that reads it.
+"""tflgpu.depthwise_pointwise: a depthwise convolution fused with the 1x1 convolution that reads it.
 
-The fused operator's core is the DEPTHWISE_CONV_2D, the elementwise operators on its result, and the
-CONV_2D. What lies between them is never stored.
+The core of the fused operator is the DEPTHWISE_CONV_2D, the elementwise operators on its result,
+and the CONV_2D. The values between them are never written to a tensor.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .conv import bias_slices, pack_weights
 
 NAME = "tflgpu.depthwise_pointwise"
 LONG = 2
-"""Slices of the tiles that go along a row."""
+"""Output slices of the tiles that walk along a row."""
 NEAREST_CACHE = 32768
-"""Bytes of weights that do not stay in the cache nearest to a processor beside a row of pixels."""
+"""Bytes of weights that no longer fit in a processor's L1 cache beside a row of pixels."""
 
 
 def infer(op: Op) -> list[Shape]:
-    """A fused operator keeps the shapes of those it is made of."""
+    """The shapes inferred before the operators were fused."""
     return [tensor.shape for tensor in op.outputs]
 
 
@@ -75,10 +75,10 @@ def _launch(
 def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     blocks = slice_count(channels, target)
-    # The sums of one slice of the depthwise convolution, and weights, need registers, too.
+    # One slice of the depthwise convolution's sums, and the weights, also need registers.
     free = max(target.device.accumulators - blocks, 1)
     limits = TileLimits(free // (blocks + 1), target.device.tile_slices)
-    most = depthwise_conv.MOST_PIXELS
+    most = depthwise_conv.MAX_PIXELS
     narrow = choose_tile(width, height * batch, 1, target, shape, limits=limits, most=most)
     tile = Tile(narrow.pixels, blocks)
     columns = -(-width // tile.pixels)
@@ -86,7 +86,7 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
 
 
 def fits(width: int, inputs: int, target: Target) -> bool:
-    """Whether the memory of a group holds a row of the depthwise convolution's channels."""
+    """Whether local memory holds one row of the depthwise convolution's output."""
     return 4 * _row(width, inputs, target) <= target.device.local_memory
 
 
@@ -96,17 +96,17 @@ def _row(width: int, inputs: int, target: Target) -> int:
 
 def _by_rows(op: Op, target: Target) -> str | None:
     if not target.on_processor:
-        return "work-items share the memory of their group"
+        return "a work-item cannot use all local memory of its work-group"
     return None
 
 
 def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     inputs = op.operand(0).shape[3]
-    # The weights come from farther away than the row: tiles of many pixels ask less often for them.
+    # Weights come from a slower cache than the row; tiles of many pixels load them less often.
     limits = TileLimits(target.device.accumulators, LONG)
     if inputs * LONG * target.lanes * 4 >= NEAREST_CACHE:
-        # The register a third slice of weights would need makes room for 14 pixels of 16 lanes.
+        # With two slices of weights instead of three, a register is free for a 14th pixel.
         limits = TileLimits(limits.accumulators + 1, LONG)
     slices = slice_count(channels, target)
     tile = choose_tile(
@@ -118,7 +118,7 @@ def _build_rows(op: Op, target: Target, shape: TileShape | None) -> Sequence[Lau
         "tap_pixels": depthwise_conv.row_tile(width),
     }
     launch = _launch(op, target, "conv/depthwise_pointwise_rows.jinja", 1, tile, more)
-    # The row is kept in memory that work-items of a group would share.
+    # The row lives in local memory, which several work-items of a group would share.
     return [replace(launch, group=(1, 1, 1))]
 
 

@@ -1,4 +1,4 @@
-"""TFLite_Detection_PostProcess: boxes from what a detector says of its anchors; shapes only."""
+"""TFLite_Detection_PostProcess: boxes decoded from anchors, then suppressed; shapes only."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .base import OpDef, define
 
 
 def classes_for_a_box(op: Op) -> int:
-    """How many classes a box has a place for in the outputs."""
+    """Classes that the outputs list per box."""
     return int(op.attrs.get("max_classes_per_detection", 1))
 
 
 def _infer(op: Op) -> list[Shape]:
-    """Boxes, classes, scores and their number; boxes may come with the places of key points."""
+    """Boxes, classes, scores and their count; box encodings may have keypoints after the box."""
     boxes, scores, anchors = (op.operand(i).shape for i in range(3))
     classes, most = int(op.attrs.get("num_classes", 0)), int(op.attrs.get("max_detections", 0))
     fits = len(boxes) == len(scores) == 3 and boxes[0] == 1 and boxes[2] >= 4
@@ -22,10 +22,10 @@ def _infer(op: Op) -> list[Shape]:
     if not fits:
         raise ModelError(
             f"operator {op.index} {op.name}: boxes {list(boxes)}, scores {list(scores)}, anchors "
-            f"{list(anchors)}, {classes} classes and {most} results do not go together"
+            f"{list(anchors)}, {classes} classes and {most} detections do not match"
         )
     places = most * classes_for_a_box(op)
     return [(1, places, 4), (1, places), (1, places), (1,)]
 
 
-define(OpDef("TFLite_Detection_PostProcess", _infer, (), note="becomes suppression and GATHER"))
+define(OpDef("TFLite_Detection_PostProcess", _infer, (), note="becomes non-maximum suppression"))

@@ -1,6 +1,6 @@
-"""What elementwise operators share: how they run alone. Unary and binary ones are tables.
+"""Elementwise operators: the record that tables of them are made of, and their own kernels.
 
-Fused into another operator they are rendered into its store; the same expressions serve both.
+The same expressions serve an operator that runs alone and one in another kernel's epilogue.
 """
 
 from __future__ import annotations
@@ -26,41 +26,45 @@ from .base import (
     broadcast_shapes,
     define,
     linear_grid,
+    same_as_first,
     sliced_grid,
 )
 
 
 @dataclass(frozen=True)
 class Elementwise:
-    """An operator computed from the same element of each operand.
+    """An operator that computes each output element from the same element of each operand.
 
     Expressions are valid in all kernel languages, for one lane and for a slice of lanes. In them
-    the operands are {a}, {b} and {c}, an attribute of the operator is {attribute}, an intrinsic is
-    {use.name}, and {to_int} and {to_float} convert what follows in brackets. What gives a truth
-    value, 0 or 1, is valid for one lane only, since only floats are stored in slices.
+    the operands are {a}, {b} and {c}, an attribute is {its_name}, an intrinsic is {use.its_name},
+    and {to_int} and {to_float} convert the parenthesised expression that follows. Expressions for
+    truth values, 0 or 1, are valid for one lane only, since slices hold only floats.
     """
 
     expression: str
     function: Callable[..., Array]
-    """The same in numpy; takes the attributes the expression names as keywords."""
+    """The same in numpy; the attributes named in the expression are passed as keywords."""
     integer: str | None = None
-    """The same on integers, of one lane; None where there is no such thing."""
+    """The expression for one lane of integers; None if integers are not supported."""
     dtypes: tuple[str, ...] = FLOATS
     """Types of the operands and the result."""
     switch: tuple[str, str] | None = None
-    """An attribute, and the expression that holds where it is set."""
+    """A boolean attribute, and the expression to use where it is set."""
     versions: int = 1
-    """The newest version that is known."""
+    """The newest supported version."""
     cheap: bool = False
     """Whether it takes one or two instructions, less than reading its result from memory."""
     neutral: float | None = None
-    """The constant that, as second operand, changes nothing."""
+    """The second operand that returns the first unchanged, if there is one."""
+    table: bool = False
+    """Whether the second operand is a table, which every lane reads at the first operand plus the
+    attribute `offset`. The expression is not used then."""
 
     def traits(self) -> Traits:
-        """What rewrites may rely on."""
+        """The traits that follow from the fields."""
         return Traits(
             identity=None if self.neutral is None else self._is_neutral,
-            permutable=Permutable(images=None, condition=_keeps_axes),
+            permutable=Permutable(images=(0,) if self.table else None, condition=_keeps_axes),
             cheap=self.cheap,
         )
 
@@ -69,7 +73,7 @@ class Elementwise:
         return other.data is not None and bool((other.data == self.neutral).all())
 
     def chosen(self, attrs: Mapping[str, Any], integers: bool) -> str:
-        """The expression for an operator with those attributes, on floats or on integers."""
+        """The expression for an operator with these attributes, on floats or on integers."""
         if integers:
             assert self.integer is not None
             return self.integer
@@ -78,7 +82,8 @@ class Elementwise:
         return self.expression
 
     def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-        named = {key for key in op.attrs if f"{{{key}}}" in self.expression}
+        wanted = "{offset}" if self.table else self.expression
+        named = {key for key in op.attrs if f"{{{key}}}" in wanted}
         named |= {self.switch[0]} & op.attrs.keys() if self.switch else set()
         with np.errstate(all="ignore"):
             result = self.function(*arrays, **{key: op.attrs[key] for key in named})
@@ -86,7 +91,7 @@ class Elementwise:
 
 
 def _keeps_axes(op: Op) -> bool:
-    """Whether each operand has all axes of the output, or can be given them while compiling."""
+    """Whether each operand has all axes of the output, or can be reshaped at compile time."""
     rank = len(op.output.shape)
     return all(t.elements == 1 or t.constant or len(t.shape) == rank for t in op.reads)
 
@@ -96,22 +101,22 @@ ELEMENTWISE: dict[str, Elementwise] = {}
 
 
 def read_in_store(op: Op) -> tuple[Tensor, ...]:
-    """What a kernel of an operator reads while it stores its result, each once.
+    """The tensors a kernel reads while it stores its result, each once.
 
-    Those are the operands of the epilogue, and of an elementwise operator its own.
+    These are the operands of the epilogue and, for an elementwise operator, its own operands.
     """
     own = [tensor for tensor in op.inputs if tensor] if op.name in ELEMENTWISE else []
     return tuple(dict.fromkeys((*own, *op.epilogue_inputs)))
 
 
 def rank_fits(op: Op, target: Target) -> str | None:
-    """Slices need a batch, a height, a width and channels."""
+    """Sliced storage has only a batch, a height, a width and channels."""
     ranks = [len(tensor.shape) for tensor in (*op.reads, *op.outputs)]
     return f"rank {max(ranks)} is above 4" if max(ranks) > 4 else None
 
 
 def flattens(op: Op) -> bool:
-    """Whether height and width can be taken as one axis: no operand broadcasts over just one."""
+    """Whether height and width can be one axis, as no operand broadcasts over just one of them."""
     _, rows, columns, _ = bhwc(op.output.shape)
     images = [bhwc(tensor.shape)[1:3] for tensor in op.reads]
     return all(image in ((rows, columns), (1, 1)) for image in images)
@@ -155,7 +160,8 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
         ELEMENTWISE[name] = row
         define(
             OpDef(
-                *(name, broadcast_shapes, IMPLEMENTATIONS, row.reference, row.dtypes),
+                *(name, same_as_first if row.table else broadcast_shapes, IMPLEMENTATIONS),
+                *(row.reference, row.dtypes),
                 versions=row.versions,
                 traits=row.traits(),
             )

@@ -1,6 +1,7 @@
-"""RFFT2D and what is made of its result: REAL, IMAG and COMPLEX_ABS; shapes only.
+"""RFFT2D and the operators on its complex result, REAL, IMAG and COMPLEX_ABS; shapes only.
 
-No kernel knows complex numbers: `compiler/expand/fourier.py` computes their two parts apart.
+No kernel handles complex numbers: `rewrites/decompose/fourier.py` computes real and imaginary parts
+as separate tensors.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from ..ir import Op, Shape
 from .base import OpDef, define, same_as_first
 
 PARTS = ("COMPLEX_ABS", "IMAG", "REAL")
-"""What is made of complex numbers."""
+"""Operators from complex to real tensors."""
 
 
 def lengths(op: Op) -> tuple[int, int]:
-    """Rows and columns that are transformed: the input is cut or goes on with zeros."""
+    """Rows and columns of the transform, to which the input is cropped or padded (ModelError)."""
     sizes = [int(size) for size in op.constant(1).reshape(-1)]
     if len(sizes) != 2 or min(sizes) < 1 or len(op.operand(0).shape) < 2:
-        raise ModelError(f"operator {op.index} {op.name}: {sizes} of {list(op.operand(0).shape)}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: cannot transform {list(op.operand(0).shape)} with the "
+            f"FFT lengths {sizes}"
+        )
     return sizes[0], sizes[1]
 
 
@@ -27,8 +31,9 @@ def _infer(op: Op) -> list[Shape]:
 
 
 _NOTE = "becomes products with constant matrices"
+"""The start of the note in the operator table."""
 
 define(
-    OpDef("RFFT2D", _infer, note=f"{_NOTE}, in front of {', '.join(PARTS)}"),
-    *(OpDef(name, same_as_first, note=f"{_NOTE}, behind RFFT2D") for name in PARTS),
+    OpDef("RFFT2D", _infer, note=f"{_NOTE}, if read only by {', '.join(PARTS)}"),
+    *(OpDef(name, same_as_first, note=f"{_NOTE}, after RFFT2D") for name in PARTS),
 )

@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED: rows of the input times the transposed weights, as a 1x1 convolution."""
+"""FULLY_CONNECTED: rows times transposed weights [outputs, inputs], as a 1x1 convolution."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .split_sums import split_sums, splits
 
 
 def infer(op: Op) -> list[Shape]:
-    """Rows are what is left when the input is cut into vectors of the weights' width."""
+    """[rows, outputs], or the input's leading axes and outputs with keep_num_dims (ModelError)."""
     shape, weights = op.operand(0).shape, op.operand(1).shape
     if len(weights) != 2 or not prod(weights) or prod(shape) % weights[1]:
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(shape)} does not go with weights "
+            f"operator {op.index} {op.name}: input {list(shape)} does not match weights "
             f"{list(weights)}"
         )
     check_bias(op, weights[0])
@@ -47,13 +47,13 @@ def infer(op: Op) -> list[Shape]:
 
 
 def _rows(op: Op, target: Target) -> str | None:
-    """The pass `reshape_fully_connected` sees to it that the input has the weights' width."""
+    """The rewrite `reshape_fully_connected` gives the input the weights' width."""
     if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
-        return "the weights are shuffled"
+        return "the weights have a shuffled format"
     if len(op.output.shape) > 4 or len(op.operand(0).shape) > 4:
         return "rank is above 4"
     if not op.operand(0).shape or op.operand(0).shape[-1] != op.operand(1).shape[1]:
-        return "the input is not cut into rows"
+        return "the input is not split into rows of the weights' width"
     return constant_weights(op, target)
 
 

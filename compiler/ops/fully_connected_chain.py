@@ -1,10 +1,11 @@
-"""tflgpu.fully_connected_chain: fully connected layers on one vector, one after another.
+"""tflgpu.fully_connected_chain: consecutive fully connected layers on a single vector.
 
-The fused operator's core is a MEAN over an image's pixels, or nothing; then layers, which are
-FULLY_CONNECTED or 1x1 CONV_2D of a single pixel, each but the last with at most one activation; and
-views between them. One work-group computes all of it and keeps what lies between the layers.
+The core of the fused operator is, in order: optionally a MEAN over an image's pixels; then layers,
+FULLY_CONNECTED or 1x1 CONV_2D of a single pixel, each but the last with at most one activation.
+RESHAPEs may stand between them. One work-group computes everything and keeps the vectors between
+the layers in local memory.
 
-The weights lie as the kernel walks them, layer by layer:
+The weights are packed in the order in which the kernel reads them:
 [layer][block of output slices][input][slice of the block][lane].
 """
 
@@ -20,64 +21,69 @@ from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
 from .conv import pack_weights
 from .elementwise import ELEMENTWISE
-from .work_group_reduction import team
+from .work_group_reduction import group_size
 
 NAME = "tflgpu.fully_connected_chain"
 
 BLOCK = 4
-"""Slices of outputs a work-item computes at a time, where each has that many."""
+"""Output slices that a work-item computes at a time, if there are enough for every work-item."""
 
 PIXELS = 8
-"""Pixels a work-item adds up at least, where several share a mean."""
+"""Fewest pixels that a work-item sums when several share a mean."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of the kernel; places count floats of held vectors, or slices of constants."""
+    """One layer as the template needs it."""
 
     inputs: int
+    """Input channels."""
     slices: int
+    """Slices of output channels."""
     block: int
-    """Slices of outputs a work-item computes at a time."""
+    """Output slices that a work-item computes at a time."""
     blocks: int
+    """Blocks of that many slices."""
     source: int
-    """Where its input is held."""
+    """Start of its input in local memory, in floats."""
     destination: int
-    """Where its output is held, unless it is the last layer's."""
+    """Start of its output in local memory, in floats; unused by the last layer."""
     weights: int
+    """Start of its weights, in slices."""
     bias: int
+    """Start of its bias, in slices."""
     activation: tuple[Op, ...]
-    """What becomes of each of its outputs, unless it is the last layer."""
+    """Elementwise operators on its output; the last layer's are in the epilogue instead."""
 
 
 def infer(op: Op) -> list[Shape]:
-    """A fused operator keeps the shapes of those it is made of."""
+    """The shapes inferred before the operators were fused."""
     return [tensor.shape for tensor in op.outputs]
 
 
 def layers_of(op: Op) -> list[Op]:
-    """The layers that a chain computes; a layer that is no chain is one of its own."""
+    """The layers of a chain; for a single layer, that layer."""
     return [inner for inner in op.core if inner.name in ("CONV_2D", "FULLY_CONNECTED")]
 
 
 def layer_shapes(op: Op) -> list[tuple[int, int]]:
-    """Outputs and inputs of each layer."""
+    """(outputs, inputs) of each layer."""
     weights = [layer.operand(1) for layer in layers_of(op)]
     return [(tensor.shape[0], tensor.elements // tensor.shape[0]) for tensor in weights]
 
 
 def held(op: Op, target: Target) -> int:
-    """Floats of the vectors that the kernel keeps: all but the last."""
+    """Floats of local memory for every layer's input vector."""
     return sum(slice_count(inputs, target) * target.lanes for _, inputs in layer_shapes(op))
 
 
 def _averages(op: Op) -> bool:
-    """Whether the first vector is the mean of an image's pixels."""
+    """Whether the chain starts with a MEAN over an image's pixels."""
     return op.core[0].name == "MEAN"
 
 
 def _activations(op: Op) -> list[tuple[Op, ...]]:
-    """The elementwise operators behind each layer."""
+    """The elementwise operators after each layer."""
     found: list[tuple[Op, ...]] = []
     for inner in op.core:
         if inner in layers_of(op):
@@ -90,13 +96,13 @@ def _activations(op: Op) -> list[tuple[Op, ...]]:
 def _layers(op: Op, items: int, target: Target) -> list[Layer]:
     found = []
     source = weights_at = bias_at = 0
-    for (outputs, inputs), behind in zip(layer_shapes(op), _activations(op), strict=True):
+    for (outputs, inputs), following in zip(layer_shapes(op), _activations(op), strict=True):
         count = slice_count(outputs, target)
         block = max(1, min(BLOCK, count // items))
         blocks = -(-count // block)
         destination = source + slice_count(inputs, target) * target.lanes
         places = (source, destination, weights_at, bias_at)
-        found.append(Layer(inputs, count, block, blocks, *places, behind))
+        found.append(Layer(inputs, count, block, blocks, *places, following))
         source = destination
         weights_at += blocks * block * inputs
         bias_at += blocks * block
@@ -117,7 +123,7 @@ def _packed(op: Op, layers: Sequence[Layer], target: Target) -> dict[str, Array]
 
 def _fits(op: Op, target: Target) -> str | None:
     if 4 * held(op, target) > target.device.local_memory:
-        return f"the vectors take more than {target.device.local_memory} bytes of local memory"
+        return f"its vectors need more than {target.device.local_memory} bytes of local memory"
     return None
 
 
@@ -130,7 +136,7 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     averaged = height * width if _averages(op) else 0
     count = slice_count(channels, target)
     widest = max(slice_count(max(shape), target) for shape in layer_shapes(op))
-    items = team(max(widest, averaged * count // PIXELS), target)
+    items = group_size(max(widest, averaged * count // PIXELS), target)
     rows = min(items // count, averaged // PIXELS)
     layers = _layers(op, items, target)
     products = sum(outputs * inputs for outputs, inputs in layer_shapes(op))

@@ -1,7 +1,7 @@
-"""tflgpu.fully_connected_sum: two fully connected layers of different inputs, added up.
+"""tflgpu.fully_connected_sum: the sum of two fully connected layers with different inputs.
 
-Inputs are x, weights, bias, and the same again of the second layer. A step of a recurrent network
-is made of it: what comes in and what was there before.
+Inputs are x, weights and bias of the first layer, then those of the second. A step of a recurrent
+network is such a sum: of its input and of its previous state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def infer(op: Op) -> list[Shape]:
 
 
 def halves(op: Op) -> tuple[Op, Op]:
-    """Each layer as an operator of its own, outside of any graph."""
+    """The two layers as separate operators that are in no graph."""
     first, second = op.inputs[:3], op.inputs[3:]
     return (
         Op("FULLY_CONNECTED", first, op.outputs, {}, op.index),
@@ -33,7 +33,7 @@ def halves(op: Op) -> tuple[Op, Op]:
 
 
 def _build(op: Op, target: Target) -> Sequence[Launch]:
-    """A work-item for each slice of each row."""
+    """One work-item per slice of each row."""
     batch, height, width, channels = bhwc(op.output.shape)
     layers = halves(op)
     weights = [layer.constant(1) for layer in layers]

@@ -1,7 +1,7 @@
-"""GATHER, GATHER_ND, SCATTER_ND and ONE_HOT: places that are only known while the model runs.
+"""GATHER, GATHER_ND, SCATTER_ND and ONE_HOT: accesses at indices computed while the model runs.
 
-Where LiteRT refuses an index outside its axis, the nearest one inside is taken: a kernel cannot
-refuse, and must not read elsewhere.
+LiteRT reports an error for an index that is out of range. A kernel cannot, and must not read out of
+bounds, so it clamps the index to the range.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from .base import (
 
 
 def _axes(op: Op) -> tuple[int, int]:
-    """The axis gathered along and the number of batch axes, which come before it."""
+    """The axis to gather along, and the number of batch axes before it (ModelError)."""
     shape, indices = op.operand(0).shape, op.operand(1).shape
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
     batches = int(op.attrs.get("batch_dims", 0))
     batches += len(indices) if batches < 0 else 0
     if not 0 <= batches <= min(axis, len(indices)) or shape[:batches] != indices[:batches]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {batches} batch axes of {list(shape)} and "
-            f"{list(indices)}"
+            f"operator {op.index} {op.name}: {list(shape)} and indices {list(indices)} do not have "
+            f"{batches} batch axes in common before axis {axis}"
         )
     return axis, batches
 
@@ -70,11 +70,12 @@ def _reference_gather(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _depth(op: Op, shape: Shape, indices: Tensor) -> int:
-    """How many leading axes of a shape the indices name."""
+    """The number of leading axes that each index addresses (ModelError)."""
     depth = indices.shape[-1] if indices.shape else len(shape) + 1
     if depth > len(shape):
         raise ModelError(
-            f"operator {op.index} {op.name}: indices {list(indices.shape)} into {list(shape)}"
+            f"operator {op.index} {op.name}: indices {list(indices.shape)} address more axes than "
+            f"{list(shape)} has"
         )
     return depth
 
@@ -98,13 +99,14 @@ def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _infer_scatter_nd(op: Op) -> list[Shape]:
-    """Checks that there is an update for each index."""
+    """The shape in operand 2; ModelError unless there is one update per index."""
     shape = tuple(int(size) for size in op.constant(2).reshape(-1))
     indices, updates = op.operand(0), op.operand(1)
     wanted = (*indices.shape[:-1], *shape[_depth(op, shape, indices) :])
     if updates.shape != wanted:
         raise ModelError(
-            f"operator {op.index} {op.name}: updates {list(updates.shape)}, not {list(wanted)}"
+            f"operator {op.index} {op.name}: updates have the shape {list(updates.shape)}, which "
+            f"should be {list(wanted)}"
         )
     return [shape]
 
@@ -134,7 +136,10 @@ def _infer_one_hot(op: Op) -> list[Shape]:
     shape, axis = op.operand(0).shape, _one_hot_axis(op)
     depth = int(op.constant(1).reshape(-1)[0])
     if depth < 0 or op.operand(2).elements != 1 or op.operand(3).elements != 1:
-        raise ModelError(f"operator {op.index} {op.name}: depth {depth}, or not one value each")
+        raise ModelError(
+            f"operator {op.index} {op.name}: the depth {depth} is negative, or the on and off "
+            f"values are not scalars"
+        )
     return [(*shape[:axis], depth, *shape[axis:])]
 
 

@@ -1,9 +1,9 @@
-"""A part of the model that runs on LiteRT, as one operator among those of the device.
+"""tflgpu.litert: a part of the model that runs on LiteRT, as one operator of the graph.
 
     y = { v, i = TOPK_V2(t, k) | y = CAST(v) }
 
-No rewrite looks into it and no kernel computes it: the host runs it between two launches. Its
-tensors are row-major, as the host has them.
+No rewrite looks inside and no kernel computes it: the host runs it between two dispatches. Its
+tensors are row-major, as on the host.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ LITERT = "tflgpu.litert"
 
 
 def host_only(graph: Graph, tensor: Tensor) -> bool:
-    """Whether no kernel touches a tensor that parts on LiteRT write or read."""
+    """Whether only parts on LiteRT touch a tensor, and no kernel does."""
     producer = graph.producer(tensor)
     touching = [*graph.consumers(tensor), *([producer] if producer else [])]
     return tensor not in graph.kept and all(op.name == LITERT for op in touching)
 
 
 def _infer(op: Op) -> Sequence[Shape]:
-    """The shapes that its operators had in the model."""
+    """The shapes inferred before the operators became a part."""
     return [tensor.shape for tensor in op.outputs]
 
 
 def _build(op: Op, target: Target) -> list[Launch]:
-    """No launch of the device: what the part reads and writes, for the planning of memory."""
+    """A launch without a kernel, which tells memory planning what the part reads and writes."""
     reads = {f"x{i}": t for i, t in enumerate(op.inputs) if t is not None and not t.constant}
     writes = {f"y{i}": tensor for i, tensor in enumerate(op.outputs)}
     return [Launch("", (1, 1, 1), reads, writes, group=(1, 1, 1))]

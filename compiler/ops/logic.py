@@ -1,4 +1,4 @@
-"""Comparisons, logical operators and selections: truth values are the integers 0 and 1."""
+"""Comparisons, logical operators and selections. Truth values are the integers 0 and 1."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SELECTION = Elementwise(_CHOICE, np.where, _CHOICE, ANY)
 
 
 def _infer_select(op: Op) -> list[Shape]:
-    """A condition of rank 1 chooses whole rows of operands of a higher rank."""
+    """The operands' shape; a condition of rank 1 selects whole rows of them (ModelError)."""
     condition, first, second = (op.operand(i).shape for i in range(3))
     if first != second:
         raise ModelError(f"operator {op.index} {op.name}: {list(first)} and {list(second)} differ")
@@ -50,7 +50,8 @@ def _infer_select(op: Op) -> list[Shape]:
         return [first]
     if condition not in ((), first):
         raise ModelError(
-            f"operator {op.index} {op.name}: the condition is {list(condition)} for {list(first)}"
+            f"operator {op.index} {op.name}: the condition {list(condition)} does not match the "
+            f"operands {list(first)}"
         )
     return [first]
 
@@ -60,7 +61,7 @@ def _infer_select_v2(op: Op) -> list[Shape]:
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    """A condition of one axis names rows where the operands have more, and SELECT is meant."""
+    """The condition of SELECT, unlike that of SELECT_V2, selects rows if it has rank 1."""
     condition, first, second = arrays
     if op.name == "SELECT" and condition.ndim == 1:
         condition = condition.reshape(-1, *(1,) * (first.ndim - 1))

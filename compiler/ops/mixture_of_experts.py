@@ -1,12 +1,12 @@
 """moe: LiteRT's custom operator for a mixture of experts (arXiv 1701.06538).
 
-Operands: x [.., tokens, width], for each token the share of each expert chosen and its number
-[.., tokens, chosen], the experts' gates and their partners [hidden, experts, 1, width], what they
-end with [width, experts, 1, hidden], and a factor for each expert.
+Operands: x [.., tokens, width]; the routing weights and the indices of the experts chosen for each
+token, both [.., tokens, chosen]; the gate and up projections [hidden, experts, 1, width]; the down
+projection [width, experts, 1, hidden]; and a scale per expert [experts].
 
-    y[t] = sum over k of  share[t, k] * factor[e] * last_e(activation(gate_e x[t]) * partner_e x[t])
+    y[t] = sum over k of  weight[t, k] * scale[e] * down_e(activation(gate_e x[t]) * up_e x[t])
 
-where e is the number of the expert that is chosen[t, k].
+where e = index[t, k].
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..ir import Op, Shape
 from .base import OpDef, define
 
 OPERANDS = 7
-"""Operands of experts in floats; those in int8 have more."""
+"""Operands of the float32 variant; the int8 one has more."""
 
 ACTIVATIONS = {"gelu": False, "gelu_tanh": True}
-"""Activations by name: whether GELU is approximated."""
+"""Supported activations, and whether each is the tanh approximation of GELU."""
 
 
 def activation(op: Op) -> str:
@@ -28,11 +28,11 @@ def activation(op: Op) -> str:
 
 
 def infer(op: Op) -> list[Shape]:
-    """The shape of x (UnsupportedError for another kind of experts)."""
+    """The shape of x (UnsupportedError for other weights or activations, ModelError for shapes)."""
     kind = op.attrs.get("weight_type", "fp32")
     if len(op.inputs) != OPERANDS or kind != "fp32" or activation(op) not in ACTIVATIONS:
-        reason = f"experts in {kind} with the activation {activation(op)!r}"
-        advice = f"fp32 with {' or '.join(ACTIVATIONS)} is known"
+        reason = f"its weights are {kind} and its activation is {activation(op)!r}"
+        advice = f"use fp32 weights with the activation {' or '.join(ACTIVATIONS)}"
         raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
     source, shares, chosen, gate, partner, last, factor = (op.operand(i).shape for i in range(7))
     hidden, experts, _, width = gate if len(gate) == 4 else (0, 0, 0, 0)
@@ -40,8 +40,9 @@ def infer(op: Op) -> list[Shape]:
     fits &= gate == partner == (hidden, experts, 1, width) and last == (width, experts, 1, hidden)
     if not fits or not hidden * experts * width or op.operand(6).elements != experts:
         raise ModelError(
-            f"operator {op.index} {op.name}: x {list(source)}, shares {list(shares)} of "
-            f"{list(chosen)}, experts {list(gate)}, {list(partner)}, {list(last)}, {list(factor)}"
+            f"operator {op.index} {op.name}: the shapes of x {list(source)}, routing weights "
+            f"{list(shares)}, indices {list(chosen)}, projections {list(gate)}, {list(partner)}, "
+            f"{list(last)} and scales {list(factor)} do not match"
         )
     return [source]
 
@@ -53,6 +54,6 @@ define(
         (),
         None,
         ("float32", "int32"),
-        note="in floats, with GELU; every expert is computed for every token",
+        note="float32 with GELU; every expert is computed for every token",
     )
 )

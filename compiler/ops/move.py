@@ -1,8 +1,8 @@
-"""Operators that only move elements: slices, pads, transposes, splits, repetitions.
+"""Operators that only move elements: slices, pads, transposes, splits and repetitions.
 
-All are one thing, a `Move`: each element of the output is the input's element at coordinates
-that are affine in the output's; where these lie outside the input they are folded back into it,
-or the element is a fill value.
+All are described by a `Move`: each output element is the input element at coordinates that are
+affine in the output's coordinates. Coordinates outside the input are folded back into it, or the
+element is a fill value.
 """
 
 from __future__ import annotations
@@ -35,34 +35,37 @@ from .base import (
 
 @dataclass(frozen=True)
 class Axis:
-    """Coordinate of one input axis: start + step * (coordinate of the output axis `of`)."""
+    """The coordinate along one input axis: start + step * (coordinate along output axis `of`)."""
 
     of: int
     start: int = 0
     step: int = 1
     fold: str = ""
-    """What happens outside the input: it repeats ("wrap") or is mirrored, with the outermost
-    entry doubled ("symmetric") or not ("reflect")."""
+    """What lies outside the input: "wrap" repeats it, "symmetric" mirrors it including the edge,
+    "reflect" mirrors it without the edge; "" if nothing is folded."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """Where each element of an output of that shape comes from; one `Axis` for each input axis."""
+    """Where each element of an output of shape `shape` comes from; one `Axis` per input axis."""
 
     shape: Shape
     axes: tuple[Axis, ...]
     fill: float | None = None
-    """Value outside the input; None where no coordinate lies outside."""
+    """The value outside the input; None if no coordinate lies outside."""
 
     def aligned_to(self, rank: int) -> Move:
-        """The same move with axes of size 1 put in front on both sides."""
+        """The same move with leading axes of size 1, so that input and output have that rank."""
         output_shift = rank - len(self.shape)
         axes = [replace(axis, of=axis.of + output_shift) for axis in self.axes]
         front = [Axis(0, 0, 0)] * (rank - len(self.axes))
         return Move((1,) * output_shift + self.shape, (*front, *axes), self.fill)
 
     def block(self, shape: Shape) -> tuple[int, ...] | None:
-        """Where the output starts in an input of that shape, if it is a block cut out of it."""
+        """Coordinates in an input of shape `shape` at which the output starts, if it is a block.
+
+        None if the output is not a contiguous block of the input.
+        """
         if len(self.axes) != len(self.shape):
             return None
         for position, (axis, size, extent) in enumerate(
@@ -94,11 +97,11 @@ class Move:
 
 
 Moves = Callable[[Op], Sequence[Move]]
-"""The move that yields each output of an operator from its input."""
+"""The move that produces each output of an operator from its input."""
 
 
 def fold(axis: Axis, index: Array, size: int) -> Array:
-    """Coordinates outside an input axis of that size brought into it, in numpy."""
+    """Coordinates folded into an input axis of size `size`, in numpy."""
     if axis.fold == "wrap":
         return np.asarray(index % size)
     if axis.fold:
@@ -109,7 +112,7 @@ def fold(axis: Axis, index: Array, size: int) -> Array:
 
 
 def folded(axis: Axis, text: str, size: int) -> str:
-    """The same as text, of a coordinate that is a text."""
+    """The same as kernel text, for a coordinate given as an expression."""
     if axis.fold == "wrap":
         return f"({text}) % {size}"
     if axis.fold:
@@ -120,7 +123,7 @@ def folded(axis: Axis, text: str, size: int) -> str:
 
 
 def bounds(axis: Axis, text: str, size: int, extent: int) -> list[str]:
-    """Conditions for a coordinate to lie inside an input axis of that size, if it can leave it."""
+    """The conditions, where needed, for a coordinate to lie inside an input axis of size `size`."""
     ends = (axis.start, axis.start + axis.step * (extent - 1))
     below = [f"{text} >= 0"] if min(ends) < 0 else []
     above = [f"{text} < {size}"] if max(ends) >= size else []
@@ -146,7 +149,7 @@ def _keeps_slices(move: Move, lanes: int) -> bool:
 
 
 def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Implementation, ...]:
-    """The implementations of an operator whose outputs are moves of the tensor `source` names."""
+    """The implementations of an operator whose outputs are moves of the tensor `source` returns."""
 
     def whole_images(op: Op, target: Target) -> str | None:
         ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
@@ -154,9 +157,9 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             return f"rank {max(ranks)} is above 4"
         results = zip(moves(op), op.results, strict=True)
         if any(move.shape != tensor.shape for move, tensor in results):
-            return "axes are added or dropped"
+            return "it adds or drops axes"
         if any(move.fill is not None and not _pads_pixels(move, source(op)) for move in moves(op)):
-            return "channels are padded"
+            return "it pads the channels"
         return None
 
     def sliced(op: Op, target: Target) -> Sequence[Launch]:
@@ -197,7 +200,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
 
 
 def _pads_pixels(move: Move, source: Tensor) -> bool:
-    """Whether the channels are only slices of the source's, so that just pixels are filled."""
+    """Whether the fill value goes only into pixels: no channel lies outside the source's."""
     aligned = move.aligned_to(4)
     channel, channels = aligned.axes[3], (1, *source.shape)[-1]
     ends = (channel.start, channel.start + channel.step * (aligned.shape[channel.of] - 1))
@@ -212,7 +215,7 @@ def move_operator(
     versions: int = 1,
     traits: Traits = NO_TRAITS,
 ) -> OpDef:
-    """The definition of an operator that moves the operand at position `source`."""
+    """The definition of an operator whose outputs are moves of the operand at position `source`."""
 
     def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
         position = [tensor is op.operand(source) for tensor in op.inputs].index(True)

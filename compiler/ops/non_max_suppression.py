@@ -1,4 +1,4 @@
-"""Non-maximum suppression: of boxes that overlap only the one with the best score is kept."""
+"""Non-maximum suppression: of overlapping boxes only the one with the highest score is kept."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, define
 
 SUPPRESS = "tflgpu.suppress"
-"""Of boxes, scores, their number, least overlap, least score and sigma: kept, scores, count, left.
+"""The operator that the others become.
 
-Scores of rank 2 are those of several classes, each of which is suppressed on its own.
+Operands: boxes [n, 4], scores [n] or [classes, n], the maximum number of boxes to keep, the overlap
+and score thresholds, and sigma of soft suppression (0: hard). Outputs: indices of the boxes kept,
+their scores, how many were kept, and the scores left over, which are scratch memory. Each class is
+suppressed on its own.
 """
 
 
 def _count(op: Op) -> int:
-    """How many boxes are kept at most (UnsupportedError if that is computed)."""
+    """The maximum number of boxes to keep (UnsupportedError if it is not a constant)."""
     boxes, scores = op.operand(0).shape, op.operand(1).shape
     if len(boxes) != 2 or boxes[1] != 4 or scores[-1:] != boxes[:1]:
         raise ModelError(
-            f"operator {op.index} {op.name}: boxes {list(boxes)} with scores {list(scores)}"
+            f"operator {op.index} {op.name}: boxes {list(boxes)} do not match scores {list(scores)}"
         )
     return max(int(op.constant(2).reshape(-1)[0]), 0)
 
@@ -62,7 +65,7 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
 
 
 _TYPES = ("float32", "int32")
-_NOTE = "their largest number must be a constant"
+_NOTE = "the maximum output size must be a constant"
 
 define(
     OpDef("NON_MAX_SUPPRESSION_V4", _infer_v4, (), None, _TYPES, note=_NOTE),

@@ -1,11 +1,11 @@
-"""tflgpu.normalization: values less their mean, divided by their deviation over some axes.
+"""tflgpu.normalization: values minus their mean, divided by their deviation over some axes.
 
-    y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon)      layers and instances
+    y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon)      with `centered` True
     y = x / sqrt(mean(x^2) + epsilon)                              with `centered` False
 
-Gain and offset are products and sums that follow, as any others. Over the last axis this is layer
-normalization (arXiv 1607.06450) or, not centered, RMS normalization (arXiv 1910.07467); over rows
-and columns instance normalization (arXiv 1607.08022).
+Over the last axis this is layer normalization (arXiv 1607.06450) or, not centered, RMS
+normalization (arXiv 1910.07467); over rows and columns, instance normalization (arXiv 1607.08022).
+Gain and offset remain separate operators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .base import (
     same_as_first,
     slice_count,
 )
-from .work_group_reduction import team
+from .work_group_reduction import group_size
 
 NAME = "tflgpu.normalization"
 
@@ -46,15 +46,15 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _reduced(op: Op) -> tuple[bool, ...]:
-    """For batches, rows, columns and channels whether the mean is over several of them."""
+    """For batches, rows, columns and channels, whether the mean is over more than one of them."""
     shape = op.operand(0).shape
     first = 4 - len(shape)
     sizes = bhwc(shape)
     return tuple(sizes[axis] > 1 and axis - first in _axes(op) for axis in range(4))
 
 
-def _whole_pictures(op: Op, target: Target) -> str | None:
-    """Slices suit means over all pixels, over all channels, or over both."""
+def _whole_images(op: Op, target: Target) -> str | None:
+    """The sliced kernel takes means over all pixels, over all channels, or over both."""
     shape = op.operand(0).shape
     if len(shape) > 4:
         return f"rank {len(shape)} is above 4"
@@ -63,7 +63,7 @@ def _whole_pictures(op: Op, target: Target) -> str | None:
     if over_batches:
         return "the mean is over several batches"
     if rows > 1 and columns > 1 and over_rows != over_columns:
-        return "the mean is over rows or columns, not both"
+        return "the mean is over rows or columns but not both"
     return None
 
 
@@ -80,11 +80,11 @@ def _flops(op: Op) -> int:
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    """A work-group shares the mean of many pixels; of channels alone each pixel has its own."""
+    """A mean over pixels is a work-group reduction; one over channels alone is one work-item's."""
     batch, rows, columns, channels = bhwc(op.output.shape)
     over_pixels = any(_reduced(op)[1:3])
     over_channels = _reduced(op)[3]
-    items = team(rows * columns, target) if over_pixels else 1
+    items = group_size(rows * columns, target) if over_pixels else 1
     outer = batch * (1 if over_channels else slice_count(channels, target))
     return [
         Launch(
@@ -106,7 +106,7 @@ def _sliced(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    """A work-item for what has a mean in common, over any axes of any rank."""
+    """One work-item per mean, over any axes of a tensor of any rank."""
     shape = op.operand(0).shape
     kept = prod(size for axis, size in enumerate(shape) if axis not in _axes(op))
     return [
@@ -122,7 +122,7 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
 
 
 IMPLEMENTATIONS = (
-    Implementation("normalization", _sliced, _whole_pictures),
+    Implementation("normalization", _sliced, _whole_images),
     Implementation("normalization_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

@@ -1,6 +1,6 @@
-"""PACK and UNPACK: tensors of one shape stacked along a new axis, and taken apart again.
+"""PACK and UNPACK: tensors stacked along a new axis, and split along one.
 
-A PACK is rewritten to RESHAPE and CONCATENATION before a kernel is chosen.
+`pack_to_concat` turns every PACK into RESHAPEs and a CONCATENATION.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from .move import Axis, Move, move_operator
 def infer(op: Op) -> list[Shape]:
     shapes = {op.operand(i).shape for i in range(len(op.inputs))}
     if len(shapes) != 1:
-        raise ModelError(f"operator {op.index} PACK: inputs of shapes {sorted(shapes)}")
+        listed = ", ".join(str(list(shape)) for shape in sorted(shapes))
+        raise ModelError(f"operator {op.index} PACK: the shapes of its inputs differ: {listed}")
     shape = shapes.pop()
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape) + 1)
     return [(*shape[:axis], len(op.inputs), *shape[axis:])]
@@ -33,7 +34,8 @@ def _unpack(op: Op) -> list[Move]:
     axis = normalize_axis(op, int(op.attrs.get("axis", 0)), len(shape))
     if shape[axis] != len(op.results):
         raise ModelError(
-            f"operator {op.index} UNPACK: {len(op.results)} parts of {list(shape)} along {axis}"
+            f"operator {op.index} UNPACK: {list(shape)} does not split into {len(op.results)} "
+            f"along axis {axis}"
         )
     left = (*shape[:axis], *shape[axis + 1 :])
     kept = [Axis(i if i < axis else i - 1) for i in range(len(shape))]

@@ -1,4 +1,4 @@
-"""PAD with zeros, PADV2 with any value, MIRROR_PAD with what is at the edge."""
+"""PAD with zeros, PADV2 with a value, MIRROR_PAD with mirrored entries."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .move import Axis, Move, move_operator
 
 
 def paddings(op: Op) -> list[tuple[int, int]]:
-    """Entries added before and after each axis (ModelError if they do not fit the input)."""
+    """Entries added before and after each axis (ModelError unless there is a pair per axis)."""
     shape = op.operand(0).shape
     table = op.constant(1)
     if table.size != 2 * len(shape) or (table < 0).any():
         raise ModelError(
-            f"operator {op.index} {op.name}: paddings {table.tolist()} for {list(shape)}"
+            f"operator {op.index} {op.name}: paddings {table.tolist()} do not fit {list(shape)}"
         )
     return [(int(before), int(after)) for before, after in table.reshape(-1, 2)]
 
 
 def fill(op: Op) -> float:
-    """The value of the added entries; zero is the zero point of a quantized tensor."""
+    """The value of the added entries; PAD uses the zero point for a quantized tensor."""
     if op.input(2) is not None:
         return float(op.constant(2).reshape(-1)[0])
     quantization = op.operand(0).quantization
@@ -33,13 +33,14 @@ def _moves(op: Op) -> list[Move]:
 
 
 def _mirrored(op: Op) -> list[Move]:
-    """Entries are mirrored at the edge, which is doubled itself if the mode is SYMMETRIC."""
+    """Mirrored entries include the edge itself if the mode is SYMMETRIC (ModelError)."""
     shape, pads = op.operand(0).shape, paddings(op)
     fold = "symmetric" if op.attrs.get("mode", "REFLECT") == "SYMMETRIC" else "reflect"
     for size, pair in zip(shape, pads, strict=True):
         if max(pair) > size - (fold == "reflect"):
             raise ModelError(
-                f"operator {op.index} {op.name}: {pair} entries cannot be mirrored at {size}"
+                f"operator {op.index} {op.name}: an axis of {size} is too short for {max(pair)} "
+                f"mirrored entries"
             )
     axes = [
         Axis(i, -before, 1, fold if before or after else "")

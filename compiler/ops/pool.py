@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D. Averages count only the cells inside the image."""
+"""AVERAGE_POOL_2D and MAX_POOL_2D. Averages ignore padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""LSTM, UNIDIRECTIONAL_SEQUENCE_LSTM and _RNN, RNN and SVDF: shapes; `expand/` spells them out."""
+"""LSTM, RNN, SVDF, UNIDIRECTIONAL_SEQUENCE_LSTM and _RNN: shapes only.
+
+`rewrites/decompose/recurrent.py` decomposes them.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,24 @@ from ..ir import Op, Shape
 from .base import OpDef, define
 
 OUTPUT_STATE, CELL_STATE = 18, 19
-"""Inputs of an LSTM that keep their content between runs."""
+"""Positions of the LSTM inputs that keep their content between runs."""
 
 
 def _infer_full(op: Op) -> list[Shape]:
-    """The output of an LSTM: one vector for each step, of the size of its output state."""
+    """The output of an LSTM: a vector of the size of its output state for each step."""
     return [(*op.operand(0).shape[:-1], op.operand(OUTPUT_STATE).shape[-1])]
 
 
 def infer_lstm(op: Op) -> list[Shape]:
-    """Of the basic kind: output, new cell state, and two tensors that nothing reads."""
+    """Output, new cell state and two scratch tensors for kernel type BASIC; else the output."""
     if op.attrs.get("kernel_type", "FULL") == "FULL":
         return _infer_full(op)
     source, output, weights, _, cell = (op.operand(i).shape for i in range(5))
     if min(map(len, (source, output, weights, cell))) < 2 or weights[0] != 4 * cell[-1]:
-        raise ModelError(f"operator {op.index} {op.name}: weights {list(weights)} for {list(cell)}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: weights {list(weights)} do not match the cell state "
+            f"{list(cell)}"
+        )
     rows = source[:-1]
     joint = (*rows, source[-1] + output[-1])
     return [(*rows, cell[-1]), (*rows, cell[-1]), joint, (*rows, 4 * cell[-1])][: len(op.outputs)]
@@ -34,7 +40,10 @@ def _infer_rnn(op: Op) -> list[Shape]:
 def _infer_svdf(op: Op) -> list[Shape]:
     filters, rank = op.operand(1).shape[0], int(op.attrs.get("rank", 1))
     if rank < 1 or filters % rank or len(op.operand(0).shape) != 2:
-        raise ModelError(f"operator {op.index} {op.name}: {filters} filters of rank {rank}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: {filters} filters are not a multiple of the rank "
+            f"{rank}, or the input does not have rank 2"
+        )
     return [(op.operand(0).shape[0], filters // rank)]
 
 

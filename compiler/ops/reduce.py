@@ -1,4 +1,4 @@
-"""Reductions over any axes: a row each."""
+"""The table of reductions, which work over any axes."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ from .base import (
     normalize_axis,
     slice_count,
 )
-from .work_group_reduction import team, too_small
+from .work_group_reduction import group_size, too_few_parts
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How values join, what joining starts from, and what becomes of the result."""
+    """How a reduction starts, accumulates a value, and finishes."""
 
     start: float
+    """The initial total."""
     join: str
-    """Text of `total` joined with `v`."""
+    """The expression that combines `total` with a value `v`."""
     finish: str
-    """Text of the result from `total` and {count}."""
+    """The expression for the result, of `total` and {count}."""
     function: Callable[..., Array]
     """The same in numpy."""
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
@@ -56,13 +57,13 @@ REDUCTIONS = {
 
 
 def axes(op: Op) -> tuple[int, ...]:
-    """The axes reduced over, in order."""
+    """The reduced axes, counted from the front, in ascending order (ModelError)."""
     rank = len(op.operand(0).shape)
     return tuple(sorted({normalize_axis(op, int(a), rank) for a in op.constant(1).reshape(-1)}))
 
 
 def _kept(op: Op) -> Shape:
-    """The output's shape with the reduced axes kept as ones."""
+    """The output's shape with the reduced axes kept at size 1."""
     shape, reduced = op.operand(0).shape, axes(op)
     return tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
 
@@ -80,26 +81,26 @@ def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _pixels_only(op: Op, target: Target) -> str | None:
-    """Slices suit reductions that keep the channels, and dropped axes that change no place."""
+    """The sliced kernel keeps channels, and needs dropped axes not to shift the others."""
     shape = op.operand(0).shape
     if len(shape) > 4:
         return f"rank {len(shape)} is above 4"
     if len(shape) - 1 in axes(op):
-        return "the channels are reduced"
+        return "it reduces the channels"
     if bhwc(_kept(op)) != bhwc(op.output.shape):
-        return "dropped axes move what is left"
+        return "dropping the reduced axes shifts the others"
     return None
 
 
 def _all_pixels(op: Op, target: Target) -> str | None:
-    """A group for each slice needs all rows and columns of a picture, and only those."""
+    """A work-group per slice reduces all rows and columns of one image, and nothing else."""
     reason = _pixels_only(op, target)
     if reason is not None:
         return reason
     batch, height, width, _ = bhwc(op.operand(0).shape)
     if bhwc(op.output.shape)[:3] != (batch, 1, 1):
-        return "not all pixels of a picture are reduced, or several pictures"
-    return too_small(height * width, target)
+        return "it does not reduce exactly the pixels of each image"
+    return too_few_parts(height * width, target)
 
 
 def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
@@ -122,7 +123,7 @@ def _sliced(op: Op, target: Target) -> Sequence[Launch]:
 
 def _grouped(op: Op, target: Target) -> Sequence[Launch]:
     source = bhwc(op.operand(0).shape)
-    items = team(source[1] * source[2], target)
+    items = group_size(source[1] * source[2], target)
     grid = (items, 1, source[0] * slice_count(source[3], target))
     launch = _launch(op, "reduce/reduce_group.jinja", grid, source)
     variables = {**launch.variables, "team": items}

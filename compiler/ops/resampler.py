@@ -1,7 +1,7 @@
-"""Resampler: MediaPipe's custom operator that reads a picture at places which are computed.
+"""Resampler: MediaPipe's custom operator that samples an image at computed coordinates.
 
-x [batch, height, width, channels] is read between its pixels at warp [batch, rows, columns, 2],
-whose last axis holds a column and a row of x; what lies outside x counts as 0.
+x [batch, height, width, channels] is interpolated bilinearly at the coordinates in warp
+[batch, rows, columns, 2], whose last axis is (column, row). Pixels outside x are 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ def _infer(op: Op) -> list[Shape]:
     image, warp = op.operand(0).shape, op.operand(1).shape
     if len(image) != 4 or len(warp) != 4 or image[0] != warp[0] or warp[3] < 2:
         raise ModelError(
-            f"operator {op.index} {op.name}: a picture {list(image)} at places {list(warp)}"
+            f"operator {op.index} {op.name}: the image {list(image)} and the coordinates "
+            f"{list(warp)} must have rank 4, the same batch, and 2 values per coordinate"
         )
     return [(*warp[:3], image[3])]
 

@@ -1,4 +1,4 @@
-"""RESHAPE, and the operators that are one: in dense storage only another view of the bytes."""
+"""RESHAPE, SQUEEZE and EXPAND_DIMS: in row-major storage, another view of the same bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .base import (
 
 
 def infer(op: Op) -> list[Shape]:
-    """The shape from the second input, else from the attribute; -1 takes what is left."""
+    """The shape from the second input or the attribute, with -1 resolved (ModelError)."""
     shape = op.operand(0).shape
     if op.input(1) is not None:
         wanted = [int(size) for size in op.constant(1).reshape(-1)]
@@ -35,18 +35,21 @@ def infer(op: Op) -> list[Shape]:
     if wanted.count(-1) == 1 and known and prod(shape) % known == 0:
         wanted[wanted.index(-1)] = prod(shape) // known
     if any(size < 0 for size in wanted) or prod(wanted) != prod(shape):
-        raise ModelError(f"operator {op.index} {op.name}: {list(shape)} does not become {wanted}")
+        raise ModelError(f"operator {op.index} {op.name}: cannot reshape {list(shape)} to {wanted}")
     return [tuple(wanted)]
 
 
 def infer_squeeze(op: Op) -> list[Shape]:
-    """Without the named axes of size 1; without all such axes if none is named."""
+    """The shape without the named axes, or all axes of size 1 if none is named (ModelError)."""
     shape = op.operand(0).shape
     named = op.attrs.get("squeeze_dims") or ()
     axes = {normalize_axis(op, int(axis), len(shape)) for axis in named}
     axes = axes or {axis for axis, size in enumerate(shape) if size == 1}
     if any(shape[axis] != 1 for axis in axes):
-        raise ModelError(f"operator {op.index} {op.name}: {list(shape)} is not 1 at {sorted(axes)}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: {list(shape)} does not have size 1 along axes "
+            f"{sorted(axes)}"
+        )
     return [tuple(size for axis, size in enumerate(shape) if axis not in axes)]
 
 
@@ -57,15 +60,15 @@ def infer_expand_dims(op: Op) -> list[Shape]:
 
 
 def same_slices(op: Op, target: Target) -> str | None:
-    """Whether channel slices lie alike before and after."""
+    """Why channel slices do not hold the same bytes before and after; None if they do."""
     shapes = op.operand(0).shape, op.output.shape
     if max(map(len, shapes)) > 4:
         return "rank is above 4"
     (batch, _, _, channels), (batches, _, _, outputs) = map(bhwc, shapes)
     if channels != outputs:
-        return "the channels change"
+        return "the number of channels changes"
     if batch != batches and channels > target.lanes:
-        return "slices would move between batches"
+        return "slices would move from one batch to another"
     return None
 
 
@@ -77,7 +80,7 @@ IMPLEMENTATIONS = (
     Implementation("view", _view, same_slices, fuses=False, is_view=True),
     Implementation("view_linear", _view, reads=LINEAR, writes=LINEAR, fuses=False, is_view=True),
 )
-"""Kernels that launch nothing: the output is the input's memory."""
+"""They launch nothing: the output shares the input's memory."""
 
 
 def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

@@ -1,4 +1,4 @@
-"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR, with both ways of placing the pixels."""
+"""RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR, with aligned corners or half-pixel centers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .base import Implementation, Launch, OpDef, Traits, always, define, image_l
 
 @dataclass(frozen=True)
 class Scale:
-    """Source coordinate of an output one: (coordinate + shift) * factor - offset."""
+    """Maps an output coordinate to the input: (coordinate + shift) * factor - offset."""
 
     factor: float
     shift: float
@@ -28,7 +28,7 @@ def infer(op: Op) -> list[Shape]:
     size = op.constant(1).reshape(-1)
     if len(image) != 4 or len(size) != 2 or (size < 1).any():
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(image)} to size {size.tolist()}"
+            f"operator {op.index} {op.name}: cannot resize {list(image)} to {size.tolist()}"
         )
     return [(image[0], int(size[0]), int(size[1]), image[3])]
 

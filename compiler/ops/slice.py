@@ -13,7 +13,7 @@ from .move import Axis, Move, move_operator
 
 @dataclass(frozen=True)
 class _Range:
-    """What is taken of one axis: `count` entries from `start` on, `step` apart."""
+    """The entries taken along one axis: `count` of them from `start` on, `step` apart."""
 
     start: int
     step: int
@@ -25,13 +25,16 @@ def _slice(op: Op) -> list[_Range]:
     begins = [int(v) for v in op.constant(1).reshape(-1)]
     sizes = [int(v) for v in op.constant(2).reshape(-1)]
     if len(begins) != len(shape) or len(sizes) != len(shape):
-        raise ModelError(f"operator {op.index} SLICE: begin and size do not fit {list(shape)}")
+        raise ModelError(
+            f"operator {op.index} SLICE: begin {begins} and size {sizes} must have an entry for "
+            f"each axis of {list(shape)}"
+        )
     taken = []
     for begin, size, extent in zip(begins, sizes, shape, strict=True):
         count = extent - begin if size == -1 else size
         if begin < 0 or count < 0 or begin + count > extent:
             raise ModelError(
-                f"operator {op.index} SLICE: {begins} and {sizes} lie outside {list(shape)}"
+                f"operator {op.index} SLICE: begin {begins} and size {sizes} exceed {list(shape)}"
             )
         taken.append(_Range(begin, 1, count))
     return taken
@@ -44,22 +47,24 @@ def _moved(ranges: Sequence[_Range]) -> Move:
 
 @dataclass(frozen=True)
 class _Strided:
-    """A STRIDED_SLICE resolved: what is taken of each axis, and the shape it is given."""
+    """A resolved STRIDED_SLICE: the range taken along each input axis, and the output shape."""
 
     ranges: tuple[_Range, ...]
     shape: Shape
 
 
 def _strided(op: Op) -> _Strided:
-    """Begin, end and stride entries against the masks, which are sets of bits, one per entry.
+    """The begin, end and stride entries resolved against the masks, which have a bit per entry.
 
-    An ellipsis covers an axis at least if there is one left, as in LiteRT and not in numpy; entries
-    for which no axis is left behind it are passed over.
+    As in LiteRT, and unlike numpy, an ellipsis covers at least one axis if any is left; entries
+    after it that have no axis left are ignored.
     """
     shape = op.operand(0).shape
     entries = [tuple(int(v) for v in op.constant(i).reshape(-1)) for i in (1, 2, 3)]
     if len({len(entry) for entry in entries}) != 1:
-        raise ModelError(f"operator {op.index} STRIDED_SLICE: begin, end, strides differ in length")
+        raise ModelError(
+            f"operator {op.index} STRIDED_SLICE: begin, end and strides differ in length"
+        )
     masks = {
         name: int(op.attrs.get(f"{name}_mask", 0))
         for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
@@ -83,7 +88,8 @@ def _strided(op: Op) -> _Strided:
                 if masks["ellipsis"] & (1 << i) - 1:
                     continue
                 raise ModelError(
-                    f"operator {op.index} STRIDED_SLICE: {count - added} entries for {list(shape)}"
+                    f"operator {op.index} STRIDED_SLICE: {count - added} entries are more than the "
+                    f"axes of {list(shape)}"
                 )
             part = _resolve(op, shape[len(ranges)], [entry[i] for entry in entries], bit)
             ranges.append(part)
@@ -96,15 +102,16 @@ def _strided(op: Op) -> _Strided:
 
 
 def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> _Range:
-    """One axis: negative entries count from the end, and what lies outside is cut off."""
+    """The range along one axis: negative entries count from the end, and the rest is clamped."""
     begin, end, step = entry
     if step == 0:
-        raise ModelError(f"operator {op.index} STRIDED_SLICE: a stride of 0")
+        raise ModelError(f"operator {op.index} STRIDED_SLICE: a stride is 0")
     if bit["shrink_axis"]:
         start = begin + extent if begin < 0 else begin
         if not 0 <= start < extent:
             raise ModelError(
-                f"operator {op.index} STRIDED_SLICE: index {begin} of an axis of {extent}"
+                f"operator {op.index} STRIDED_SLICE: index {begin} is out of range for an axis of "
+                f"{extent}"
             )
         return _Range(start, 1, 1)
     if op.attrs.get("offset", False):
@@ -116,13 +123,16 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
 
 
 def _split_sizes(op: Op) -> tuple[int, list[int]]:
-    """Axis and sizes of the parts of a SPLIT (axis first) or SPLIT_V (sizes and axis last)."""
+    """The axis and the sizes of the parts; SPLIT has the axis as input 0, SPLIT_V as input 2."""
     if op.name == "SPLIT":
         shape = op.operand(1).shape
         axis = normalize_axis(op, int(op.constant(0).reshape(-1)[0]), len(shape))
         parts = len(op.results)
         if shape[axis] % parts:
-            raise ModelError(f"operator {op.index} SPLIT: {parts} parts of {list(shape)}")
+            raise ModelError(
+                f"operator {op.index} SPLIT: axis {axis} of {list(shape)} does not divide into "
+                f"{parts} equal parts"
+            )
         return axis, [shape[axis] // parts] * parts
     shape = op.operand(0).shape
     axis = normalize_axis(op, int(op.constant(2).reshape(-1)[0]), len(shape))
@@ -130,7 +140,10 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(op.results):
-        raise ModelError(f"operator {op.index} SPLIT_V: parts {sizes} of {list(shape)}")
+        raise ModelError(
+            f"operator {op.index} SPLIT_V: sizes {sizes} do not divide axis {axis} of "
+            f"{list(shape)} into {len(op.results)} outputs"
+        )
     return axis, sizes
 
 
@@ -147,7 +160,7 @@ def _split(op: Op) -> list[Move]:
 
 
 def _keeps_axes(op: Op) -> bool:
-    """Whether the axes of a STRIDED_SLICE are those of its input."""
+    """Whether the output of a STRIDED_SLICE has the same axes as its input."""
     masks = ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
     return not any(op.attrs.get(mask) for mask in masks)
 

@@ -1,4 +1,4 @@
-"""SOFTMAX of beta times the input, over the last axis unless an attribute names another."""
+"""SOFTMAX of beta * x, over the last axis unless the attribute `axis` names another."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens, rank_fits
-from .work_group_reduction import team, too_small
+from .work_group_reduction import group_size, too_few_parts
 
-MOST_ROWS = 256
-"""Rows that may get a work-group each."""
+MAX_ROWS = 256
+"""Most rows that get a work-group each."""
 
 
 def softmax_axis(op: Op) -> int:
-    """The axis; files have none, rewrites may give one."""
+    """The axis; a .tflite file has no such attribute, but rewrites set it."""
     return normalize_axis(op, op.attrs.get("axis", -1), len(op.operand(0).shape))
 
 
 def infer(op: Op) -> list[Shape]:
     shape = op.operand(0).shape
     if not shape:
-        raise ModelError(f"operator {op.index} {op.name}: a scalar has no axis to normalize")
+        raise ModelError(f"operator {op.index} {op.name}: the input is a scalar")
     return [shape]
 
 
@@ -52,30 +52,30 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 def _over_channels(op: Op, target: Target) -> str | None:
     last = len(op.output.shape) - 1
-    return None if softmax_axis(op) == last else f"it is over axis {softmax_axis(op)}, not the last"
+    return None if softmax_axis(op) == last else f"it is over axis {softmax_axis(op)}, not channels"
 
 
 def _over_pixels(op: Op, target: Target) -> str | None:
     if reason := rank_fits(op, target):
         return reason
     axis = softmax_axis(op) + 4 - len(op.output.shape)
-    return None if axis in (1, 2) else "it is over channels or batches"
+    return None if axis in (1, 2) else "it is not over rows or columns"
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
-    """A group for each row pays where rows are few and long, as in LiteRT's GPU delegate."""
+    """A work-group per row pays if rows are few and long, as in LiteRT's GPU delegate."""
     if reason := _over_channels(op, target):
         return reason
     *outer, count = op.output.shape
-    if prod(outer) > min(MOST_ROWS, count):
-        return f"{prod(outer)} rows keep the device busy"
-    return too_small(count // target.lanes, target)
+    if prod(outer) > min(MAX_ROWS, count):
+        return f"{prod(outer)} rows already keep the device busy"
+    return too_few_parts(count // target.lanes, target)
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:
     reason = rank_fits(op, target) or _few_rows(op, target)
     if reason is None and not flattens(op):
-        return "what follows needs rows and columns"
+        return "its epilogue needs height and width as separate axes"
     return reason
 
 
@@ -120,13 +120,13 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
 
 def _sliced_group(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
-    items = team(channels // target.lanes, target)
+    items = group_size(channels // target.lanes, target)
     return [_launch(op, "reduce/softmax_group.jinja", (items, height * width, batch), items)]
 
 
 def _linear_group(op: Op, target: Target) -> Sequence[Launch]:
     *outer, count = op.output.shape
-    items = team(count // target.lanes, target)
+    items = group_size(count // target.lanes, target)
     return [_launch(op, "reduce/softmax_group_linear.jinja", (items, prod(outer), 1), items)]
 
 

@@ -1,4 +1,7 @@
-"""Blocks of pixels to channels or batches and back: SPACE_TO_DEPTH, SPACE_TO_BATCH_ND, ..."""
+"""SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
+
+They move blocks of pixels to channels or batches, and back.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ from .base import (
 
 @dataclass(frozen=True)
 class Source:
-    """Texts of the coordinates an element comes from; `inside` is empty where all exist."""
+    """Expressions for the input coordinates of an output element.
+
+    `inside` is the condition under which they exist; "" if they always do.
+    """
 
     batch: str
     row: str
@@ -37,7 +43,10 @@ class Source:
 
 
 Find = Callable[[Op, tuple[str, str, str, str], int], Source]
-"""From the coordinates of an output's element. Channels are counted in that unit."""
+"""The `Source` of the output element at (batch, row, column, channel).
+
+The last argument is the unit of channel coordinates, in channels: 1, or a whole slice.
+"""
 
 
 def _image(op: Op) -> Shape:
@@ -48,7 +57,7 @@ def _image(op: Op) -> Shape:
 
 
 def _with_columns(op: Op) -> Shape:
-    """The input's shape; one of rank 3 gets an axis of columns, until it is spelled out."""
+    """The input's shape; rank 3 gets an axis of columns, as the decomposition will give it."""
     shape = op.operand(0).shape
     return (*shape[:2], 1, shape[2]) if len(shape) == 3 else _image(op)
 
@@ -60,14 +69,17 @@ def _without_columns(op: Op, shape: Shape) -> list[Shape]:
 def _block(op: Op) -> int:
     size = int(op.attrs.get("block_size", 0))
     if size < 1:
-        raise ModelError(f"operator {op.index} {op.name}: blocks of {size}")
+        raise ModelError(f"operator {op.index} {op.name}: block_size {size} must be at least 1")
     return size
 
 
 def _infer_to_depth(op: Op) -> list[Shape]:
     (batch, height, width, channels), n = _image(op), _block(op)
     if height % n or width % n:
-        raise ModelError(f"operator {op.index} {op.name}: {height}x{width} in blocks of {n}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: an image of {height}x{width} does not divide into "
+            f"blocks of {n}x{n}"
+        )
     return [(batch, height // n, width // n, channels * n * n)]
 
 
@@ -85,7 +97,10 @@ def _to_depth(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
 def _infer_to_space(op: Op) -> list[Shape]:
     (batch, height, width, channels), n = _image(op), _block(op)
     if channels % (n * n):
-        raise ModelError(f"operator {op.index} {op.name}: {channels} channels in blocks of {n}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: {channels} channels are not a multiple of {n * n}, "
+            f"for blocks of {n}x{n}"
+        )
     return [(batch, height * n, width * n, channels // (n * n))]
 
 
@@ -97,12 +112,15 @@ def _to_space(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
 
 
 def _table(op: Op, position: int) -> list[list[int]]:
-    """Two rows of a constant: what it says of rows and of columns."""
+    """The entries of a constant for rows and for columns; columns of rank 3 get neutral ones."""
     values = op.constant(position)
     if len(values) == 1:
         values = np.concatenate([values, np.full_like(values, position == 1)])
     if values.size not in (2, 4) or len(values) != 2 or (values < 0).any():
-        raise ModelError(f"operator {op.index} {op.name}: {values.tolist()} for two axes")
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {position} is {values.tolist()}, which must "
+            f"hold non-negative entries for rows and columns"
+        )
     return [[int(value) for value in np.atleast_1d(row)] for row in values]
 
 
@@ -111,7 +129,10 @@ def _infer_to_batch(op: Op) -> list[Shape]:
     blocks, pads = _table(op, 1), _table(op, 2)
     sizes = [size + sum(pad) for size, pad in zip((height, width), pads, strict=True)]
     if any(n < 1 or size % n for size, (n,) in zip(sizes, blocks, strict=True)):
-        raise ModelError(f"operator {op.index} {op.name}: {sizes} in blocks of {blocks}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: padded sizes {sizes} do not divide into blocks of "
+            f"{blocks}"
+        )
     (rows,), (columns,) = blocks
     pixels = sizes[0] // rows, sizes[1] // columns
     return _without_columns(op, (batch * rows * columns, *pixels, channels))
@@ -139,8 +160,8 @@ def _infer_from_batch(op: Op) -> list[Shape]:
     ]
     if rows * columns < 1 or batch % (rows * columns) or min(sizes) < 0:
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(op.operand(0).shape)} from blocks of {blocks} "
-            f"without {crops}"
+            f"operator {op.index} {op.name}: {list(op.operand(0).shape)} does not match blocks of "
+            f"{blocks} and crops {crops}"
         )
     return _without_columns(op, (batch // (rows * columns), *sizes, channels))
 

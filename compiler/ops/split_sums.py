@@ -1,7 +1,9 @@
-"""A vector times a matrix, where a work-item for each output would leave a GPU idle.
+"""Matrix-vector products in which several work-items share each sum.
 
-The work-items of a group split the inputs among them and join their sums, as LiteRT's GPU delegate
-does for fully connected layers (tasks/fully_connected.cc). Sums are not in XNNPACK's order.
+With one work-item per output slice, a single vector would leave a GPU idle. Instead the work-items
+of a group split the inputs among themselves and add up their partial sums, as LiteRT's GPU delegate
+does for fully connected layers (tasks/fully_connected.cc). The order of summation therefore differs
+from XNNPACK's.
 """
 
 from __future__ import annotations
@@ -15,24 +17,24 @@ from ..target import Target
 from .base import Launch, slice_count
 
 PARTS = 4
-"""Work-items that share the sums of a slice of outputs."""
-LEAST_INPUTS = 64
-"""Inputs from which on sharing pays for the work-items that wait."""
+"""Work-items that share the sums of one output slice."""
+MIN_INPUTS = 64
+"""Fewest inputs for which sharing outweighs the barrier."""
 
 
 def splits(op: Op, target: Target) -> str | None:
-    """Why the sums of a product with the weights, operand 1, are better not split."""
+    """Why splitting the sums of a product with weights does not pay; None if it does."""
     if target.device.heavy_group < PARTS:
-        return "work-groups are too small to share sums"
+        return "the device's work-groups are too small to share sums"
     if prod(op.output.shape) != op.output.shape[-1]:
-        return "there are several vectors"
-    if op.operand(0).shape[-1] < LEAST_INPUTS:
-        return "there are few inputs"
+        return "it computes more than one vector"
+    if op.operand(0).shape[-1] < MIN_INPUTS:
+        return f"it has fewer than {MIN_INPUTS} inputs"
     return None
 
 
 def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
-    """The product with weights [outputs, inputs]; bias is [slice][lane]."""
+    """The launch for operand 0 times `weights` [outputs, inputs] plus `bias` [slice][lane]."""
     outputs, inputs = weights.shape
     count = slice_count(outputs, target)
     padded = np.zeros((inputs, count * target.lanes), np.float32)

@@ -1,4 +1,4 @@
-"""TILE, BROADCAST_TO and REVERSE_V2: a tensor again and again, or backwards."""
+"""TILE, BROADCAST_TO and REVERSE_V2: a tensor repeated or reversed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ def _tile(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     times = [int(count) for count in op.constant(1).reshape(-1)]
     if len(times) != len(shape) or min(times, default=0) < 0:
-        raise ModelError(f"operator {op.index} TILE: {times} times {list(shape)}")
+        raise ModelError(
+            f"operator {op.index} TILE: multiples {times} must have a non-negative entry for each "
+            f"axis of {list(shape)}"
+        )
     axes = [Axis(i, fold="wrap" if count > 1 else "") for i, count in enumerate(times)]
     return [Move(tuple(size * n for size, n in zip(shape, times, strict=True)), tuple(axes))]
 
@@ -21,7 +24,9 @@ def _broadcast(op: Op) -> list[Move]:
     shape = op.operand(0).shape
     wanted = tuple(int(size) for size in op.constant(1).reshape(-1))
     if broadcast(op, shape, wanted) != wanted:
-        raise ModelError(f"operator {op.index} BROADCAST_TO: {list(shape)} to {list(wanted)}")
+        raise ModelError(
+            f"operator {op.index} BROADCAST_TO: {list(shape)} does not broadcast to {list(wanted)}"
+        )
     added = len(wanted) - len(shape)
     axes = [Axis(i + added, 0, 0 if size == 1 else 1) for i, size in enumerate(shape)]
     return [Move(wanted, tuple(axes))]
@@ -29,8 +34,8 @@ def _broadcast(op: Op) -> list[Move]:
 
 def _reverse(op: Op) -> list[Move]:
     shape = op.operand(0).shape
-    turned = {normalize_axis(op, int(axis), len(shape)) for axis in op.constant(1).reshape(-1)}
-    axes = [Axis(i, size - 1, -1) if i in turned else Axis(i) for i, size in enumerate(shape)]
+    flipped = {normalize_axis(op, int(axis), len(shape)) for axis in op.constant(1).reshape(-1)}
+    axes = [Axis(i, size - 1, -1) if i in flipped else Axis(i) for i, size in enumerate(shape)]
     return [Move(shape, tuple(axes))]
 
 

@@ -1,8 +1,9 @@
-"""The steps of TOPK_V2 of a long row: tflgpu.top_of_blocks, then tflgpu.merge_tops.
+"""TOPK_V2 of a long row in steps: tflgpu.top_of_blocks, then tflgpu.merge_tops repeatedly.
 
-Each keeps at most `count` values of every stretch of a row, the largest first, with their places in
-the whole row. The stretches of the first step are blocks of `length` values. Those of a merge are
-as many `lists` of the step before, of `length` values but for the last list of a row.
+Each step keeps the `count` largest values of every stretch of a row, in descending order, with
+their positions in the whole row. A stretch of the first step is a block of `length` values; a
+stretch of a merge is `lists` lists of the previous step, each of `length` values except that the
+last list of a row may be shorter.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def _span(op: Op) -> int:
 
 
 def infer(op: Op) -> list[Shape]:
-    """What is left of each row: `count` values of every stretch that has as many."""
+    """Values and positions kept of each row: at most `count` per stretch."""
     *rows, size = op.operand(0).shape
     whole, rest = divmod(size, _span(op))
     count = op.attrs["count"]
@@ -31,7 +32,7 @@ def infer(op: Op) -> list[Shape]:
 
 
 def _launch(op: Op, template: str, steps: int) -> Sequence[Launch]:
-    """A work-item for each value, `steps` of comparing it with others."""
+    """One work-item per value, which takes `steps` comparisons with others."""
     values = op.operand(0)
     size, span = values.shape[-1], _span(op)
     blocks = -(-size // span)

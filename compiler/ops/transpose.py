@@ -1,4 +1,4 @@
-"""TRANSPOSE: axes in another order."""
+"""TRANSPOSE: a permutation of axes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from .move import Axis, Move, move_operator
 
 
 def permutation(op: Op) -> list[int]:
-    """For each output axis the input axis it is (ModelError if it is no permutation)."""
+    """The input axis of each output axis (ModelError if it is not a permutation)."""
     rank = len(op.operand(0).shape)
     order = [int(axis) % max(rank, 1) for axis in op.constant(1).reshape(-1)]
     if sorted(order) != list(range(rank)):
-        raise ModelError(f"operator {op.index} TRANSPOSE: {order} is no order of {rank} axes")
+        raise ModelError(
+            f"operator {op.index} TRANSPOSE: {order} is not a permutation of {rank} axes"
+        )
     return order
 
 

@@ -1,6 +1,6 @@
-"""TRANSPOSE_CONV, and MediaPipe's Convolution2DTransposeBias, which differs in its operands.
+"""TRANSPOSE_CONV, and MediaPipe's Convolution2DTransposeBias, which has other operands.
 
-Each output pixel gathers the input pixels whose window covers it.
+Each output pixel gathers the input pixels whose window covers it. Weights are OHWI.
 """
 
 from __future__ import annotations
@@ -30,24 +30,26 @@ from .conv import bias_slices, pack_weights
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
 
 
-def picture(op: Op) -> Tensor:
-    """The input picture."""
+def input_image(op: Op) -> Tensor:
+    """The input feature map."""
     return op.operand(2 if op.name == "TRANSPOSE_CONV" else 0)
 
 
 def bias_position(op: Op) -> int:
-    """Which input is the bias, as in other convolutions where a shape does not come first."""
+    """The position of the bias; TRANSPOSE_CONV has one input more, the output shape."""
     return 3 if op.name == "TRANSPOSE_CONV" else 2
 
 
 def _output_size(op: Op) -> tuple[int, int]:
-    """Rows and columns of the output: an operand, or what the custom operator computes."""
+    """Rows and columns of the output: input 0 or, for the custom operator, by its padding."""
     height, width = op.operand(1).shape[1:3]
-    rows, columns = picture(op).shape[1:3]
+    rows, columns = input_image(op).shape[1:3]
     if op.name == "TRANSPOSE_CONV":
         size = [int(v) for v in op.constant(0).reshape(-1)]
         if len(size) != 4:
-            raise ModelError(f"operator {op.index} {op.name}: output shape {size}")
+            raise ModelError(
+                f"operator {op.index} {op.name}: the output shape {size} must have rank 4"
+            )
         return size[1], size[2]
     stride_y, stride_x = op.attrs.get("stride_h", 1), op.attrs.get("stride_w", 1)
     if op.attrs.get("padding", "SAME") == "SAME":
@@ -56,25 +58,29 @@ def _output_size(op: Op) -> tuple[int, int]:
 
 
 def infer(op: Op) -> list[Shape]:
-    shape, weights = picture(op).shape, op.operand(1).shape
+    shape, weights = input_image(op).shape, op.operand(1).shape
     if len(shape) != 4 or len(weights) != 4 or shape[3] != weights[3] or not prod(weights):
         raise ModelError(
-            f"operator {op.index} {op.name}: input {list(shape)} does not go with weights "
+            f"operator {op.index} {op.name}: input {list(shape)} does not match weights "
             f"{list(weights)}"
         )
     bias = op.input(bias_position(op))
     if bias is not None and bias.elements != weights[0]:
         raise ModelError(
-            f"operator {op.index} {op.name}: {bias.elements} biases for {weights[0]} channels"
+            f"operator {op.index} {op.name}: the bias has {bias.elements} entries for {weights[0]} "
+            f"output channels"
         )
     rows, columns = _output_size(op)
     if rows < 1 or columns < 1 or op.attrs.get("stride_h", 1) < 1 or op.attrs["stride_w"] < 1:
-        raise ModelError(f"operator {op.index} {op.name}: output {rows}x{columns} or a stride of 0")
+        raise ModelError(
+            f"operator {op.index} {op.name}: the output of {rows}x{columns} is empty, or a stride "
+            f"is less than 1"
+        )
     return [(shape[0], rows, columns, weights[0])]
 
 
 def window(op: Op) -> Window:
-    """The window as the forward convolution from output to input would have it."""
+    """The window of the forward convolution from output to input."""
     attrs = op.attrs
     height, width = op.operand(1).shape[1:3]
     rows, columns = op.output.shape[1:3]
@@ -85,8 +91,8 @@ def window(op: Op) -> Window:
             return 0
         return max((inputs - 1) * stride + kernel - size, 0) // 2
 
-    top = before(rows, height, stride_y, picture(op).shape[1])
-    left = before(columns, width, stride_x, picture(op).shape[2])
+    top = before(rows, height, stride_y, input_image(op).shape[1])
+    left = before(columns, width, stride_x, input_image(op).shape[2])
     return Window(height, width, stride_y, stride_x, 1, 1, top, 0, left, 0)
 
 
@@ -131,11 +137,11 @@ def _thin(op: Op, target: Target) -> str | None:
     phases = _by_phases(op)
     vectors = slice_count(phases.count * channels, target)
     if vectors > target.device.accumulators:
-        return f"{phases.count} output pixels for each of the input are too many to keep"
+        return f"{phases.count} output pixels per input pixel exceed the device's accumulators"
     products = phases.taps_down * phases.taps_across * vectors
     apart = prod(op.operand(1).shape[1:3]) * slice_count(channels, target)
     if products > apart:
-        return f"{products} slices of weights with phases in their lanes, {apart} without"
+        return f"phases in the lanes would need {products} slices of weights instead of {apart}"
     return _constant(op, target)
 
 
@@ -164,7 +170,7 @@ def _build_thin(op: Op, target: Target, tile_shape: TileShape | None) -> Sequenc
 
 
 def _block(size: int) -> Callable[[Op, Target], str | None]:
-    """The condition of the kernel for square windows of a size, with a stride of 2."""
+    """The unsupported_reason of the kernel for windows of `size` x `size` with stride 2."""
 
     def reason(op: Op, target: Target) -> str | None:
         shape = window(op)
@@ -173,7 +179,7 @@ def _block(size: int) -> Callable[[Op, Target], str | None]:
         if (shape.stride_y, shape.stride_x) != (2, 2):
             return "the stride is not 2"
         if not target.device.transposed_blocks:
-            return "the device computes each output pixel by itself"
+            return f"{target.device.name} is faster with one output pixel per work-item"
         return _constant(op, target)
 
     return reason
@@ -218,12 +224,12 @@ def _launch(
     return Launch(
         template,
         grid,
-        {"x": picture(op)},
+        {"x": input_image(op)},
         {"y": op.output},
         constants,
         {**variables, "inputs": weights[3]},
         heavy=True,
-        flops=2 * picture(op).elements * prod(weights[:3]),
+        flops=2 * input_image(op).elements * prod(weights[:3]),
     )
 
 

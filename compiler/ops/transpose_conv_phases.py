@@ -1,9 +1,9 @@
-"""Transposed convolutions by phases: the pixels of the output between two neighbours of the input.
+"""Phases of transposed convolutions: the output pixels between two adjacent input pixels.
 
 With a stride of 2 there are 2 x 2 phases. Output row `row * stride + phase - padding` reads input
-rows `row`, `row - 1`, ... through rows `phase`, `phase + stride`, ... of the window, and columns go
-alike. A work-item that computes all phases of a pixel so reads each pixel of the input once for all
-of them, where it would otherwise be read once for each.
+rows `row`, `row - 1`, ... through rows `phase`, `phase + stride`, ... of the window; columns work
+the same way. A work-item that computes all phases of a pixel reads each input pixel once for all of
+them instead of once for each.
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ from .conv import pack_weights
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Neighbouring pixels of the input that the same phases read."""
+    """Adjacent input pixels that the same phases read."""
 
     row: int
-    """Rows that the first one is above the work-item's own."""
+    """Rows from the first of them down to the work-item's own pixel."""
     rows: int
     column: int
+    """Columns from the first of them to the work-item's own pixel."""
     columns: int
     down: int
-    """Rows of phases."""
+    """Rows of phases that read them."""
     across: int
+    """Columns of phases that read them."""
     start: int
-    """Where its weights start, in slices, within those of a block of output slices."""
+    """Start of their weights within those of a block of output slices, in slices."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """What the work-items of a launch go through to compute an output of that size."""
+    """The phases of a transposed convolution whose output has `height` rows and `width` columns."""
 
     window: Window
     height: int
@@ -45,12 +47,12 @@ class Phases:
 
     @property
     def count(self) -> int:
-        """Phases of a pixel."""
+        """Phases per input pixel."""
         return self.window.stride_y * self.window.stride_x
 
     @property
     def first_row(self) -> int:
-        """The row of the input that the first row of work-items goes with."""
+        """The input row of the first row of work-items."""
         return self.window.top // self.window.stride_y
 
     @property
@@ -59,7 +61,7 @@ class Phases:
 
     @property
     def rows(self) -> int:
-        """Rows of the input that have a phase in the output."""
+        """Input rows of which at least one phase lies in the output."""
         return (self.height - 1 + self.window.top) // self.window.stride_y - self.first_row + 1
 
     @property
@@ -68,7 +70,7 @@ class Phases:
 
     @property
     def taps_down(self) -> int:
-        """Rows of the input that a phase reads at most."""
+        """Most input rows that a phase reads."""
         return -(-self.window.height // self.window.stride_y)
 
     @property
@@ -76,7 +78,7 @@ class Phases:
         return -(-self.window.width // self.window.stride_x)
 
     def overhangs(self, pixels: int) -> tuple[bool, bool, bool, bool]:
-        """Whether tiles of so many pixels go beyond the output: above, below, before, behind."""
+        """Whether tiles of `pixels` pixels exceed the output: above, below, on the left, right."""
         window = self.window
         ends_at = (self.first_row + self.rows) * window.stride_y - window.top
         tiles = -(-self.columns // pixels)
@@ -87,14 +89,17 @@ class Phases:
 
     @property
     def all_taps(self) -> Neighbours:
-        """All pixels of the input, for kernels with zeros where a phase does not read one."""
+        """All input pixels at once, for kernels whose weights are zero where a phase reads none."""
         window = self.window
         return Neighbours(
             0, self.taps_down, 0, self.taps_across, window.stride_y, window.stride_x, 0
         )
 
     def parts(self, inputs: int, blocks: int) -> Iterator[Neighbours]:
-        """The pixels of the input that phases read; of the last, some phases read nothing."""
+        """The input pixels in groups that the same phases read.
+
+        If the window is not a multiple of the stride, only some phases read the last group.
+        """
         start = 0
         for row, rows, down in _ranges(self.window.height, self.window.stride_y):
             for column, columns, across in _ranges(self.window.width, self.window.stride_x):
@@ -102,7 +107,7 @@ class Phases:
                 start += rows * columns * inputs * down * across * blocks
 
     def reaches_beyond(self, part: Neighbours, height: int, width: int) -> tuple[bool, ...]:
-        """Whether a part of an input of that size goes beyond it: above, below, before, behind."""
+        """Whether a part exceeds an input of `height` x `width`: above, below, left, right."""
         last_row = self.first_row + self.rows - 1 - part.row
         last_column = self.first_column + self.columns - 1 - part.column
         return (
@@ -114,7 +119,7 @@ class Phases:
 
 
 def _ranges(size: int, stride: int) -> Iterator[tuple[int, int, int]]:
-    """First pixel, pixels and phases: those that all phases read, then one that only some read."""
+    """(first pixel, pixels, phases): those that all phases read, then one that only some read."""
     if size >= stride:
         yield 0, size // stride, stride
     if size % stride:
@@ -122,7 +127,7 @@ def _ranges(size: int, stride: int) -> Iterator[tuple[int, int, int]]:
 
 
 def pack_phases(weights: Array, phases: Phases, blocks: int, target: Target) -> Array:
-    """Weights OHWI in the order the kernel walks them, part by part.
+    """OHWI weights in the order in which the kernel reads them, part by part, float32.
 
     [block of output slices][part][row][column][input channel][phase][slice of the block][lane].
     """
@@ -143,15 +148,16 @@ def pack_phases(weights: Array, phases: Phases, blocks: int, target: Target) -> 
 
 
 def _taps(first: int, count: int, stride: int, phases: int) -> Array:
-    """Rows or columns of the window through which the phases read pixels: [pixel][phase]."""
+    """The window rows or columns through which phases read pixels: [pixel][phase]."""
     pixels = np.arange(first, first + count) * stride
     return pixels[:, None] + np.arange(phases)
 
 
 def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> Array:
-    """Weights OHWI with phases and output channels in the lanes, zeros where a phase reads nothing.
+    """OHWI weights with phases and output channels in the lanes, float32.
 
-    [row][column][input channel][vector][lane], of a channel by `[phase][channel]`.
+    [row][column][input channel][vector][lane], where vectors and lanes together are
+    [phase][output channel]. Weights are zero where a phase reads no pixel.
     """
     outputs, height, width, inputs = weights.shape
     down, across = phases.window.stride_y, phases.window.stride_x

@@ -1,4 +1,4 @@
-"""Elementwise operators of one operand: a row each."""
+"""The table of elementwise operators with one operand."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""MediaPipe's MaxPoolingWithArgmax2D and MaxUnpooling2D, which puts values back where they were.
+"""MaxPoolingWithArgmax2D, and MaxUnpooling2D, which puts maxima back where they were; LiteRT's too.
 
-The place of a maximum in its window, row * width + column, travels as a float 0.1 above it. LiteRT
-has a LiteRtMaxUnpooling2D, too, whose places are int32 and count the elements of a whole picture:
-(row * width + column) * channels + channel. Places in channels other than the value's are passed
-over.
+MediaPipe's operators store the position of a maximum in its window, row * width + column, as a
+float, increased by 0.1 so that truncation recovers it. LiteRtMaxUnpooling2D instead takes int32
+positions in the whole image, (row * width + column) * channels + channel, and ignores positions in
+a channel other than the value's.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ def _pool(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _unpooled(op: Op) -> tuple[Shape, Window]:
-    """The shape of the values, which is that of their places, and the pool's window."""
+    """The shape of the values, which their positions share, and the pool's window (ModelError)."""
     image = _image(op)
     if op.operand(1).shape != image:
         raise ModelError(
-            f"operator {op.index} {op.name}: places {list(op.operand(1).shape)} for {list(image)}"
+            f"operator {op.index} {op.name}: positions {list(op.operand(1).shape)} must have the "
+            f"shape of the values {list(image)}"
         )
     return image, _window(op)
 
@@ -71,7 +72,7 @@ def _infer_flat_unpool(op: Op) -> list[Shape]:
 
 
 def _before(op: Op, axis: int, size: int, stride: int) -> int:
-    """Padding in front that the pool had which is undone here."""
+    """The padding before the axis that the corresponding pool had."""
     if op.attrs.get("padding", "SAME") != "SAME":
         return 0
     pooled, whole = op.operand(0).shape[axis], op.output.shape[axis]

@@ -1,4 +1,4 @@
-"""DYNAMIC_UPDATE_SLICE: a tensor with a part of it replaced, at a place computed on the way."""
+"""DYNAMIC_UPDATE_SLICE: a tensor with a part replaced, at coordinates computed by the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def _infer(op: Op) -> list[Shape]:
     fits = len(whole) == len(part) and all(p <= w for p, w in zip(part, whole, strict=True))
     if not fits or starts != (len(whole),):
         raise ModelError(
-            f"operator {op.index} {op.name}: {list(part)} into {list(whole)} at {list(starts)}"
+            f"operator {op.index} {op.name}: the update {list(part)} does not fit {list(whole)}, "
+            f"or the start indices {list(starts)} do not have one entry per axis"
         )
     return [whole]
 
@@ -36,7 +37,7 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    """A start from which the part would reach past the end is moved back."""
+    """Starts are clamped so that the part lies inside the tensor."""
     whole, part, starts = arrays
     result = whole.copy()
     sizes = zip(starts, whole.shape, part.shape, strict=True)

@@ -2,16 +2,17 @@
 
     output = A^T (G weights G^T * B^T input B) A    for each square of 4x4 outputs, 6x6 inputs
 
-The points are 0, +-a, +-b and infinity with a * b = 1, as in LiteRT's GPU delegate
-(common/winograd_util.cc); of thirteen pairs a, b none had smaller errors over 128 and 512 channels.
-Measured with normal inputs on PoCL, as shares of the largest output:
+Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015. The points are 0, +-a,
++-b and infinity with a * b = 1, as in LiteRT's GPU delegate (common/winograd_util.cc); of thirteen
+pairs (a, b) none had smaller errors with 128 and 512 channels. Largest error relative to the
+largest output, measured with normally distributed inputs on PoCL:
 
-    channels                      32      64      128     256     512
-    from LiteRT                   9.1e-7  1.7e-6  1.4e-6  2.5e-6  3.9e-6
-    from double precision         9.0e-7  1.5e-6  1.4e-6  2.6e-6  3.8e-6
-    the other kernel from it      5.0e-7  7.9e-7  8.1e-7  1.4e-6  2.0e-6
+    channels                                    32      64      128     256     512
+    Winograd against LiteRT                     9.1e-7  1.7e-6  1.4e-6  2.5e-6  3.9e-6
+    Winograd against double precision           9.0e-7  1.5e-6  1.4e-6  2.6e-6  3.8e-6
+    direct kernel against double precision      5.0e-7  7.9e-7  8.1e-7  1.4e-6  2.0e-6
 
-With 1 and 2 in place of a and b errors are four to five times as large.
+With a = 1 and b = 2 the errors are four to five times larger.
 """
 
 from __future__ import annotations
@@ -27,64 +28,68 @@ from .base import Tile, TileShape, Window, choose_tile, slice_count
 A = 0.5**0.5
 B = 2**0.5
 TERMS = 36
-"""Products for each square, one for each pair of points."""
+"""Products per square, one for each pair of points."""
 SIDE = 4
 """Rows and columns of a square of outputs."""
-LEAST_SQUARES = 4
-"""Squares of a work-item that are worth loading the weights, four times as many, for."""
+MIN_SQUARES = 4
+"""Fewest squares of a work-item that are worth loading four times as many weights."""
 
 
 def squares(op: Op) -> int:
-    """How many squares cover each picture of the output."""
+    """The number of squares that cover one image of the output."""
     _, height, width, _ = op.output.shape
     return -(-height // SIDE) * -(-width // SIDE)
 
 
 def unsuited(op: Op, window: Window, target: Target) -> str | None:
-    """Why a convolution without groups is better computed otherwise."""
+    """Why Winograd's algorithm does not suit an ungrouped convolution; None if it does."""
+    if op.attrs.get("exact"):
+        return "sums of integers must be exact"
     if window.height != 3 or window.width != 3:
         return "the window is not 3x3"
     if max(window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) > 1:
         return "the window has a stride or dilation"
     if not target.device.winograd_channels:
-        return f"not on {target.device.name}"
+        return f"it does not pay on {target.device.name}"
     _, height, width, outputs = op.output.shape
     inputs = op.operand(0).shape[3]
     if min(inputs, outputs) < target.device.winograd_channels:
-        return f"{inputs} and {outputs} channels are too few"
+        return f"{inputs} input and {outputs} output channels are too few"
     count = squares(op)
     if count < target.device.winograd_squares:
         return f"{count} squares of 4x4 outputs are too few"
     if 2 * height * width < count * SIDE**2:
-        return "squares of 4x4 outputs would mostly be empty"
+        return "most of each square of 4x4 outputs would be outside the image"
     return None
 
 
 def _room(op: Op, target: Target) -> int:
-    """Squares of which a work-item can keep what lies between the steps."""
+    """Squares whose intermediate values fit in a work-group's local memory."""
     channels = slice_count(op.operand(0).shape[3], target)
     blocks = min(slice_count(op.output.shape[3], target), target.device.tile_slices)
     return target.device.local_memory // (4 * TERMS * (channels + blocks) * target.lanes)
 
 
 def separate_steps(op: Op, target: Target) -> str | None:
-    """Why a work-item cannot take squares through all steps."""
+    """Why the steps must be separate kernels; None if one kernel can do all of them."""
     if not target.on_processor:
-        return "a work-item shares its memory with others"
-    if _room(op, target) < LEAST_SQUARES:
-        return f"{op.operand(0).shape[3]} channels of {LEAST_SQUARES} squares do not fit in memory"
+        return "a work-item cannot use all local memory of its work-group"
+    if _room(op, target) < MIN_SQUARES:
+        return (
+            f"{MIN_SQUARES} squares of {op.operand(0).shape[3]} channels do not fit in local memory"
+        )
     return None
 
 
 def choose_strip(op: Op, target: Target, shape: TileShape | None) -> Tile:
-    """Squares that a work-item takes, times slices of output channels it adds up at a time."""
+    """Squares per work-item, times the slices of output channels it accumulates at a time."""
     batch, _, _, channels = op.output.shape
     most = _room(op, target)
     return choose_tile(squares(op), batch, slice_count(channels, target), target, shape, most=most)
 
 
 def transform(weights: Array) -> Array:
-    """Weights OHWI of 3x3 windows as those of the terms, [output][6][6][input]."""
+    """OHWI weights of 3x3 windows transformed to [output][6][6][input], float32."""
     rows: list[Sequence[float]] = [(1, 0, 0)]
     for near, far in ((A, B), (B, A)):
         share = 1 / (2 * near**2 * (near**2 - far**2))

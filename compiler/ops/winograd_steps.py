@@ -1,11 +1,11 @@
-"""The steps of Winograd's algorithm as kernels of their own, for devices that have many work-items.
+"""The steps of Winograd's algorithm as separate kernels, for devices that need many work-items.
 
-    terms   = tflgpu.winograd_input(picture)          [batch, 36, squares, inputs]
-    sums    = tflgpu.winograd_product(terms, weights)   [batch, 36, squares, outputs]
-    picture = tflgpu.winograd_output(sums, none, bias)  and what is fused into its store
+    terms = tflgpu.winograd_input(image)                [batch, 36, squares, inputs]
+    sums  = tflgpu.winograd_product(terms, weights)     [batch, 36, squares, outputs]
+    image = tflgpu.winograd_output(sums, none, bias)    [batch, rows, columns, outputs]
 
-The attribute `window` of the first is that of the convolution, `size` the rows and columns of the
-result. Weights [outputs, 6, 6, inputs] are transformed already.
+The attribute `window` of the first is the convolution's, `size` the rows and columns of the result.
+The weights [outputs, 6, 6, inputs] are those of `winograd.transform`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUTPUT = "tflgpu.winograd_output"
 
 
 def _squares(op: Op) -> tuple[int, int]:
-    """How many squares of outputs lie below and beside each other."""
+    """Rows and columns of squares of outputs."""
     height, width = op.attrs["size"]
     return -(-height // winograd.SIDE), -(-width // winograd.SIDE)
 

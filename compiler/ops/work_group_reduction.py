@@ -1,25 +1,24 @@
-"""How many work-items share one result, where a whole work-group computes it."""
+"""Work-group reductions: how many work-items compute one result together."""
 
 from __future__ import annotations
 
 from ..target import Target
 
-LEAST = 64
-"""Work-items that are worth their barriers: a quarter of 256, as in LiteRT's tasks/reduce.cc."""
+MIN_GROUP = 64
+"""Fewest work-items that are worth their barriers: 256 / 4, as in LiteRT's tasks/reduce.cc."""
 
 
-def team(parts: int, target: Target) -> int:
-    """A power of two, at most one work-item for each of the parts there are to do.
+def group_size(parts: int, target: Target) -> int:
+    """The work-items that reduce `parts` parts together: a power of two, at most one per part.
 
-    One where the profile gives heavy kernels groups of one, as on processors: a work-group runs on
-    one core there, and vectors already share the work.
+    1 on processors, where a work-group runs on a single core and vectors already share the work.
     """
     most = 1 if target.on_processor else min(parts, target.device.max_group)
     return 1 << (max(most, 1).bit_length() - 1)
 
 
-def too_small(parts: int, target: Target) -> str | None:
-    """Why there is no team worth its barriers for that many parts."""
-    if team(parts, target) < LEAST:
-        return "there is too little for a work-group to share"
+def too_few_parts(parts: int, target: Target) -> str | None:
+    """Why a work-group reduction of `parts` parts does not pay; None if it does."""
+    if group_size(parts, target) < MIN_GROUP:
+        return "there is too little work for a work-group reduction"
     return None

@@ -1,4 +1,7 @@
-"""The rewrites, and the order they run in. Order is meaning: each line relies on those above."""
+"""The rewrites of the graph, in the order in which they run; each relies on those before it.
+
+Input is the graph as read; output is a graph in which every operator is one kernel.
+"""
 
 from .canonicalize.eliminate_dead_code import eliminate_dead_code
 from .canonicalize.infer_and_fold import infer_and_fold
@@ -40,6 +43,7 @@ from .layout.merge_transposes import merge_transposes
 from .layout.move_reshapes import move_reshapes
 from .layout.move_transposes import move_transposes
 from .layout.transpose_to_reshape import transpose_to_reshape
+from .quantized.lower_quantized import lower_quantized
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
@@ -53,10 +57,11 @@ CANONICALIZE: tuple[Pass, ...] = (
     resolve_control_flow,
     eliminate_dead_code,
 )
-"""From here on every shape is known and what follows from constants is a constant."""
+"""Afterwards every shape is known, and every value that follows from constants is a constant."""
 
 DECOMPOSE: tuple[Pass, ...] = (
     resolve_variables,
+    lower_quantized,
     dequantize_constants,
     split_activation,
     decompose_operators,
@@ -65,7 +70,7 @@ DECOMPOSE: tuple[Pass, ...] = (
     depthwise_to_grouped,
     transpose_conv_to_conv,
 )
-"""From here on an operator does one thing, and every operator has an implementation."""
+"""Afterwards each operator does one thing, and every operator has an implementation."""
 
 LAYOUT: tuple[Pass, ...] = (
     move_reshapes,
@@ -79,7 +84,7 @@ LAYOUT: tuple[Pass, ...] = (
     drop_identity,
     eliminate_common_subexpressions,
 )
-"""From here on only the arithmetic that differs from run to run is left."""
+"""Afterwards transposes and reshapes are as few as possible, and nothing is computed twice."""
 
 RECOGNIZE: tuple[Pass, ...] = (
     recognize_normalization,
@@ -88,7 +93,7 @@ RECOGNIZE: tuple[Pass, ...] = (
     multiply_from_left,
     dilate_conv,
 )
-"""From here on an operator stands for what authors and converters spell in many."""
+"""Afterwards common patterns of several operators are single operators."""
 
 FOLD: tuple[Pass, ...] = (
     concat_to_pad,
@@ -102,7 +107,7 @@ FOLD: tuple[Pass, ...] = (
     pool_to_mean,
     move_negation,
 )
-"""From here on what can be computed while compiling is."""
+"""Afterwards arithmetic on constants is folded into weights, biases and attributes."""
 
 FUSE: tuple[Pass, ...] = (
     separate_outputs,
@@ -114,10 +119,10 @@ FUSE: tuple[Pass, ...] = (
     fuse_depthwise,
     lower_to_winograd,
 )
-"""From here on each operator is a kernel."""
+"""Afterwards each operator is one kernel."""
 
 LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE)
-"""What runs once it is settled which operators run on the device."""
+"""Everything that runs after the graph is partitioned between the device and LiteRT."""
 
 PIPELINE = (*CANONICALIZE, *LOWER)
 

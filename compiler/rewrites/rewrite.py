@@ -1,15 +1,14 @@
-"""What a rewrite is and how it runs: on chains of operators, or on the graph as a whole.
+"""What a rewrite is and how it runs: on chains of operators, or on the whole graph.
 
-A rewrite of a chain is a function under `@rewrite("A", "B")`. It gets the graph and operators A and
-B where B alone reads A's output, and either changes the graph and returns None, or leaves it alone
-and returns `Declined("why")`.
+A rewrite of chains is a function decorated with `@rewrite("A", "B")`. It is called with the graph
+and operators A and B such that B is the only reader of A's output. It either changes the graph and
+returns None, or leaves it alone and returns `Declined("why")`.
 
-A rewrite of the graph is a generator under `@graph_rewrite()`. For every place it looks at it
-yields an `Attempt`: the operators, and why it declines if it does. If it does not decline, it
-changes the graph before it goes on.
+A rewrite of the whole graph is a generator decorated with `@graph_rewrite()`. For each match it
+yields an `Attempt`: the operators and, if it declines, the reason. Otherwise it changes the graph
+before it continues.
 
-Either way every attempt becomes an event, for `tflgpu explain`, and the graph is verified after
-each change.
+Every attempt becomes an event for `tflgpu explain`, and the graph is verified after each change.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ from ..target import Target
 
 @dataclass(frozen=True)
 class Declined:
-    """The operators match, but the rewrite would be wrong or pointless here."""
+    """Why a rewrite would be wrong or pointless for operators that match."""
 
     reason: str
 
 
 class Attempt(NamedTuple):
-    """Operators that a rewrite of the graph matched, and why it leaves them alone if it does."""
+    """Operators that a rewrite matched and, if it leaves them alone, the reason."""
 
     operators: Sequence[Op]
     declined: str | None = None
@@ -44,9 +43,9 @@ class Pass:
 
     name: str
     run: Callable[[Graph, Target], list[Event]]
-    """Rewrites a graph (PassError if that leaves it broken: a bug in tflgpu)."""
+    """Rewrites a graph in place (PassError if the result is invalid: a bug in tflgpu)."""
     required: bool = False
-    """Whether later stages rely on it, so that it cannot be left out."""
+    """Whether later stages rely on it, so that it cannot be disabled."""
 
     def __call__(self, graph: Graph, target: Target) -> list[Event]:
         return self.run(graph, target)
@@ -59,10 +58,10 @@ GraphFunction = Callable[[Graph, Target], Iterator[Attempt]]
 def rewrite(
     *chain: str | Iterable[str], backwards: bool = False, required: bool = False
 ) -> Callable[[ChainFunction], Pass]:
-    """Make a pass of a function on a chain of operators, each the only reader of the one before.
+    """Decorate a function on a chain of operators, each the only reader of the one before.
 
-    Every element names an operator, or several to choose from. Chains are looked for along the
-    order of execution, or against it with `backwards`.
+    Each element of `chain` is an operator's name, or several alternatives. Chains are matched in
+    the order of execution, or in reverse with `backwards`.
     """
     links = [frozenset([link] if isinstance(link, str) else link) for link in chain]
 
@@ -87,7 +86,7 @@ def rewrite(
 
 
 def graph_rewrite(*, required: bool = False) -> Callable[[GraphFunction], Pass]:
-    """Make a pass of a generator of attempts."""
+    """Decorate a generator of attempts."""
 
     def decorate(function: GraphFunction) -> Pass:
         name = function.__name__
@@ -107,7 +106,7 @@ def graph_rewrite(*, required: bool = False) -> Callable[[GraphFunction], Pass]:
 
 
 def check(graph: Graph, rule: str, everything: bool = False) -> None:
-    """PassError that names the rewrite if it left the graph broken."""
+    """PassError, which names the rewrite, if the graph is invalid."""
     try:
         graph.verify(everything)
     except ModelError as error:
@@ -115,7 +114,7 @@ def check(graph: Graph, rule: str, everything: bool = False) -> None:
 
 
 class _Change:
-    """What a rewrite does to the operators it matched."""
+    """One attempt of a rewrite: its event, and the bookkeeping after the change."""
 
     def __init__(self, graph: Graph, rule: str, operators: Sequence[Op]) -> None:
         self._graph, self._rule, self._operators = graph, rule, tuple(operators)
@@ -126,7 +125,7 @@ class _Change:
         return Event(self._rule, self._names, declined)
 
     def settle(self) -> None:
-        """Verify the graph, and let what took the operators' place keep their origins."""
+        """Verify the graph, and pass on the origins of the operators that were replaced."""
         check(self._graph, self._rule)
         added = [op for op in self._graph.take_added() if op in self._graph]
         origins = _united(self._operators)

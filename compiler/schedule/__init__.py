@@ -1,1 +1,4 @@
-"""Tiles and work-groups that were measured: the table of them, and the search that fills it."""
+"""Scheduling: the tile and work-groups of every kernel, by the device profile or a tuning table.
+
+Input is a graph with implementations; output is its operators, in order, with their launches.
+"""

@@ -1,4 +1,4 @@
-"""The tile and work-groups of each launch: tuned ones where there are such, else the device's."""
+"""The tile and work-groups of each launch: tuned ones if there are any, else the profile's."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ class Sizes:
     """What can be tuned about an operator's kernels."""
 
     tile: TileShape | None
-    """Pixels and slices of a work-item; None where the kernel has no tile."""
+    """The tile of a work-item; None if the kernel has none."""
     groups: tuple[WorkGroup, ...]
-    """The work-group of each of its launches."""
+    """The work-group of each launch."""
 
 
 class Sizing:
-    """Asked for the sizes of operators' kernels; by itself it leaves them to the profile."""
+    """Provides the sizes of kernels; this base class leaves them to the profile."""
 
     def __init__(self) -> None:
         self.used: dict[str, Sizes] = {}
-        """The sizes that were given, by what was asked for."""
+        """The sizes provided so far, by the kernel's signature."""
 
     def __call__(self, op: Op, implementation: Implementation) -> Sizes | None:
-        """The sizes that an operator's kernels are to have; None for those of the profile."""
+        """The sizes of an operator's kernels; None to use those of the profile."""
         return None
 
 
 @dataclass(frozen=True)
 class ScheduledOp:
-    """An operator with its implementation and what it launches, in the order of execution."""
+    """An operator with its implementation and launches."""
 
     op: Op
     implementation: Implementation
@@ -50,7 +50,7 @@ def schedule(
     target: Target,
     sizing: Sizing | None = None,
 ) -> list[ScheduledOp]:
-    """Every operator with its launches, in an order in which they can run."""
+    """Every operator with its launches, in a valid order of execution."""
     sizing = sizing or Sizing()
     scheduled = []
     for op in graph.ops:
@@ -63,7 +63,7 @@ def schedule(
 def build_launches(
     op: Op, implementation: Implementation, target: Target, tile: TileShape | None
 ) -> list[Launch]:
-    """What an operator launches; launches without work-items have nothing to do."""
+    """The launches of an operator without work-groups; those with an empty grid are dropped."""
     built = implementation.launches(op, target, tile)
     return [launch for launch in built if all(launch.grid)]
 
@@ -71,7 +71,7 @@ def build_launches(
 def sized_launches(
     op: Op, implementation: Implementation, target: Target, sizes: Sizes | None
 ) -> tuple[Launch, ...]:
-    """What an operator launches, each launch with its work-group and a text that says why."""
+    """The launches of an operator, each with its work-group and the explanation of its sizes."""
     tile = sizes.tile if sizes else None
     launches = build_launches(op, implementation, target, tile)
     groups = sizes.groups if sizes and _fit(sizes.groups, launches, target) else None
@@ -82,7 +82,7 @@ def sized_launches(
 
 
 def _fit(groups: Sequence[WorkGroup], launches: Sequence[Launch], target: Target) -> bool:
-    """Whether work-groups from a table, which may be of another device, can be those launches'."""
+    """Whether work-groups from a table, possibly another device's, are valid for the launches."""
     small = all(prod(group) <= target.device.max_group for group in groups)
     return small and len(groups) == len(launches)
 
@@ -101,5 +101,5 @@ def _explain_tile(launch: Launch, tuned: TileShape | None) -> Sequence[str]:
     tile = launch.tile
     if tile is None:
         return []
-    reason = "tuned" if (tile.pixels, tile.slices) == tuned else "least estimate"
+    reason = "tuned" if (tile.pixels, tile.slices) == tuned else "smallest estimated time"
     return [f"tile {tile.pixels} x {tile.slices}: {reason}, {tile.accumulators} accumulators"]

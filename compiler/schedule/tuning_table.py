@@ -1,7 +1,7 @@
-"""Tuning tables: the tile and work-groups that were fastest on a device, kernel by kernel.
+"""Tuning tables: the fastest tile and work-groups of each kernel on a device.
 
-A table is a JSON file a person can read, copy and hand on. Its keys say what a kernel computes in
-which shapes, not for which model, so that models share what they have in common:
+A table is a JSON file that people can read, copy and share. Its keys describe what a kernel
+computes and in which shapes, but not for which model, so that models share entries:
 
     {"device": "...", "kernels": {"conv_1x1 CONV_2D(float32[1,7,7,64], ...": {
         "tile": [7, 2], "groups": [[1, 1, 1]], "microseconds": 31.5, "before": 40.2}}}
@@ -26,29 +26,32 @@ from ..target import Target
 from .sizes import Sizes, Sizing
 
 LARGEST_FILE = 1 << 26
-"""Bytes of a table at most, far more than the kernels of a thousand models need."""
+"""Most bytes of a table file, far more than the kernels of a thousand models need."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Sizes that were measured, and what was gained, in seconds."""
+    """The fastest sizes of a kernel, and its times in seconds."""
 
     sizes: Sizes
     seconds: float
+    """Time with these sizes."""
     before: float
-    """With the sizes the profile leads to; infinite where the device refuses those."""
+    """Time with the profile's sizes; infinite if the device rejects them."""
 
 
 @dataclass
 class Table:
-    """What was measured on a device."""
+    """The measurements on one device."""
 
     device: str
+    """Name of the device."""
     kernels: dict[str, Timing] = field(default_factory=dict)
+    """The timing of each kernel, by signature."""
 
 
 class TableSizing(Sizing):
-    """Sizes from a table, for what it knows."""
+    """Sizes from a table, for the kernels in it."""
 
     def __init__(self, table: Table, target: Target) -> None:
         super().__init__()
@@ -63,7 +66,7 @@ class TableSizing(Sizing):
 
 
 def signature(op: Op, implementation: Implementation, target: Target) -> str:
-    """What a kernel computes, without any names: equal for what equal sizes are good for."""
+    """What a kernel computes, without tensor names; kernels with equal signatures share sizes."""
     half = ", half precision" if target.half else ""
     language = f"{target.language}, slices of {target.lanes}{half}"
     return f"{implementation.name} {' | '.join(map(_operator, op.ops))}; {language}"
@@ -84,7 +87,7 @@ def _tensor(tensor: Tensor | None) -> str:
 
 
 def digest(used: Mapping[str, Sizes]) -> str:
-    """A name for the sizes a model's kernels got from a table; empty if there were none."""
+    """A digest of the sizes that a model's kernels took from a table; "" if there are none."""
     text = json.dumps([(key, sizes.tile, sizes.groups) for key, sizes in sorted(used.items())])
     return hashlib.sha256(text.encode()).hexdigest()[:12] if used else ""
 
@@ -93,7 +96,7 @@ def digest(used: Mapping[str, Sizes]) -> str:
 
 
 def read_table(path: Path) -> Table:
-    """A table from its file (OptionError that names what is wrong with it)."""
+    """Read a table from its file (OptionError)."""
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST_FILE + 1)
@@ -101,24 +104,24 @@ def read_table(path: Path) -> Table:
         raise OptionError(f"cannot read the tuning table {path}: {error.strerror}") from error
     try:
         if len(text) > LARGEST_FILE:
-            raise ValueError(f"it has more than {LARGEST_FILE >> 20} MiB")
+            raise ValueError(f"it is larger than {LARGEST_FILE >> 20} MiB")
         return _table(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise OptionError(
-            f"{path} is no tuning table: {error}; tune again into a new file"
+            f"{path} is not a tuning table: {error}; tune again into a new file"
         ) from error
 
 
 def _table(content: Any) -> Table:
     device, kernels = _fields(content, "the file", "device", "kernels")
     if not isinstance(device, str) or not isinstance(kernels, dict):
-        raise ValueError("the device must be a text, and the kernels must have names")
+        raise ValueError("device must be a string and kernels an object")
     return Table(device, {key: _timing(entry, key) for key, entry in kernels.items()})
 
 
 def _fields(value: Any, name: str, *wanted: str) -> list[Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be an object with {', '.join(wanted)}")
+        raise ValueError(f"{name} must be an object with the fields {', '.join(wanted)}")
     missing = [field for field in wanted if field not in value]
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}")
@@ -129,7 +132,7 @@ def _timing(entry: Any, key: str) -> Timing:
     fields = ("tile", "groups", "microseconds", "before")
     tile, groups, *times = _fields(entry, f"kernel {key!r}", *fields)
     if not isinstance(groups, list):
-        raise ValueError(f"kernel {key!r}: the groups {groups!r} are no list")
+        raise ValueError(f"kernel {key!r}: groups is {groups!r}, but must be a list")
     sizes = Sizes(
         None if tile is None else _sizes(tile, 2, key),  # type: ignore[arg-type]
         tuple(_sizes(group, 3, key) for group in groups),  # type: ignore[misc]
@@ -139,23 +142,23 @@ def _timing(entry: Any, key: str) -> Timing:
 
 def _sizes(value: Any, count: int, key: str) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) != count:
-        raise ValueError(f"kernel {key!r}: {value!r} is no list of {count} sizes")
+        raise ValueError(f"kernel {key!r}: {value!r} is not a list of {count} sizes")
     if not all(type(size) is int and 0 < size <= 65536 for size in value):
-        raise ValueError(f"kernel {key!r}: {value!r} holds what is no size")
+        raise ValueError(f"kernel {key!r}: the sizes {value!r} must be integers from 1 to 65536")
     return tuple(value)
 
 
 def _seconds(value: Any, key: str) -> float:
-    """JSON has no infinity, so that is null."""
+    """Seconds from microseconds; null stands for infinity, which JSON lacks."""
     if value is None:
         return inf
     if type(value) not in (int, float) or not 0 <= value < 1e12:
-        raise ValueError(f"kernel {key!r}: {value!r} is no time in microseconds")
+        raise ValueError(f"kernel {key!r}: {value!r} is not a time in microseconds")
     return float(value) / 1e6
 
 
 def write_table(table: Table, path: Path) -> None:
-    """Write a table in one step, so that a search can be ended at any time (OptionError)."""
+    """Write a table atomically, so that a search can be interrupted at any time (OptionError)."""
     kernels = {
         key: {
             "tile": timing.sizes.tile,
@@ -165,11 +168,11 @@ def write_table(table: Table, path: Path) -> None:
         }
         for key, timing in sorted(table.kernels.items())
     }
-    # A line for each kernel, so that tables can be read and compared.
+    # One line per kernel, so that tables can be read and compared.
     lines = [f"  {json.dumps(key)}: {json.dumps(entry)}" for key, entry in kernels.items()]
     start = f'{{\n "device": {json.dumps(table.device)},\n "kernels": {{\n'
     text = start + ",\n".join(lines) + "\n }\n}"
-    # What a link leads to is written, and not the link.
+    # Replace the target of a symbolic link, not the link itself.
     path = Path(os.path.realpath(path))
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Work-groups: how many work-items work side by side, and along which axes."""
+"""Work-group sizes: the profile's choice for a launch, and candidates for tuning."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ..ops.base import Launch, WorkGroup
 from ..target import Target
 
 WASTE = 1.25
-"""Work-items a tuned group may start for each that has something to do."""
+"""Most work-items that a tuned group may start per work-item of the grid."""
 
 
 def budget(launch: Launch, target: Target) -> int:
-    """Work-items of a group by the device's profile."""
+    """Work-items of a group by the device profile."""
     return target.device.heavy_group if launch.heavy else target.device.light_group
 
 
 def choose_group(launch: Launch, target: Target) -> WorkGroup:
-    """A group of the device's usual size, filled from the first axis on, mostly without waste."""
+    """A group of the profile's size, filled from the first axis on, that wastes little."""
     left = budget(launch, target)
     group = []
     for axis, size in enumerate(launch.grid):
@@ -33,15 +33,15 @@ def choose_group(launch: Launch, target: Target) -> WorkGroup:
 
 
 def explain_group(launch: Launch, target: Target) -> str:
-    """Why the group is what `choose_group` or the kernel says."""
+    """Why a launch has the group that its kernel requires or `choose_group` returns."""
     if launch.group is not None:
-        return "the kernel needs it"
+        return "required by the kernel"
     work = "heavy" if launch.heavy else "light"
     return f"up to {budget(launch, target)} for {work} work"
 
 
 def groups_worth_trying(launch: Launch, target: Target) -> list[WorkGroup]:
-    """What `choose_group` says, then powers of two, from sizes like it to less and less so."""
+    """The group of `choose_group`, then powers of two, the closest in size first."""
     chosen = choose_group(launch, target)
     limit = min(target.device.max_group, 256)
     columns, rows, outer = ([1 << k for k in range(9) if 1 << k < 2 * size] for size in launch.grid)

@@ -1,4 +1,4 @@
-"""Conversions between storages, where a reader wants another one than the writer has."""
+"""Conversions between storages, where a reader needs another storage than the writer's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .storage import Choice, can_write_rows, written_storage
 
 
 def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Tensor, str]:
-    """Put conversions where a reader wants another storage; returns each tensor's storage."""
+    """Insert conversions into the graph; returns the storage of each tensor that is no constant.
+
+    The conversions are added to `choice` with their implementations.
+    """
 
     def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
         name = TO_SLICED if storage == SLICED else TO_LINEAR
@@ -49,9 +52,9 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
 
 
 def _absorb(graph: Graph, choice: Choice) -> None:
-    """Let kernels that compute slice by slice write row-major where that is all readers want.
+    """Let sliced kernels store their result row-major if that is all its readers need.
 
-    A conversion to row-major that alone reads such a kernel's result goes away.
+    A conversion to row-major that is the only reader of such a result is removed.
     """
     for op in graph.ops:
         producer = graph.producer(op.operand(0)) if op.name == TO_LINEAR else None

@@ -1,6 +1,6 @@
-"""Which operators can run on a device, and with which implementations.
+"""Which implementations support an operator on a target.
 
-Every reason why one cannot is kept, for the error and for `tflgpu explain`.
+The reasons why others do not are kept for errors and for `tflgpu explain`.
 """
 
 from __future__ import annotations
@@ -14,33 +14,34 @@ from ..ops import OPS, Implementation
 from ..ops.base import FLOATS, INTEGERS, SLICED, device_dtype
 from ..target import Target
 
-CUT = "cut the model in front of it and run the rest elsewhere"
-"""What helps where nothing in the model can be changed."""
+CUT = "split the model before it and run the rest elsewhere"
+"""The advice if nothing in the model can be changed."""
 
 _WIDE = frozenset([*FLOATS, *INTEGERS, "bool"])
-"""Types of constants that kernels take as they are, such as axes and sizes."""
+"""Types of constants, such as axes and sizes, that any operator may have."""
 
 _FLEX = "Flex"
-"""What names of TensorFlow's operators in a .tflite file begin with."""
+"""Prefix of TensorFlow operators in a .tflite file."""
 
 _ADVICE_BY_TYPE = {
-    "string": "turn strings into numbers before the model: cut it behind the operators on strings",
-    "complex64": "carry real and imaginary parts as two tensors",
+    "string": "split the model after the operators on strings, and pass in their numeric results",
+    "complex64": "pass real and imaginary parts as two tensors",
     "float64": "convert the model with float32",
 }
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The implementations that can compute an operator, best first, and why others cannot."""
+    """The implementations that support an operator, and why the others do not."""
 
     implementations: tuple[Implementation, ...]
+    """Best first."""
     unsupported: tuple[tuple[str, str], ...]
-    """Names of the other implementations, each with its reason."""
+    """(name, reason) of each other implementation."""
 
 
 def candidates(op: Op, target: Target) -> Candidates:
-    """The implementations of an operator on a target, which may be none."""
+    """The implementations of an operator that support it on a target, possibly none."""
     legal, unsupported = [], []
     for implementation in OPS[op.name].implementations:
         reason = _unsupported_reason(op, implementation, target)
@@ -55,26 +56,26 @@ def _unsupported_reason(op: Op, implementation: Implementation, target: Target) 
     if reason := _sliced_integers(op, implementation):
         return reason
     if op.epilogue and not implementation.fuses:
-        return "it has no epilogue"
+        return "its kernel has no epilogue"
     return implementation.unsupported_reason(op, target)
 
 
 def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
-    """Only floats are stored in slices."""
+    """Slices can only hold floats."""
     tensors: list[Tensor] = []
     if implementation.reads == SLICED:
         tensors += [tensor for tensor in op.inputs if tensor and not tensor.constant]
     if implementation.writes == SLICED:
         tensors += [*op.outputs, *op.epilogue_inputs]
     whole = next((t for t in tensors if device_dtype(t.dtype) == "int32"), None)
-    return f"{whole.name} is {whole.dtype}; slices hold floats" if whole else None
+    return f"{whole.name} is {whole.dtype}, but slices hold floats" if whole else None
 
 
 # -- why an operator cannot run at all --------------------------------------------------------
 
 
 def finding(op: Op, target: Target) -> Finding | None:
-    """Why an operator cannot run on a target as it is, with what would help; None if it can."""
+    """Why an operator cannot run on a target as it is, with advice; None if it can."""
     found = unknown(op) or _wrong_types(op)
     if found is not None:
         return found
@@ -82,20 +83,20 @@ def finding(op: Op, target: Target) -> Finding | None:
     if legal.implementations:
         return None
     reasons = "; ".join(f"{name}: {reason}" for name, reason in legal.unsupported)
-    return Finding(op.index, op.name, reasons or OPS[op.name].refusal, CUT)
+    return Finding(op.index, op.name, reasons or OPS[op.name].unimplemented_reason, CUT)
 
 
 def unknown(op: Op) -> Finding | None:
-    """Of an operator, or a version of one, that tflgpu does not know."""
+    """The finding for an operator or version that tflgpu does not know; None if it knows it."""
     if op.name not in OPS:
         flex = op.name.startswith(_FLEX)
-        advice = "convert the model with TFLITE_BUILTINS only" if flex else CUT
+        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else CUT
         return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
     newest = OPS[op.name].versions
     if op.version <= newest or op.name.startswith(OWN_PREFIX):
         return None
-    reason = f"version {op.version}; versions up to {newest} are known"
-    return Finding(op.index, op.name, reason, "convert the model for an older runtime")
+    reason = f"it has version {op.version}, but only versions up to {newest} are supported"
+    return Finding(op.index, op.name, reason, "convert the model for an older TFLite runtime")
 
 
 def _wrong_types(op: Op) -> Finding | None:
@@ -103,16 +104,14 @@ def _wrong_types(op: Op) -> Finding | None:
     for tensor in (*op.reads, *op.outputs):
         as_it_is = tensor.constant and tensor.dtype in _WIDE
         if tensor.dtype not in definition.dtypes and not as_it_is:
-            reason = f"tensor {tensor.name} is {tensor.dtype}; kernels compute in "
+            reason = f"tensor {tensor.name} is {tensor.dtype}; supported types are "
             return Finding(
                 op.index, op.name, reason + ", ".join(definition.dtypes), _advice(tensor)
             )
     if definition.traits.joins:
         for tensor in op.reads:
             if tensor.quantization != op.output.quantization and not tensor.constant:
-                reason = (
-                    f"tensor {tensor.name} and tensor {op.output.name} are quantized differently"
-                )
+                reason = f"tensors {tensor.name} and {op.output.name} are quantized differently"
                 return Finding(op.index, op.name, reason, _advice(op.output))
     return None
 
@@ -120,4 +119,4 @@ def _wrong_types(op: Op) -> Finding | None:
 def _advice(tensor: Tensor) -> str:
     if tensor.quantization or tensor.blocks:
         return "convert the model without quantization"
-    return _ADVICE_BY_TYPE.get(tensor.dtype, "put a CAST to one of these types in front of it")
+    return _ADVICE_BY_TYPE.get(tensor.dtype, "cast the tensor to one of these types")

@@ -1,7 +1,8 @@
-"""Which storage each tensor has: the choice of kernels that moves the fewest bytes.
+"""The choice of an implementation per operator, and thereby of a storage per tensor.
 
-A kernel fixes the storage of what it reads and writes. Where a reader wants another storage than
-the writer has, a conversion is put between them, a kernel like any other.
+An implementation fixes the storage of the tensors it reads and writes. If a reader needs another
+storage than the writer's, a conversion kernel goes between them. The choice that moves the fewest
+bytes, conversions included, is searched for.
 """
 
 from __future__ import annotations
@@ -16,23 +17,24 @@ from ..target import Target
 from .legality import Candidates
 
 LAUNCH_BYTES = 1 << 15
-"""What launching one more kernel costs, in bytes of memory traffic."""
+"""The cost of one more launch, in bytes of memory traffic."""
 
 Superfluous = frozenset[tuple[Op, str]]
-"""Operators with the names of those of their kernels that most likely copy nothing."""
+"""Operators, and names of their implementations that will most likely be replaced by views."""
 
 SWEEPS = 8
-"""Rounds of improvement after which a choice is good enough."""
+"""Most rounds of improvement of a region."""
 
 Choice = dict[Op, Implementation]
 """The implementation of each operator."""
 
 
 def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target) -> Choice:
-    """One kernel for each operator, so that the bytes moved, conversions included, are few.
+    """The implementation for each operator, chosen among `suited` to move few bytes.
 
-    Operators with a free choice that touch each other form regions. Each region is tried with all
-    its kernels sliced and all linear, improved operator by operator, and the better one is kept.
+    Connected operators that can use more than one storage form a region. Each region is tried
+    twice, starting with all sliced and with all linear implementations, and improved operator by
+    operator; the better result is kept.
     """
     costs = _Costs(graph, suited, target)
     free = [
@@ -58,7 +60,7 @@ def _storages(kernel: Implementation) -> tuple[str, str]:
 
 
 def _regions(graph: Graph, free: Iterable[Op]) -> list[list[Op]]:
-    """Connected parts of the operators with a choice, in order."""
+    """The connected components of the operators `free`."""
     left = dict.fromkeys(free)
     seen: set[Tensor] = set()
     regions = []
@@ -96,10 +98,10 @@ def _improve(region: list[Op], suited: Mapping[Op, Candidates], costs: _Costs) -
 
 
 class _Costs:
-    """The kernels chosen so far, and the bytes that operators move with them.
+    """The implementations chosen so far, and the bytes that operators move with them.
 
-    How many readers want each tensor in which storage is counted, so that a tensor with many
-    readers costs no more time than others.
+    The readers of each tensor are counted by the storage they need, so that evaluating a tensor
+    takes the same time however many readers it has.
     """
 
     def __init__(self, graph: Graph, suited: Mapping[Op, Candidates], target: Target) -> None:
@@ -107,7 +109,7 @@ class _Costs:
         self._nothing = _superfluous(suited, target)
         self._wanted: defaultdict[Tensor, Counter[str]] = defaultdict(Counter)
         self._working: Counter[Tensor] = Counter()
-        """How many readers of each tensor are more than views."""
+        """The number of readers of each tensor that are not views."""
         self.choice: Choice = {}
         for op, options in suited.items():
             self.choice[op] = options.implementations[0]
@@ -116,7 +118,7 @@ class _Costs:
             self._wanted[tensor][LINEAR] += 1
 
     def choose(self, op: Op, kernel: Implementation) -> None:
-        """Let an operator run with a kernel."""
+        """Choose an implementation for an operator."""
         self._count(op, -1)
         self.choice[op] = kernel
         self._count(op, 1)
@@ -131,7 +133,7 @@ class _Costs:
                     self._working[tensor] += works
 
     def of(self, op: Op) -> float:
-        """Bytes an operator moves, and those of the conversions around it."""
+        """Bytes that an operator and the conversions of its tensors move."""
         kernel = self.choice[op]
         total = 0.0
         if (op, kernel.name) not in self._nothing:
@@ -147,7 +149,10 @@ class _Costs:
         return total
 
     def _absorbed(self, tensor: Tensor, wanted: set[str]) -> bool:
-        """Whether the kernel that computes a tensor writes it row-major itself, for mere views."""
+        """Whether the producer stores a tensor row-major itself, so that no conversion is needed.
+
+        This is assumed only if all its readers are views.
+        """
         producer = self._graph.producer(tensor)
         return (
             producer is not None
@@ -162,7 +167,7 @@ class _Costs:
 
 
 def _superfluous(suited: Mapping[Op, Candidates], target: Target) -> Superfluous:
-    """Views, and kernels that only copy parts to or from where they can lie anyway."""
+    """Views, and kernels that only copy and whose tensors can be views of each other."""
     found = set()
     for op, options in suited.items():
         for kernel in options.implementations:
@@ -179,11 +184,12 @@ def _superfluous(suited: Mapping[Op, Candidates], target: Target) -> Superfluous
 
 
 def can_write_rows(producer: Op, choice: Choice) -> bool:
-    """Whether a kernel that computes slice by slice can store its result row-major."""
+    """Whether the implementation chosen for an operator can store its slices row-major."""
     chosen = choice[producer]
     return chosen.fuses and (chosen.writes, len(producer.outputs)) == (SLICED, 1)
 
 
 def written_storage(graph: Graph, tensor: Tensor, choice: Choice) -> str:
+    """The storage in which a tensor is written; inputs are row-major."""
     producer = graph.producer(tensor)
     return choice[producer].writes if producer else LINEAR

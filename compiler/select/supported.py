@@ -1,4 +1,4 @@
-"""Which operators of a model can run on a device, as they are or as what they decompose into."""
+"""Which operators of a model the device can run, as they are or decomposed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..target import Target
 from .legality import finding
 
 INNER_TYPES = frozenset(["complex64"])
-"""Types that no kernel reads or writes: operators that pass them on decompose together."""
+"""Types that no kernel reads or writes; operators connected by them are decomposed together."""
 
 
 def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
     """Every operator that cannot run on the target, and why.
 
-    Operators that have no implementation are decomposed on trial, each on its own or with those it
-    passes tensors of inner types to.
+    Operators without an implementation are decomposed on trial in a scratch graph, each on its own
+    or together with those it exchanges tensors of inner types with.
     """
     found = dict(graph.set_aside)
     tried = []
@@ -39,7 +39,7 @@ def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
 
 
 def _together(graph: Graph, ops: Iterable[Op]) -> Iterator[list[Op]]:
-    """Operators in groups of those that pass on tensors of inner types."""
+    """The operators, grouped by exchanged tensors of inner types."""
     left = dict.fromkeys(ops)
     while left:
         waiting = [next(iter(left))]
@@ -61,7 +61,7 @@ def _neighbours(graph: Graph, op: Op) -> Iterator[Op]:
 
 
 def _trial(graph: Graph, ops: list[Op], target: Target) -> Finding | None:
-    """Why operators cannot run as what they decompose into; None if they can."""
+    """Why operators cannot run once decomposed; None if they can."""
     trial = Graph("trial")
     trial.subgraphs = graph.subgraphs
     copied, new = copies(ops)
@@ -79,5 +79,5 @@ def _trial(graph: Graph, ops: list[Op], target: Target) -> Finding | None:
 
 
 def _leaves(graph: Graph, tensor: Tensor, ops: list[Op]) -> bool:
-    """Whether anything but those operators needs a tensor."""
+    """Whether a tensor is used outside `ops`."""
     return graph.is_output(tensor) or any(op not in ops for op in graph.consumers(tensor))

@@ -1,4 +1,4 @@
-"""Which rewrite changed the numbers: compilations with ever fewer rewrites against LiteRT."""
+"""Bisection: finds the rewrite that changes a model's results, by compiling with fewer rewrites."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .compare import Feed, Verification, verify
 
 @dataclass(frozen=True)
 class Culprit:
-    """What a bisection found."""
+    """The result of a bisection."""
 
     rule: str | None
-    """The first rewrite with which the model departs; None if it does without any."""
+    """The first rewrite with which the results differ; None if they differ without any."""
     runs: int
-    """Compilations it took."""
+    """Number of compilations."""
 
     def __str__(self) -> str:
         if self.rule is None:
-            return "it departs without optional rewrites, too: a kernel is at fault"
+            return "the results also differ without optional rewrites: a kernel is at fault"
         return (
-            f"the rewrite {self.rule} changes the numbers: without it and those after it the "
-            f"model agrees (--disable-pass {self.rule})"
+            f"the rewrite {self.rule} changes the results: without it and the rewrites after it "
+            f"they agree (--disable-pass {self.rule})"
         )
 
 
@@ -35,10 +35,9 @@ def bisect(
     feed: Feed,
     progress: pipeline.Progress = pipeline.silent,
 ) -> Culprit | None:
-    """Search for the rewrite with which a model begins to depart; None if it agrees with all.
+    """Search for the first rewrite with which results differ from LiteRT's; None if none do.
 
-    The optional rewrites are a sequence; with the first `good` of them the model agrees, with the
-    first `bad` it does not. Raises what `verify` raises.
+    Raises what `verify` raises.
     """
     names = [each.name for each in PIPELINE if not each.required]
     optional = [name for name in names if name not in options.disable_passes]
@@ -55,6 +54,7 @@ def bisect(
         return None
     if not run(0).ok:
         return Culprit(None, runs)
+    # With the first `good` rewrites the results agree, with the first `bad` they differ.
     good, bad = 0, len(optional)
     while bad - good > 1:
         middle = (good + bad) // 2

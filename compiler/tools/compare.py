@@ -1,4 +1,4 @@
-"""Compiled against LiteRT on the same inputs: every output, or every tensor both of them have."""
+"""Verification: compares a compiled model with LiteRT on the same inputs."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ from ..litert.reference import Model, Reference
 from ..options import Options
 
 TOLERANCES = {"f32": 1e-4, "f16": 1e-2}
-"""Error allowed by precision, relative to the largest value of the tensor or 1."""
+"""Allowed error by precision, relative to the largest absolute value in the tensor or to 1."""
 
 QUANTA = 3
-"""Steps a quantized value may be off."""
-STRAYS = 0.01
-"""Share of the quantized values that may be off by more than one step."""
+"""Steps by which any quantized value may differ."""
+OUTLIERS = 0.01
+"""Share of the quantized values that may differ by more than one step."""
 
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
-"""Makes the arrays for a model's inputs once their names and shapes are known."""
+"""Returns the arrays for a model's inputs, by name."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tensor against LiteRT's."""
+    """One tensor compared with LiteRT's."""
 
     name: str
     max_error: float
-    """Largest absolute difference; infinite where the two cannot be compared."""
+    """Largest absolute difference; infinite if the two cannot be compared."""
     tolerance: float
+    """Largest absolute difference allowed."""
     problem: str = ""
-    """What is wrong, besides the size of the error."""
+    """Any other difference, such as in shape; "" if there is none."""
     label: str = ""
-    """The dispatch that computes it, for a comparison of every tensor."""
+    """Label of the dispatch that computes it, if all tensors are compared."""
 
     @property
     def ok(self) -> bool:
@@ -53,24 +54,28 @@ class Comparison:
     def __str__(self) -> str:
         if self.problem:
             return f"{self.name} {self.problem}"
-        return f"{self.name} is off by {self.max_error:.3g}, allowed is {self.tolerance:.3g}"
+        return (
+            f"{self.name} differs by {self.max_error:.3g}, but only {self.tolerance:.3g} is allowed"
+        )
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The outputs compared, in the model's order, and the tensors, in the order of dispatch."""
+    """The comparisons of a model with LiteRT."""
 
     outputs: tuple[Comparison, ...]
+    """In the model's order."""
     layers: tuple[Comparison, ...] = ()
+    """Intermediate tensors, in the order of dispatch, if they were compared."""
 
     @property
     def ok(self) -> bool:
-        """Whether every comparison agrees."""
+        """Whether all tensors agree."""
         return self.departure is None
 
     @property
     def departure(self) -> Comparison | None:
-        """The first comparison that failed; the tensors come before the outputs they lead to."""
+        """The first tensor that does not agree, intermediate tensors before outputs."""
         return next((item for item in (*self.layers, *self.outputs) if not item.ok), None)
 
 
@@ -82,16 +87,19 @@ def verify(
     layers: bool = False,
     progress: pipeline.Progress = pipeline.silent,
 ) -> Verification:
-    """Compile into a temporary cache, run, run LiteRT on the same arrays, and compare.
+    """Compile into a temporary cache, run the model and LiteRT on the same arrays, and compare.
 
-    The outputs are compared with what LiteRT gives by default, through XNNPACK. `layers` gives
-    every tensor its own memory and compares all that LiteRT's own kernels leave by the same name,
-    as XNNPACK keeps its inner tensors to itself; not those of a signature, which LiteRT does not
-    show (OptionError).
-    Raises what compiling and loading raise, and ModelError if LiteRT does not run the model.
+    Outputs are compared with LiteRT's default, which runs XNNPACK. With `layers` every tensor gets
+    its own memory, and is compared with the tensor of that name after a run of LiteRT's own
+    kernels, since XNNPACK does not expose intermediate tensors. LiteRT does not expose them for a
+    signature either (OptionError). Also raises what compiling and loading raise, and ModelError if
+    LiteRT cannot run the model.
     """
     if layers and options.signature:
-        raise OptionError("LiteRT shows no inner tensors of a signature; leave --layers out")
+        raise OptionError(
+            "LiteRT does not expose the intermediate tensors of a signature; leave out --layers or "
+            "--signature"
+        )
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
@@ -120,7 +128,7 @@ def verify(
 def _expected(
     model: Model, signature: str, session: runtime.Session, arrays: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """LiteRT's outputs by the session's names; a signature may leave some out."""
+    """LiteRT's outputs, by the session's output names; a signature may omit some."""
     if signature:
         called = Reference(model, delegates=True, signature=signature)
         return dict(zip((info.name for info in called.outputs), called.run(arrays), strict=True))
@@ -133,7 +141,7 @@ def _expected(
 def compare_layers(
     session: runtime.Session, reference: Reference, precision: str
 ) -> tuple[Comparison, ...]:
-    """Every tensor a dispatch writes that LiteRT has too, in the order of dispatch."""
+    """Compare every tensor that a dispatch writes and LiteRT also has, in the order of dispatch."""
     plan = session.plan
     result = []
     computed = [tensor for tensor in plan.tensors if 0 <= tensor.first < len(plan.dispatches)]
@@ -149,15 +157,15 @@ def compare_layers(
 def compare(
     name: str, actual: Array, expected: Array, precision: str = "f32", scale: float = 0.0
 ) -> Comparison:
-    """One array against LiteRT's: the same shape, the same NaN and infinities, and close.
+    """Compare an array with LiteRT's in shape, NaN and infinities, and values.
 
-    Floats may be off by the precision's tolerance * max(1, largest value), quantized integers
-    (`scale` is not 0) by `QUANTA`, other integers not at all.
+    Floats may differ by the precision's tolerance * max(1, largest absolute value), quantized
+    integers (`scale` is not 0) by `QUANTA`, and other integers not at all.
     """
     floating = expected.dtype.kind == "f"
     tolerance = 0.0 if floating or not scale else float(QUANTA)
     if actual.shape != expected.shape:
-        problem = f"has the shape {list(actual.shape)}, LiteRT's has {list(expected.shape)}"
+        problem = f"has the shape {list(actual.shape)}, but LiteRT's is {list(expected.shape)}"
         return Comparison(name, inf, tolerance, problem)
     if expected.dtype.kind in "SO":
         same_text = actual.tolist() == expected.tolist()
@@ -170,15 +178,15 @@ def compare(
             return Comparison(name, inf, tolerance, problem)
     same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
     error = np.abs(np.subtract(got, wanted, out=np.zeros_like(got), where=~same))
-    strays = float(np.mean(error > 1)) if error.size and tolerance == QUANTA else 0.0
-    problem = f"is off by more than one step in {strays:.1%} of its elements"
+    outliers = float(np.mean(error > 1)) if error.size and tolerance == QUANTA else 0.0
+    problem = f"differs by more than one step in {outliers:.1%} of its elements"
     return Comparison(
-        name, float(error.max(initial=0.0)), tolerance, problem if strays > STRAYS else ""
+        name, float(error.max(initial=0.0)), tolerance, problem if outliers > OUTLIERS else ""
     )
 
 
 def _special_values(actual: Array, expected: Array) -> str:
-    """How the NaN and the infinities of two arrays differ; nothing if they agree."""
+    """How the NaN and infinities of two arrays differ; "" if they agree."""
     kinds: tuple[tuple[str, Any], ...] = (
         ("NaN", np.isnan),
         ("infinite", np.isposinf),

@@ -1,4 +1,4 @@
-"""Why a model compiles to what it does: rewrites applied and declined, kernels, refusals."""
+"""Explanation of a compilation: rewrites applied and declined, implementations, and findings."""
 
 from __future__ import annotations
 
@@ -18,28 +18,31 @@ from ..schedule.sizes import schedule
 
 @dataclass(frozen=True)
 class ImplementationChoice:
-    """The implementation an operator gets, and why others cannot compute it."""
+    """The implementation chosen for an operator, and why others do not support it."""
 
     operators: str
     """The operators of the model file that it computes."""
     implementation: str
     unsupported: tuple[str, ...]
+    """The other implementations, each with its reason."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Everything the compiler decided about a model."""
+    """The decisions of the compiler about a model."""
 
     profile: str
+    """Name of the device profile."""
     events: tuple[Event, ...]
+    """Rewrites and views applied and declined."""
     findings: tuple[Finding, ...]
-    """Operators that cannot run; none are known to run where there is any."""
+    """Operators that cannot run. If there are any, `choices` is empty."""
     choices: tuple[ImplementationChoice, ...]
     fallback: tuple[Finding, ...] = ()
     """Operators that run on LiteRT instead."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As `tflgpu explain --json` prints it."""
+        """The explanation as `tflgpu explain --json` prints it."""
         return {
             "profile": self.profile,
             "passes": [event.as_dict() for event in self.events],
@@ -50,7 +53,7 @@ class Explanation:
 
 
 def dump_to(folder: Path) -> Observer:
-    """Writes the graph's text after each rewrite into a folder: 00_read.txt, 01_inline_....txt."""
+    """An observer that writes the graph after each rewrite to 00_read.txt, 01_inline_....txt."""
     folder.mkdir(parents=True, exist_ok=True)
     numbers = count()
 
@@ -63,10 +66,10 @@ def dump_to(folder: Path) -> Observer:
 def explain(
     model: Model, options: Options, progress: Progress, dump: Path | None = None
 ) -> Explanation:
-    """The decisions of a compilation, which ends before kernels are generated.
+    """Compile a model up to the generation of kernels, and return the decisions.
 
-    With `dump` the graph's text after each rewrite is written into that folder (OSError).
-    Raises what `pipeline.build` raises, apart from UnsupportedError, whose findings it returns.
+    With `dump` the graph after each rewrite is written into that folder as text (OSError). Raises
+    what `pipeline.build` raises, except UnsupportedError, whose findings are returned.
     """
     target = target_of(options)
     observe = dump_to(dump) if dump else unobserved

@@ -1,9 +1,9 @@
-"""Searching for the fastest tiles and work-groups of a model's kernels on the attached device.
+"""Tuning: searches for the fastest tiles and work-groups of a model's kernels on a device.
 
-A kernel is compiled into one plan in several sizes, and all of them run in turns, so that a busy
-machine slows them alike; medians are compared. Sizes are tried from the best estimate on, in
-batches, and a batch that gains nothing ends the search: first that for the tile, then, with the
-best tile, that for the work-groups. What is found goes into the table at once.
+A kernel is compiled in several sizes into one plan. The sizes run in turns, so that a busy machine
+slows all of them alike, and medians are compared. Sizes are tried in batches, in the order of their
+estimates, until a batch brings no gain: first tiles, then work-groups for the best tile. Every
+result is written to the table at once.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from ..select.storage import Choice
 from ..target import Target
 
 BATCH = 8
-"""Sizes that are compiled and timed together."""
+"""Sizes compiled and timed together."""
 REPEATS = 9
-"""Runs of a batch; the median counts."""
+"""Runs of a batch, of which the median counts."""
 GAIN = 0.95
-"""Time, relative to the best so far, below which a size is faster and not just lucky."""
+"""Time relative to the best so far below which a size is considered faster rather than lucky."""
 
 
 @dataclass(frozen=True)
 class _Subject:
-    """A kernel to tune, and what it is compiled with."""
+    """A kernel to tune, and how it is compiled."""
 
     op: Op
     implementation: Implementation
@@ -55,7 +55,7 @@ class _Subject:
 
 
 def table_path(cache: Path, options: Options) -> Path:
-    """Where in a cache the table of the attached device lies (DeviceError if there is none)."""
+    """The path, in a cache, of the attached device's table (DeviceError if there is no device)."""
     info = select_device(attached_device(options.device), options.target)
     return cache / "tuning" / f"{device_key(info)}.json"
 
@@ -66,10 +66,10 @@ def tune(
     path: Path,
     progress: pipeline.Progress = pipeline.silent,
 ) -> Table:
-    """Add to the table at `path` what it lacks for a model's kernels on the attached device.
+    """Tune the kernels of a model that the table at `path` lacks, and add them to it.
 
-    It can be ended at any time and goes on from there. Raises what `pipeline.build` and
-    `runtime.load` raise, and OptionError for a table that cannot be read or written, or is of
+    A search that is interrupted continues from there the next time. Raises what `pipeline.build`
+    and `runtime.load` raise, and OptionError if the table cannot be read or written, or is for
     another device.
     """
     info = select_device(attached_device(options.device), options.target)
@@ -80,13 +80,13 @@ def tune(
     for op, implementation in selected.choice.items():
         key = signature(op, implementation, target)
         subjects[key] = _Subject(op, implementation, target, options, str(info))
-    # That a table cannot be kept is said before anything that takes long.
+    # Fail now if the table cannot be written, before the search takes long.
     write_table(table, path)
     for number, (key, subject) in enumerate(subjects.items()):
         progress("tune", number, len(subjects))
         if key not in table.kernels:
             timing = _search(subject)
-            # Another search may have added to it meanwhile.
+            # Another search may have extended the table in the meantime.
             table = _table_of(str(info), path)
             if timing is not None:
                 table.kernels[key] = timing
@@ -95,7 +95,7 @@ def tune(
 
 
 def _table_of(device: str, path: Path) -> Table:
-    """The table in a file; an empty one where there is no file (OptionError)."""
+    """The table in a file, or an empty one if there is no file (OptionError)."""
     table = read_table(path) if path.exists() else Table(device)
     if table.device != device:
         raise OptionError(f"{path} is for {table.device}, not {device}; tune into another file")
@@ -103,7 +103,7 @@ def _table_of(device: str, path: Path) -> Table:
 
 
 def _search(subject: _Subject) -> Timing | None:
-    """The fastest sizes of a kernel; None where there is nothing to choose, or nothing runs."""
+    """The fastest sizes of a kernel; None if there is only one choice, or none runs."""
     tiles = _tiles(subject)
     groups = _groups(subject, tiles[0])
     if len(tiles) == len(groups) == 1:
@@ -116,21 +116,21 @@ def _search(subject: _Subject) -> Timing | None:
         return Timing(best, after[0], before)
     if before == inf:
         return None
-    # That nothing is faster is worth keeping, too: the next search need not find out again.
+    # Record it even if nothing is faster, so that the next search skips this kernel.
     return Timing(first, before, before)
 
 
 def _tiles(subject: _Subject) -> list[TileShape | None]:
-    """The tiles a kernel can have, the profile's own and then the least estimates first.
+    """The tile shapes a kernel accepts: the profile's own, then by increasing estimate.
 
-    None alone if it has no tile.
+    [None] if the kernel has no tile.
     """
     own = _tile(subject, None)
-    # A kernel may take one that is none of those which every kernel can have.
+    # The kernel's limits may differ from the device's, so its own tile need not be among those.
     taken = {own: (own.pixels, own.slices)} if own is not None else {}
     for shape in TileLimits.of(subject.target).shapes():
         tile = _tile(subject, shape)
-        # A kernel does not take one that does not fit.
+        # A kernel replaces a shape that does not fit by its own.
         if tile is not None and tile.pixels == shape[0]:
             taken.setdefault(tile, shape)
     ordered = sorted(taken, key=lambda tile: (tile != own, tile.estimate))
@@ -138,13 +138,13 @@ def _tiles(subject: _Subject) -> list[TileShape | None]:
 
 
 def _tile(subject: _Subject, shape: TileShape | None) -> Tile | None:
-    """The tile a kernel takes when it is asked to take one."""
+    """The tile a kernel uses if asked for a shape."""
     launches = build_launches(subject.op, subject.implementation, subject.target, shape)
     return next((launch.tile for launch in launches if launch.tile is not None), None)
 
 
 def _groups(subject: _Subject, tile: TileShape | None) -> list[tuple[WorkGroup, ...]]:
-    """Work-groups for the launches of a kernel, the profile's own first."""
+    """Candidate work-groups for the launches of a kernel, the profile's own first."""
     launches = build_launches(subject.op, subject.implementation, subject.target, tile)
     choices = [
         [launch.group] if launch.group else groups_worth_trying(launch, subject.target)
@@ -155,7 +155,10 @@ def _groups(subject: _Subject, tile: TileShape | None) -> list[tuple[WorkGroup, 
 
 
 def _fastest(subject: _Subject, sizes: Sequence[Sizes]) -> Sizes:
-    """The fastest, as far as it pays to search. The best so far runs with every batch again."""
+    """The fastest of the sizes tried before a batch brings no gain.
+
+    The best so far runs again in every batch, to be compared under equal conditions.
+    """
     best, rest = sizes[0], sizes[1:]
     while rest:
         batch, rest = [best, *rest[: BATCH - 1]], rest[BATCH - 1 :]
@@ -168,7 +171,7 @@ def _fastest(subject: _Subject, sizes: Sequence[Sizes]) -> Sizes:
 
 
 def _measure(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
-    """Seconds a kernel takes in each of some sizes; infinite where the device refuses one."""
+    """Seconds that a kernel takes in each size; infinite if the device rejects the size."""
     try:
         return _run(subject, sizes)
     except DeviceError:
@@ -197,15 +200,15 @@ def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
 
 
 def _turns(count: int) -> list[int]:
-    """The order some sizes run in: there and back, so that each has the same mean place.
+    """The order in which sizes run: forth and back, so that all have the same mean position.
 
-    What runs first finds cold caches and sleeping threads, so that is one more that nobody counts.
+    An extra run comes first and is not counted, because it finds cold caches and sleeping threads.
     """
     return [0, *range(count), *reversed(range(count))]
 
 
 class _FixedSizes(Sizing):
-    """The sizes of each copy of an operator."""
+    """Gives each copy of an operator its sizes."""
 
     def __init__(self, sizes: Mapping[Op, Sizes]) -> None:
         super().__init__()
@@ -216,9 +219,9 @@ class _FixedSizes(Sizing):
 
 
 def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
-    """A plan of copies of an operator, one for each of the sizes, all with the same inputs.
+    """Compile copies of an operator, one per size, all with the same inputs.
 
-    In the plan an operator is known by the number of its copy.
+    In the plan, each copy's origin is its number.
     """
     op, target, options = subject.op, subject.target, subject.options
     graph = Graph("tune")
@@ -241,7 +244,7 @@ def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
 
 
 def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:
-    """An operator on other inputs, which computes tensors of its own."""
+    """A copy of an operator with other inputs and new outputs, with `number` as its origin."""
     copied, new = copies(op.ops, inputs)
     for inner in copied:
         inner.index, inner.origins = number, (Origin(number, inner.name),)
@@ -255,7 +258,7 @@ def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:
 
 
 def _content(info: runtime.TensorInfo) -> Array:
-    """Numbers for an input; integers are zeros, which are legal where they are places."""
+    """An array for an input; integers are zeros, which are valid as indices."""
     if np.dtype(info.dtype).kind != "f":
         return np.zeros(info.shape, info.dtype)
     return np.random.default_rng(7).uniform(-1, 1, info.shape).astype(info.dtype)

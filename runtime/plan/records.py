@@ -122,6 +122,8 @@ class Dispatch:
     """Arithmetic operations; a multiply-add counts as two."""
     why: str = ""
     """The reasons for its grid and group, for display."""
+    seal: UInt64 = 0
+    """Digest of its kernel, grid and arguments; see `seal`."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,8 @@ class Persistent:
     between launches."""
     arguments: tuple[Argument, ...]
     """In the order of the kernel's other parameters."""
+    seal: UInt64 = 0
+    """Digest of its kernel, its arguments and the dispatches it computes."""
 
     @property
     def end(self) -> int:

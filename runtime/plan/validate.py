@@ -1,4 +1,8 @@
-"""Whether a plan is valid, so that running it cannot touch memory outside its own buffers.
+"""Whether a plan is valid: its records fit together, and each launch what it was generated for.
+
+This protects from accidents, such as files of different plans or of different versions. It is no
+defence against a plan that somebody made on purpose: a plan holds code, and is as trusted as a
+program. The boundary is the cache, which only this user and root can write to.
 
 The digest in plan.tflgpu only shows that the file is as it was written; what was written must also
 make sense. The compiler validates a plan before writing it, the runtime after reading it.
@@ -39,6 +43,7 @@ from .records import (
     Plan,
     TensorInfo,
 )
+from .seal import dispatch_seal, persistent_seal
 from .storage import ITEM_SIZE, sliced_shape
 from .validate_parts import check_host_tensors, check_parts
 
@@ -164,7 +169,12 @@ def _dispatch(plan: Plan, dispatch: Dispatch, name: str) -> Iterator[str]:
         yield f"{name} counts {dispatch.flops} operations"
     if len(dispatch.arguments) > LARGEST_ARGUMENTS:
         yield f"{name} has {len(dispatch.arguments)} arguments; the limit is {LARGEST_ARGUMENTS}"
-    yield from _arguments(plan, dispatch.arguments, name)
+    kernel = plan.kernels[dispatch.kernel]
+    if len(dispatch.arguments) != kernel.parameters:
+        yield f"{name} has {len(dispatch.arguments)} arguments for {kernel.parameters} parameters"
+    yield from (problems := list(_arguments(plan, dispatch.arguments, name)))
+    if not problems and dispatch.seal != dispatch_seal(kernel, dispatch):
+        yield f"{name} is not what {kernel.file} was generated for"
 
 
 def _arguments(plan: Plan, arguments: Sequence[Argument], name: str) -> Iterator[str]:
@@ -221,4 +231,7 @@ def _persistent_kernel(plan: Plan, record: Persistent, name: str) -> Iterator[st
         yield f"{name} has {record.counters} bytes of counters, not {ITEM_SIZE} to {most}"
     if len(record.arguments) >= LARGEST_ARGUMENTS:
         yield f"{name} has {len(record.arguments)} arguments; the limit is {LARGEST_ARGUMENTS - 1}"
-    yield from _arguments(plan, record.arguments, name)
+    yield from (problems := list(_arguments(plan, record.arguments, name)))
+    known = record.kernel < len(plan.kernels)
+    if known and not problems and record.seal != persistent_seal(plan, record):
+        yield f"{name} is not what {plan.kernels[record.kernel].file} was generated for"

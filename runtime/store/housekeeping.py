@@ -145,6 +145,8 @@ def _remove_leftovers(cache: Path) -> None:
     """Remove what killed processes left behind, and folders of models without variants."""
     from filelock import Timeout
 
+    for leftover in list(cache.glob(".removed.*.tmp")):
+        shutil.rmtree(leftover, ignore_errors=True)
     for model in _models(cache):
         for leftover in list(model.glob(".*.tmp")):
             # .variant.random.tmp
@@ -155,4 +157,17 @@ def _remove_leftovers(cache: Path) -> None:
             except (Timeout, OSError):
                 continue
         if all(path.suffix == ".lock" for path in model.iterdir()):
-            shutil.rmtree(model, ignore_errors=True)
+            _remove_empty(model)
+
+
+def _remove_empty(model: Path) -> None:
+    """Remove the folder of a model without variants.
+
+    It is moved away first: a process that is about to write there finds no folder, and makes one.
+    """
+    with suppress(OSError):
+        temporary = Path(tempfile.mkdtemp(".tmp", ".removed.", model.parent))
+        try:
+            os.rename(model, temporary / "old")
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""What all operators are made of: definitions, launches, storages, tiles and windows."""
+"""The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
 from ....runtime.plan.storage import device_dtype
 from .definition import (

@@ -1,4 +1,4 @@
-"""What an operator is to the compiler: a record with its shapes, its kernels and its meaning."""
+"""The definition of an operator: shape inference, implementations, numpy reference and traits."""
 
 from __future__ import annotations
 
@@ -14,57 +14,59 @@ from .traits import NO_TRAITS, Traits, Weights
 from .window import Window
 
 Infer = Callable[[Op], Sequence[Shape]]
-"""Shapes of an operator's outputs from its inputs' shapes (and contents, where constant)."""
+"""An operator's output shapes, from its inputs' shapes and constant contents (ModelError)."""
 
 Reference = Callable[[Op, Sequence[Array]], Sequence[Array]]
-"""The operator in numpy: from the contents of its inputs to those of its outputs."""
+"""The operator in numpy: from the contents of its inputs to the contents of its outputs."""
 
 Reason = Callable[[Op, Target], str | None]
 """Why something is impossible for an operator on a target; None if it is possible."""
 
 
 Build = Callable[[Op, Target], Sequence[Launch]]
-"""The launches that compute an operator; none if its result is only a view."""
+"""The launches that compute an operator; empty if the result is a view of the input."""
 
 TiledBuild = Callable[[Op, Target, TileShape | None], Sequence[Launch]]
-"""The same where a work-item computes a tile, of that shape if one is given and fits."""
+"""The same for kernels that compute tiles; a given tile shape is used if it fits."""
 
 
 def no_reason(op: Op, target: Target) -> str | None:
-    """Of an implementation that can compute every operator of its kind."""
+    """The `Reason` of an implementation that supports every operator of its kind."""
     return None
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """One way to compute an operator: when it can, in which storage, and what it launches."""
+    """One way to compute an operator: its preconditions, storages and launches."""
 
     name: str
     build: Build
     unsupported_reason: Reason = no_reason
-    """Why it cannot compute this operator on this target, or None."""
+    """Why it cannot compute this operator on this target; None if it can."""
     reads: str = SLICED
+    """Storage of the tensors the core reads."""
     writes: str = SLICED
+    """Storage of the result."""
     fuses: bool = True
-    """Whether an epilogue can be rendered into its store."""
+    """Whether its store can run an epilogue."""
     is_view: bool = False
-    """Whether it launches nothing, since the output is the memory of the input."""
+    """Whether it launches nothing because the output shares the input's memory."""
     computes: str = ""
-    """Storage of what the epilogue reads, where it is not that of what it writes."""
+    """Storage of the epilogue's operands, if it differs from `writes`."""
 
     @property
     def operands(self) -> str:
-        """Storage of what the epilogue reads."""
+        """Storage of the epilogue's operands."""
         return self.computes or self.writes
 
     def launches(self, op: Op, target: Target, tile: TileShape | None = None) -> Sequence[Launch]:
-        """What computes an operator, with a tile of that shape where it has one and it fits."""
+        """The launches that compute an operator; `tile` is ignored by kernels without tiles."""
         return self.build(op, target)
 
 
 @dataclass(frozen=True)
 class TiledImplementation(Implementation):
-    """An implementation whose work-items compute tiles of the output."""
+    """An implementation whose work-items each compute a tile of the output."""
 
     build: TiledBuild  # type: ignore[assignment]
 
@@ -74,44 +76,44 @@ class TiledImplementation(Implementation):
 
 @dataclass(frozen=True)
 class OpDef:
-    """An operator: how its shapes follow, how it can be computed, what it means."""
+    """An operator: its shape inference, implementations, reference and traits."""
 
     name: str
     infer: Infer
     implementations: tuple[Implementation, ...] = ()
-    """In order of preference where several can compute an operator in the same storage."""
+    """Best first among those that support an operator in the same storage."""
     reference: Reference | None = None
-    """For constant folding; None where folding makes no sense."""
+    """Used for constant folding; None if the operator is never folded."""
     dtypes: tuple[str, ...] = ("float32",)
-    """Types its kernels compute in."""
+    """Element types its tensors may have."""
     note: str = ""
-    """Limits worth telling users, for the operator table."""
-    refusal: str = "only constants can be computed"
-    """Why it cannot run, where it has no implementation and rewrites have left it."""
+    """Limits that the operator table shows to users."""
+    unimplemented_reason: str = "it has no kernel and can only be computed from constants"
+    """Why an operator without implementations cannot run if no rewrite has replaced it."""
     reads_shapes_only: bool = False
-    """Whether its results follow from the shape of its input."""
+    """Whether its results depend only on the shape of its input."""
     versions: int = 1
-    """The newest version that is known. Each adds a type, an option or an operand to the last."""
+    """The newest supported version; each version adds a type, an option or an operand."""
     traits: Traits = NO_TRAITS
 
 
 OPS: dict[str, OpDef] = {}
-"""Every operator tflgpu knows, by TFLite name. Custom operators by their custom name."""
+"""Every operator tflgpu knows, by TFLite name; custom operators by their custom code."""
 
 
 def window_of(op: Op) -> Window | None:
-    """The window of an operator that sees zeros around its feature map; None if it has none."""
+    """The window of an operator that pads its feature map with zeros; None for other operators."""
     traits = OPS[op.name].traits if op.name in OPS else NO_TRAITS
     return None if traits.window is None else traits.window(op)
 
 
 def weights_of(op: Op) -> Weights | None:
-    """Where an operator that multiplies with weights has them; None if it is none."""
+    """The weight layout of an operator that multiplies by weights; None for other operators."""
     return OPS[op.name].traits.weights if op.name in OPS else None
 
 
 def define(*definitions: OpDef) -> None:
-    """Register operators; a name registered twice is a bug."""
+    """Register operators; ValueError if a name is registered twice."""
     for definition in definitions:
         if definition.name in OPS:
             raise ValueError(f"operator {definition.name} is defined twice")

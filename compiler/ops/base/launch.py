@@ -1,4 +1,4 @@
-"""Launches: which kernel templates run, over which grids, on which tensors."""
+"""Launches: a kernel template, the grid it runs over, and the tensors bound to it."""
 
 from __future__ import annotations
 
@@ -20,60 +20,65 @@ WorkGroup = tuple[int, int, int]
 class Launch:
     """One kernel template over one grid, before it is rendered.
 
-    Roles are the names tensors have in the template. `constants` are arrays that already have
-    the order the kernel reads them in; with sliced kernels their last axis is the slice width.
+    The keys of `reads`, `writes` and `constants` are roles: the names the template uses.
+    `constants` are arrays in the order in which the kernel reads them; for kernels that compute
+    slices, the last axis is the slice width.
     """
 
     template: str
     grid: Grid
-    """Work-items that have something to do."""
+    """Work-items per axis, before rounding up to whole work-groups."""
     reads: Mapping[str, Tensor]
     writes: Mapping[str, Tensor]
     constants: Mapping[str, Array] = field(default_factory=dict)
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """What else the template may name: literals, already final."""
+    """Everything else the template refers to."""
     group: WorkGroup | None = None
-    """The work-group the algorithm needs; None where the device's usual one is as good."""
+    """The work-group the algorithm requires; None if any will do."""
     why: str = ""
-    """Why tile and work-group are what they are, for people; set together with the group."""
+    """Why tile and work-group were chosen, for people; set together with `group`."""
     flatten: bool = False
-    """Whether the kernel takes height and width of all its tensors as one axis."""
+    """Whether the kernel treats height and width of all its tensors as one axis."""
     view: View | str | None = None
-    """The view that makes a kernel superfluous which only copies, or why there is none; None for a
-    kernel that does more than copy."""
+    """For a kernel that only copies: the view that would replace it, or why there is none. None for
+    any other kernel."""
     batches: int | None = None
-    """Batches along the last axis of the grid, where they are not those of what is written."""
+    """Batches along the last axis of the grid, if not those of the tensor written."""
     heavy: bool = False
-    """Whether a work-item does much, as in a convolution; work-groups are small then."""
+    """Whether each work-item does much work, as in a convolution; work-groups are then small."""
     flops: int = 0
+    """Floating-point operations, a multiply-add counting as two."""
 
     @property
     def tile(self) -> Tile | None:
-        """The tile of a convolution, by which its template knows it."""
+        """The tile passed to the template; None if the kernel has none."""
         tile = self.variables.get("tile")
         return tile if isinstance(tile, Tile) else None
 
 
 def sliced_grid(shape: Shape, target: Target, flatten: bool = False) -> Grid:
-    """One work-item for each slice of each pixel: columns, rows, batches times slices."""
+    """One work-item per slice of each pixel: (columns, rows, batches * slices).
+
+    With `flatten`, (rows * columns, 1, batches * slices).
+    """
     batch, height, width, channels = bhwc(shape)
     outer = batch * slice_count(channels, target)
     return (height * width, 1, outer) if flatten else (width, height, outer)
 
 
 LINEAR_ROW = 1 << 20
-"""Work-items in a row of the grid of a linear kernel, so that the count of groups stays legal."""
+"""Work-items per row of a row-major kernel's grid, which keeps the group count within limits."""
 
 
 def linear_grid(elements: int) -> Grid:
-    """One work-item for each element."""
+    """One work-item per element, in rows of LINEAR_ROW."""
     return (min(elements, LINEAR_ROW), -(-elements // LINEAR_ROW), 1)
 
 
 def image_launch(
     op: Op, target: Target, template: str, variables: Mapping[str, Any], flops: int = 0
 ) -> Launch:
-    """A launch from one feature map to another, with the grid of `sliced_grid`."""
+    """A launch that reads input 0 as `x` and writes the output as `y`, over `sliced_grid`."""
     grid = sliced_grid(op.output.shape, target)
     reads, writes = {"x": op.operand(0)}, {"y": op.output}
     return Launch(template, grid, reads, writes, variables=variables, flops=flops)

@@ -1,4 +1,4 @@
-"""Shape inference that several operators have in common."""
+"""Shape inference shared by several operators."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from ...ir import Op, Shape
 
 
 def same_as_first(op: Op) -> list[Shape]:
-    """The one output has the shape of the first input."""
+    """The single output has the shape of the first input."""
     return [op.operand(0).shape]
 
 
 def broadcast_shapes(op: Op) -> list[Shape]:
-    """The one output has the numpy broadcast of all inputs."""
+    """The single output has the numpy broadcast of all inputs (ModelError)."""
     return [broadcast(op, *(tensor.shape for tensor in op.inputs if tensor is not None))]
 
 
 def broadcast(op: Op, *shapes: Shape) -> Shape:
-    """The numpy broadcast of shapes; ModelError if they do not go together."""
+    """The numpy broadcast of shapes; ModelError if they are incompatible."""
     result: list[int] = []
     for axis in range(1, max((len(shape) for shape in shapes), default=0) + 1):
         sizes = {shape[-axis] for shape in shapes if axis <= len(shape)} - {1}
@@ -29,7 +29,9 @@ def broadcast(op: Op, *shapes: Shape) -> Shape:
 
 
 def normalize_axis(op: Op, axis: int, rank: int) -> int:
-    """An axis counted from the front; ModelError if it lies outside the rank."""
+    """The axis counted from the front; ModelError if it is out of range for the rank."""
     if not -rank <= axis < rank:
-        raise ModelError(f"operator {op.index} {op.name}: axis {axis} of a tensor of rank {rank}")
+        raise ModelError(
+            f"operator {op.index} {op.name}: axis {axis} is out of range for rank {rank}"
+        )
     return axis % rank

@@ -1,4 +1,4 @@
-"""How much of the output one work-item of a convolution computes."""
+"""Tiles: how much of the output one work-item of a convolution computes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from ...target import Target
 
 TileShape = tuple[int, int]
-"""Pixels and slices of output channels."""
+"""(pixels, slices of output channels)."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Pixels along a row times slices of output channels."""
+    """Pixels along a row, times slices of output channels."""
 
     pixels: int
     slices: int
     sums: int = 1
-    """Accumulators for each of them, where a kernel computes several values from the same pixel."""
+    """Accumulators per pixel and slice, for kernels that compute several values from one pixel."""
     estimate: float = field(default=0.0, compare=False)
-    """Time by the estimate, which only says which of several tiles is faster."""
+    """Estimated time, in arbitrary units; only comparable between tiles of one kernel."""
 
     @property
     def accumulators(self) -> int:
@@ -28,19 +28,19 @@ class Tile:
 
 @dataclass(frozen=True)
 class TileLimits:
-    """Which tiles a device has registers for."""
+    """The largest tiles a device has registers for."""
 
     accumulators: int
-    """Slice-wide accumulators."""
+    """Slice-wide accumulators of a work-item."""
     slices: int
-    """Slices of output channels."""
+    """Slices of output channels of a tile."""
 
     @classmethod
     def of(cls, target: Target) -> TileLimits:
         return cls(target.device.accumulators, target.device.tile_slices)
 
     def shapes(self) -> list[TileShape]:
-        """Every tile within the limits."""
+        """Every tile shape within the limits."""
         return [
             (pixels, slices)
             for slices in range(1, self.slices + 1)
@@ -60,11 +60,11 @@ def choose_tile(
     most: int | None = None,
     sums: int = 1,
 ) -> Tile:
-    """The wanted tile if it fits, or else the one with the least estimated time.
+    """The wanted tile if it fits, otherwise the one with the smallest estimated time.
 
-    The output has that many columns, rows and slices. `limits` are the device's unless given; with
-    `whole_blocks` a tile may not reach past the last slice; `most` bounds its pixels; `sums` are
-    the accumulators for each pixel and slice.
+    `columns`, `rows` and `slices` are the size of the output. `limits` default to the device's;
+    with `whole_blocks` the tile's slices must divide those of the output; `most` bounds the tile's
+    pixels; `sums` is the number of accumulators per pixel and slice.
     """
     limits = limits or TileLimits.of(target)
     limits = TileLimits(max(limits.accumulators // sums, 1), limits.slices)
@@ -86,10 +86,11 @@ def choose_tile(
 def _estimate(
     shape: TileShape, sums: int, columns: int, rows: int, slices: int, work_items: int
 ) -> float:
-    """A step of the inner loop multiplies `pixels` inputs with `blocks` times `sums` weights.
+    """Estimated time: inner-loop steps of all work-items, scaled up where they are too few.
 
-    Its loads cost about half a multiply-add. Work past the edges is wasted, and fewer work-items
-    than the device needs leave it idle.
+    A step multiplies `pixels` inputs by `blocks * sums` weights; a load counts as half a
+    multiply-add. Partial tiles at the edges cost as much as whole ones, and fewer work-items than
+    the device needs leave it idle.
     """
     pixels, blocks = shape
     items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)

@@ -1,4 +1,4 @@
-"""What rewrites and the choice of storage rely on, of operators they do not know otherwise."""
+"""Traits: facts about operators that rewrites and storage selection use instead of their names."""
 
 from __future__ import annotations
 
@@ -12,62 +12,66 @@ Condition = Callable[[Op], bool]
 
 
 def always(op: Op) -> bool:
-    """Of every operator of its kind."""
+    """The `Condition` that holds for every operator of a kind."""
     return True
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Where an operator that multiplies with weights has its operands, and channels in them."""
+    """The operands of an operator that multiplies by weights, and the axes of the weights."""
 
     output_axis: int
-    """The axis of the weights that the output channels lie along."""
+    """The axis of the weights that output channels lie along."""
     input_axis: int | None = None
-    """The axis that the input channels lie along; None where factors cannot be moved into them."""
+    """The axis that input channels lie along; None if no factor can be folded into the weights."""
     summed_axes: tuple[int, ...] = ()
-    """The axes that are summed over; () where summands cannot be moved into the bias."""
+    """The axes summed over; () if a summand cannot be folded into the bias."""
     image: int = 0
-    """The operand that is multiplied."""
+    """Position of the feature map."""
     bias: int = 2
+    """Position of the bias."""
 
 
 @dataclass(frozen=True)
 class Permutable:
-    """What changes with an operator when the axes of its operands are in another order."""
+    """How an operator changes when the axes of its operands are permuted."""
 
     images: tuple[int, ...] | None = (0,)
-    """The operands that have the axes of the output; None for all."""
+    """Positions of the operands that have the axes of the output; None for all operands."""
     per_axis: tuple[int, ...] = ()
-    """Constant operands with an entry for each axis."""
+    """Positions of constant operands with one entry per axis."""
     axes: int | None = None
-    """The constant operand whose entries are axes."""
+    """Position of the constant operand whose entries are axes."""
     axis: Callable[[Op], int] | None = None
     """Reads the attribute `axis`, counted from the front."""
     bits: tuple[str, ...] = ()
-    """Attributes with a bit for each axis."""
+    """Attributes that are bit masks with one bit per axis."""
     condition: Condition = always
-    """Whether it can run with its axes in any order."""
+    """Whether this operator can run with its axes in any order."""
 
 
 @dataclass(frozen=True)
 class Traits:
-    """Facts about an operator besides its shapes and kernels."""
+    """Facts about an operator besides its shapes and implementations."""
 
     identity: Condition | None = None
-    """Whether it returns operand `passes` unchanged, if that has the shape of its output."""
+    """Whether it returns operand `passes` unchanged when that has the shape of the output."""
     passes: int = 0
+    """Position of the operand that `identity` refers to."""
     weights: Weights | None = None
+    """Its weights, if it multiplies by weights."""
     window: Callable[[Op], Window] | None = None
-    """The window with which it sees zeros around its feature map, as convolutions do."""
+    """Its window, if it pads its feature map with zeros as convolutions do."""
     permutable: Permutable | None = None
+    """How it changes with the order of axes; None if it depends on that order."""
     reshapes: bool = False
-    """Whether its output has the elements of its input in the same order."""
+    """Whether its output holds the elements of its input in the same order."""
     aliases: bool = False
-    """Whether it only copies, so that its tensors may lie within each other instead."""
+    """Whether it only copies, so that its tensors can be views of one another instead."""
     joins: bool = False
-    """Whether its output holds values of several inputs, which have to be quantized alike."""
+    """Whether its output holds values of several inputs, which must be quantized alike."""
     cheap: bool = False
-    """Whether computing it again takes less time than reading its result from memory."""
+    """Whether recomputing it takes less time than reading its result from memory."""
 
 
 NO_TRAITS = Traits()

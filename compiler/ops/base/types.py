@@ -1,12 +1,12 @@
-"""Element types, as operators and kernels group them."""
+"""Groups of element types that operators accept."""
 
 from __future__ import annotations
 
 FLOATS = ("float32", "float16")
-"""Types that are float32 on the device."""
+"""Types held as float32 on the device."""
 INTEGERS = ("int32", "int64")
-"""Types whose arithmetic is that of the device's 32-bit integers."""
+"""Types held as int32 on the device, with 32-bit arithmetic."""
 SMALL_INTEGERS = ("int16", "int8", "uint8", "uint16", "uint32")
-"""Types that are 32-bit integers on the device, too, and that kernels move, compare and convert."""
+"""Types held as int32 on the device, which kernels move, compare and convert but do not compute."""
 ANY = (*FLOATS, *INTEGERS, *SMALL_INTEGERS, "bool")
-"""Every type a tensor on the device may have."""
+"""Every element type a tensor on the device may have."""

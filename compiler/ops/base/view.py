@@ -1,4 +1,4 @@
-"""Tensors that lie within others, so that nothing has to be copied, and how they lie there."""
+"""Views: tensors whose bytes are some of another tensor's, so that nothing has to be copied."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from .storage import bhwc
 
 @dataclass(frozen=True)
 class StridedLayout:
-    """Where a tensor's bytes are: in runs of equal length, which start a fixed pitch apart."""
+    """A tensor's bytes as runs of equal length that start a fixed pitch apart."""
 
     start: int
-    """Where the first run starts, in bytes."""
+    """Offset of the first run, in bytes."""
     length: int
+    """Bytes of a run."""
     pitch: int
-    """Bytes from the start of one run to that of the next; the length where there is no gap."""
+    """Bytes from the start of one run to the start of the next; `length` if there is no gap."""
 
     @property
     def contiguous(self) -> bool:
         return self.pitch == self.length
 
     def span(self, size: int) -> int:
-        """Bytes from the first to the last of a tensor of that size."""
+        """Bytes from the first to the last byte of a tensor of `size` bytes."""
         if self.contiguous:
             return size
         return (size // self.length - 1) * self.pitch + self.length
@@ -35,34 +36,34 @@ class StridedLayout:
 
 @dataclass(frozen=True)
 class View:
-    """A tensor whose bytes are some of another one's, in the storage they both have."""
+    """A tensor whose bytes are some of its base's; both have the same storage."""
 
     tensor: Tensor
     base: Tensor
     layout: StridedLayout
-    """Where its bytes are in the base."""
+    """The tensor's bytes within the base."""
 
 
 def row_major_view(tensor: Tensor, base: Tensor, shape: Shape, starts: Sequence[int]) -> View | str:
-    """A view of that shape that begins at those coordinates of a row-major base.
+    """The view of shape `shape` that starts at coordinates `starts` of a row-major base.
 
-    `shape` is the tensor's with all axes of the base; the tensor itself may have dropped some. If
-    there is no such view, the reason.
+    `shape` has all axes of the base, some of which the tensor itself may have dropped. Returns the
+    reason if no view fits.
     """
     return _view(tensor, base, shape, base.shape, starts, ITEM_SIZE)
 
 
 def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Target) -> View | str:
-    """A view that begins at that batch, row, column and channel of a base in channel slices.
+    """The view that starts at (batch, row, column, channel) of a base in channel slices.
 
-    If there is no such view, the reason.
+    Returns the reason if no view fits.
     """
     inner, outer = bhwc(tensor.shape), bhwc(base.shape)
     batch, row, column, channel = starts
     lanes = target.lanes
     if channel % lanes or (inner[3] % lanes and channel + inner[3] != outer[3]):
-        # Other channels would lie where kernels rely on zeros.
-        return f"{tensor.name} does not begin and end at whole slices of {lanes} channels"
+        # Its last slice would hold the base's next channels where kernels rely on zeros.
+        return f"{tensor.name} does not start and end on slices of {lanes} channels"
     sizes, extents = ((n[0], -(-n[3] // lanes), n[1], n[2]) for n in (inner, outer))
     start = (batch, channel // lanes, row, column)
     return _view(tensor, base, sizes, extents, start, target.slice_bytes)
@@ -76,7 +77,7 @@ def _view(
     starts: Sequence[int],
     item_bytes: int,
 ) -> View | str:
-    """Runs along the one axis that is cut: several cut axes would need several pitches."""
+    """Runs along the one axis that is cut; more than one cut axis would need several pitches."""
     axes = range(len(sizes))
     cut = max((axis for axis in axes if sizes[axis] != extents[axis]), default=0)
     outer = next((axis for axis in range(cut) if sizes[axis] > 1), cut)

@@ -1,4 +1,4 @@
-"""The geometry of operators that slide a window over an image: convolutions and pooling."""
+"""Windows: the geometry of convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .storage import bhwc
 
 @dataclass(frozen=True)
 class Window:
-    """Kernel size, strides, dilations and padding, all in (rows, columns)."""
+    """Kernel size, strides, dilations and padding of a window over rows and columns."""
 
     height: int
     width: int
@@ -26,9 +26,10 @@ class Window:
 
     @classmethod
     def of(cls, op: Op, height: int, width: int) -> Window:
-        """The window of an operator whose kernel has that size (ModelError if it makes no sense).
+        """The window of size `height` x `width` that an operator's attributes describe.
 
-        The attribute `padding` is SAME, VALID, or ((top, bottom), (left, right)).
+        The attribute `padding` is SAME, VALID, or ((top, bottom), (left, right)). ModelError if a
+        size, stride or dilation is less than 1.
         """
         attrs = op.attrs
         stride_y, stride_x = attrs.get("stride_h", 0), attrs.get("stride_w", 0)
@@ -52,7 +53,7 @@ class Window:
         )
 
     def output(self, op: Op, rows: int, columns: int) -> tuple[int, int]:
-        """Rows and columns of the output (ModelError if the window does not fit the image)."""
+        """Rows and columns of the output (ModelError if the image is smaller than the window)."""
         free_y = rows + self.top + self.bottom - (self.height - 1) * self.dilation_y - 1
         free_x = columns + self.left + self.right - (self.width - 1) * self.dilation_x - 1
         if free_y < 0 or free_x < 0:
@@ -63,19 +64,19 @@ class Window:
         return free_y // self.stride_y + 1, free_x // self.stride_x + 1
 
     def rows_beyond(self, rows: int, outputs: int) -> tuple[bool, bool]:
-        """Whether windows of that many rows of the output reach above and below the image."""
+        """Whether the windows of `outputs` output rows reach above and below an image of `rows`."""
         last = (outputs - 1) * self.stride_y + (self.height - 1) * self.dilation_y - self.top
         return self.top > 0, last >= rows
 
     def columns_beyond(self, columns: int, outputs: int, pixels: int = 1) -> tuple[bool, bool]:
-        """The same to its left and right, where work-items compute that many pixels of a row."""
+        """The same to the left and right, with work-items that compute `pixels` pixels of a row."""
         reached = -(-outputs // pixels) * pixels
         last = (reached - 1) * self.stride_x + (self.width - 1) * self.dilation_x - self.left
         return self.left > 0, last >= columns
 
     @property
     def pointwise(self) -> bool:
-        """Whether output and input pixels correspond one to one."""
+        """Whether the window is 1x1 without stride or padding."""
         return (
             self.height == self.width == self.stride_y == self.stride_x == 1
             and self.top == self.bottom == self.left == self.right == 0
@@ -88,7 +89,7 @@ def _positive(op: Op, name: str, value: int) -> None:
 
 
 def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    """Padding before and after that lets the output have ceil(size / stride) entries."""
+    """SAME padding before and after: the output has ceil(size / stride) entries."""
     outputs = -(-size // stride)
     total = max((outputs - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
     return total // 2, total - total // 2

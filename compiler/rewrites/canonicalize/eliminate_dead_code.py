@@ -1,4 +1,4 @@
-"""Operators whose results nobody reads go away."""
+"""Operators whose results nothing reads are removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def eliminate_dead_code(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Backwards, so that what feeds only dead operators dies with them."""
+    """In reverse, so that operators that feed only dead ones are removed too."""
     for op in reversed(graph.ops):
         used = (graph.consumers(t) or graph.is_output(t) for t in op.outputs)
         if op.outputs and not any(used):

@@ -1,10 +1,10 @@
-"""Shapes and constants flow forward through the graph together.
+"""Shape inference and constant folding, in one forward pass.
 
-A shape may follow from a constant (RESHAPE) and a constant from a shape (SHAPE), so both are
-found in one walk. Operators whose inputs are all constants are computed here and go away.
+A shape may depend on a constant (RESHAPE), and a constant on a shape (SHAPE), so both are computed
+together. Operators whose inputs are all constants are evaluated and removed.
 
-An operator whose shapes cannot be inferred, because it is unknown or they depend on values that
-only a run computes, is set aside: it can only run on LiteRT, which is asked for its shapes.
+An operator is set aside if it is unknown, or if its shapes depend on values known only while the
+model runs. It can then run only on LiteRT, which also provides its shapes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
 MAX_BYTES = 2**31 - 1
-"""The largest tensor kernels can index."""
+"""Bytes of the largest tensor that kernels can index."""
 
 
 @graph_rewrite(required=True)
 def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Set every shape from the inputs' shapes; replace what is known by constants.
+    """Infer every shape, and replace values that are known by constants.
 
-    ModelError where shapes do not go together; it names the operator.
+    ModelError, which names the operator, if shapes do not match.
     """
     for op in graph.ops:
         definition = OPS.get(op.name)
@@ -42,7 +42,7 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | None]:
-    """The shapes of an operator's outputs; None for one that only a run tells."""
+    """The shapes of an operator's outputs; None for one known only while the model runs."""
     finding = graph.set_aside.get(op) or _unknown_shapes(op, definition)
     if finding is None:
         assert definition is not None
@@ -51,16 +51,17 @@ def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | 
         except UnsupportedError as error:
             finding = error.findings[0]
         except ModelError:
-            # What the file says of the tensors behind operators set aside is not to be relied on.
+            # After an operator set aside, the shapes in the file are unreliable, so a mismatch
+            # does not mean that the model is invalid.
             if not graph.set_aside:
                 raise
-            finding = Finding(op.index, op.name, "the shapes of its inputs are not known")
+            finding = Finding(op.index, op.name, "the shapes of its inputs are unknown")
     graph.set_aside.setdefault(op, finding)
     return [graph.foreign_shape(tensor) for tensor in op.outputs]
 
 
 def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
-    """Why nothing can be inferred of an operator, if that is so."""
+    """Why an operator's shapes cannot be inferred; None if they can."""
     if definition is None:
         return Finding(op.index, op.name, "tflgpu does not know this operator")
     for tensor in op.reads:
@@ -76,22 +77,22 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
     except ModelError:
         raise
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(
-            f"operator {op!r}: its operands or options are invalid: {error}"
-        ) from error
+        raise ModelError(f"operator {op!r} has invalid operands or options: {error}") from error
     if len(shapes) != len(op.outputs):
-        raise ModelError(f"operator {op!r} has {len(op.outputs)} outputs, it needs {len(shapes)}")
+        raise ModelError(
+            f"operator {op!r} has {len(op.outputs)} outputs, but must have {len(shapes)}"
+        )
     for tensor, shape in zip(op.outputs, shapes, strict=True):
         if min(shape, default=1) < 0 or 4 * prod(shape) > MAX_BYTES:
             raise ModelError(
-                f"operator {op!r}: tensor {tensor.name} would have the shape {list(shape)}, which "
-                f"is more than 2 GiB"
+                f"operator {op!r}: its output {tensor.name} would have the shape {list(shape)}, "
+                f"which is negative or takes more than 2 GiB"
             )
     return shapes
 
 
 def _known(op: Op, definition: OpDef) -> bool:
-    """Whether the results follow from shapes and constants alone."""
+    """Whether an operator's results follow from shapes and constants alone."""
     if definition.reference is None:
         return False
     if definition.reads_shapes_only:
@@ -105,7 +106,7 @@ def _fold(graph: Graph, op: Op, definition: OpDef) -> None:
     try:
         results = definition.reference(op, arrays)
     except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"operator {op!r} cannot be computed: {error}") from error
+        raise ModelError(f"operator {op!r} cannot be evaluated: {error}") from error
     outputs = op.outputs
     graph.remove(op)
     for tensor, result in zip(outputs, results, strict=True):

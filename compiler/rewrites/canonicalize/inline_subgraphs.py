@@ -1,4 +1,4 @@
-"""Composite operators are what their subgraph computes.
+"""Composite operators are replaced by the subgraph they decompose into.
 
 y = STABLEHLO_COMPOSITE(x) decomposition_subgraph_index=1
 becomes   the operators of subgraph 1
@@ -15,12 +15,12 @@ from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
 DEEPEST = 100
-"""Calls inside calls after which the model is taken to call itself for ever."""
+"""Depth of nested calls after which the model is assumed to call itself."""
 
 
 @graph_rewrite(required=True)
 def inline_subgraphs(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Until no composite operator is left (ModelError for one that calls itself)."""
+    """Until no composite operator is left (ModelError if one calls itself or does not match)."""
     for _ in range(DEEPEST):
         composites = [op for op in graph.ops if op.name == "STABLEHLO_COMPOSITE"]
         if not composites:
@@ -30,8 +30,8 @@ def inline_subgraphs(graph: Graph, target: Target) -> Iterator[Attempt]:
             inputs = [op.operand(position) for position in range(len(op.inputs))]
             if (len(inputs), len(op.outputs)) != (len(called.inputs), len(called.outputs)):
                 raise ModelError(
-                    f"operator {op!r} has {len(inputs)} inputs and {len(op.outputs)} outputs, its "
-                    f"subgraph has {len(called.inputs)} and {len(called.outputs)}"
+                    f"operator {op!r} has {len(inputs)} inputs and {len(op.outputs)} outputs, but "
+                    f"its subgraph has {len(called.inputs)} and {len(called.outputs)}"
                 )
             yield Attempt((op,))
             substitute(graph, op, inline(graph, called, inputs, op))

@@ -1,10 +1,10 @@
-"""Loops and branches whose course is known beforehand become the operators they run.
+"""Branches and loops whose control flow follows from constants are replaced by what they run.
 
-    y = IF(c, x)          becomes   the operators of the branch that the constant c chooses
-    i, y = WHILE(i, x)    becomes   its body, as often as the condition holds by constants alone
+    y = IF(c, x)          becomes   the operators of the branch that the constant c selects
+    i, y = WHILE(i, x)    becomes   its body, once per iteration, if constants decide the condition
 
-Each round may give new constants, so shapes and constants are inferred anew after each. What is
-left can only run on LiteRT, and is set aside.
+Each iteration may produce new constants, so shapes and constants are inferred again after each.
+Other branches and loops can only run on LiteRT, and are set aside.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .infer_and_fold import infer_and_fold
 
-MOST_ROUNDS = 1000
-"""Rounds of a loop that are unrolled; one that goes on stays a loop."""
-MOST_OPERATORS = 20_000
+MAX_ROUNDS = 1000
+"""Most iterations of a loop that is unrolled."""
+MAX_OPERATORS = 20_000
+"""Most operators of an unrolled loop."""
 
 
 @graph_rewrite()
 def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Every branch and loop, also those inside others (ModelError for one that is malformed)."""
+    """Every branch and loop, including nested ones (ModelError if a subgraph does not match)."""
     while waiting := [op for op in graph.ops if op.name in CONTROL and op not in graph.set_aside]:
         for op in waiting:
             if op not in graph:
@@ -44,7 +45,7 @@ CONTROL = ("IF", "WHILE")
 
 
 def _branch(graph: Graph, op: Op) -> list[Graph] | str:
-    """The branch that runs, or why that is not known."""
+    """The branch that runs, or why it is not known."""
     condition = op.operand(0)
     if condition.data is None:
         return "the condition is computed while the model runs"
@@ -55,30 +56,30 @@ def _branch(graph: Graph, op: Op) -> list[Graph] | str:
 
 
 def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
-    """The body as often as it runs, or why that is not known."""
+    """The body, once per iteration, or why their number is not known."""
     condition = graph.subgraphs[op.attrs["cond_subgraph_index"]]
     body = graph.subgraphs[op.attrs["body_subgraph_index"]]
     _check(op, condition, len(op.inputs), 1)
     _check(op, body, len(op.inputs), len(op.inputs))
     values = [op.operand(position) for position in range(len(op.inputs))]
     trial, size = _trial(graph, values), 0
-    for rounds in range(MOST_ROUNDS):
+    for rounds in range(MAX_ROUNDS):
         holds = _evaluate(trial, condition, op, values, target)
         if holds is None:
-            return "how often it runs is only known while the model runs"
+            return "the number of iterations is known only while the model runs"
         if not holds.reshape(-1)[0]:
             return [body] * rounds
         values = inline(trial, body, values, op)
         trial.outputs = values
         infer_and_fold(trial, target)
         size = len(trial)
-        if size > MOST_OPERATORS:
+        if size > MAX_OPERATORS:
             break
-    return f"it runs more than {MOST_ROUNDS} times, or would be {MOST_OPERATORS} operators"
+    return f"it has more than {MAX_ROUNDS} iterations or {MAX_OPERATORS} operators once unrolled"
 
 
 def _trial(graph: Graph, values: list[Tensor]) -> Graph:
-    """A graph in which a loop is tried."""
+    """A scratch graph for unrolling a loop, with `values` as its inputs."""
     trial = Graph()
     trial.subgraphs = graph.subgraphs
     trial.inputs = [tensor for tensor in values if not tensor.constant]
@@ -88,7 +89,7 @@ def _trial(graph: Graph, values: list[Tensor]) -> Graph:
 def _evaluate(
     trial: Graph, condition: Graph, op: Op, values: list[Tensor], target: Target
 ) -> Array | None:
-    """What a condition gives for those values, where that follows from constants alone."""
+    """The result of a condition for `values`; None if it does not follow from constants."""
     alone = _trial(trial, values)
     alone.outputs = inline(alone, condition, values, op)
     infer_and_fold(alone, target)
@@ -96,7 +97,7 @@ def _evaluate(
 
 
 def _unroll(graph: Graph, op: Op, called: list[Graph], target: Target) -> None:
-    """Put subgraphs, one behind the other, in the place of an operator."""
+    """Replace an operator by subgraphs, each of which reads the results of the one before."""
     first = 1 if op.name == "IF" else 0
     values = [op.operand(position) for position in range(first, len(op.inputs))]
     for subgraph in called:
@@ -108,6 +109,6 @@ def _unroll(graph: Graph, op: Op, called: list[Graph], target: Target) -> None:
 def _check(op: Op, called: Graph, inputs: int, outputs: int) -> None:
     if (len(called.inputs), len(called.outputs)) != (inputs, outputs):
         raise ModelError(
-            f"operator {op!r} needs a subgraph of {inputs} inputs and {outputs} outputs, the one "
-            f"it names has {len(called.inputs)} and {len(called.outputs)}"
+            f"operator {op!r} needs a subgraph with {inputs} inputs and {outputs} outputs, but the "
+            f"one it refers to has {len(called.inputs)} and {len(called.outputs)}"
         )

@@ -1,4 +1,7 @@
-"""Operators that are several simpler ones: one module for each kind. Importing registers them."""
+"""Operators are replaced by simpler ones until every operator has an implementation.
+
+Modules with `@decomposes` functions register them on import; `decompose_operators` runs them.
+"""
 
 from importlib import import_module
 from pkgutil import iter_modules

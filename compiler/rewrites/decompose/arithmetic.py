@@ -1,4 +1,4 @@
-"""Sums, norms and selections spelled out."""
+"""Sums, norms and selections are decomposed into elementwise operators and reductions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("ADD_N")
 def add_n(here: Decomposition) -> str | None:
-    """The inputs added up one after the other."""
+    """ADDs of one input after another."""
     total = here.op.operand(0)
     for position in range(1, len(here.op.inputs)):
         total = here.add("ADD", total, here.op.operand(position))
@@ -22,10 +22,10 @@ def add_n(here: Decomposition) -> str | None:
 
 @decomposes("SELECT")
 def select_rows(here: Decomposition) -> str | None:
-    """A condition with one entry for each row of its operands gets their rank."""
+    """A condition with one entry per row is reshaped to broadcast over the rows."""
     condition, chosen = here.op.operand(0), here.op.operand(1)
     if len(condition.shape) != 1 or len(chosen.shape) < 2:
-        return "the condition broadcasts as it is"
+        return "the condition already broadcasts"
     column = (*condition.shape, *(1,) * (len(chosen.shape) - 1))
     rows = here.reshape(condition, column)
     dtype = here.op.output.dtype
@@ -35,7 +35,7 @@ def select_rows(here: Decomposition) -> str | None:
 
 @decomposes("FILL")
 def fill(here: Decomposition) -> str | None:
-    """A computed value is broadcast."""
+    """The computed value is broadcast."""
     value = here.reshape(here.op.operand(1), ())
     here.finish(here.add("BROADCAST_TO", value, here.op.operand(0)))
     return None
@@ -43,7 +43,7 @@ def fill(here: Decomposition) -> str | None:
 
 @decomposes("EMBEDDING_LOOKUP")
 def embedding_lookup(here: Decomposition) -> str | None:
-    """Rows of a table are entries of its first axis."""
+    """A GATHER along the table's first axis."""
     ids, table = here.op.operand(0), here.op.operand(1)
     here.finish(here.add("GATHER", table, ids, axis=0, batch_dims=0))
     return None
@@ -51,7 +51,7 @@ def embedding_lookup(here: Decomposition) -> str | None:
 
 @decomposes("L2_NORMALIZATION")
 def l2_normalization(here: Decomposition) -> str | None:
-    """Each vector along the last axis divided by its length."""
+    """Each vector along the last axis is divided by its length."""
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
     squares = here.add("SUM", here.add("SQUARE", x), last, keep_dims=True)
@@ -62,7 +62,7 @@ def l2_normalization(here: Decomposition) -> str | None:
 
 @decomposes("LOG_SOFTMAX")
 def log_softmax(here: Decomposition) -> str | None:
-    """The logarithm of a softmax, in the way that loses no digits."""
+    """x - max - log(sum(exp(x - max))), which neither overflows nor cancels."""
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
     shifted = here.add("SUB", x, here.add("REDUCE_MAX", x, last, keep_dims=True))
@@ -73,13 +73,15 @@ def log_softmax(here: Decomposition) -> str | None:
 
 @decomposes("LOCAL_RESPONSE_NORMALIZATION")
 def local_response_normalization(here: Decomposition) -> str | None:
-    """x * (bias + alpha * sum of the squares of neighbouring channels) ^ -beta.
+    """x * (bias + alpha * sum of the squares of nearby channels) ^ -beta.
 
-    The sum is a 1x1 convolution whose weights are a band along the diagonal.
+    The sum is a 1x1 convolution whose weights are a band matrix.
     """
     x, attrs = here.op.operand(0), here.op.attrs
     if len(x.shape) != 4:
-        raise ModelError(f"operator {here.op.index} {here.op.name}: input {list(x.shape)}")
+        raise ModelError(
+            f"operator {here.op.index} {here.op.name}: input {list(x.shape)} must have rank 4"
+        )
     channels = np.arange(x.shape[3])
     near = np.abs(channels[:, None] - channels) <= int(attrs.get("radius", 0))
     weights = here.constant(near[:, None, None, :] * np.float32(attrs.get("alpha", 0.0)))

@@ -1,4 +1,4 @@
-"""Products of matrices by what is known of them beforehand."""
+"""A matrix product with constant weights is FULLY_CONNECTED, with computed ones BATCH_MATMUL."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("BATCH_MATMUL")
 def constant_matrix(here: Decomposition) -> str | None:
-    """A constant matrix on the right is a FULLY_CONNECTED, whose kernels are the faster ones."""
+    """A product with a constant matrix on the right becomes FULLY_CONNECTED, which is faster."""
     op = here.op
     first, second = op.operand(0), op.operand(1)
     if second.data is None or first.data is not None:
-        return "the right side is computed"
+        return "the second operand is not a constant, or both operands are"
     if any(size != 1 for size in second.shape[:-2]) or not second.elements:
-        return "there are several matrices on the right side"
+        return "the second operand is not a single matrix"
     if not 2 <= len(first.shape) <= 4 or len(second.shape) > len(first.shape):
-        return "rows have a batch, a height and a width at most"
+        return "the first operand's rank is not 2 to 4, or is below that of the second"
     if op.attrs.get("adj_x", False):
         rank = len(first.shape)
         first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
@@ -28,7 +28,7 @@ def constant_matrix(here: Decomposition) -> str | None:
 
 @decomposes("FULLY_CONNECTED")
 def computed_weights(here: Decomposition) -> str | None:
-    """Weights that are computed are a matrix like any other."""
+    """A layer with computed weights becomes BATCH_MATMUL."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if weights.constant:

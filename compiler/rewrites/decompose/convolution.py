@@ -1,4 +1,4 @@
-"""Convolutions whose weights are computed while the model runs."""
+"""Convolutions whose weights or bias are computed while the model runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("CONV_2D")
 def computed_weights(here: Decomposition) -> str | None:
-    """A picture is a volume of depth 1, and CONV_3D takes weights of any origin."""
+    """CONV_3D takes computed weights, and an image is a volume of depth 1."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if weights.constant:
@@ -22,8 +22,8 @@ def computed_weights(here: Decomposition) -> str | None:
         return None
     window = conv.window(op)
     volume = here.reshape(source, (source.shape[0], 1, *source.shape[1:]))
-    turned = here.transpose(weights, (1, 2, 3, 0))
-    turned = here.reshape(turned, (1, *turned.shape))
+    permuted = here.transpose(weights, (1, 2, 3, 0))
+    permuted = here.reshape(permuted, (1, *permuted.shape))
     options: dict[str, Any] = {
         "padding": ((0, 0), (window.top, window.bottom), (window.left, window.right)),
         "stride_h": window.stride_y,
@@ -31,17 +31,17 @@ def computed_weights(here: Decomposition) -> str | None:
         "dilation_h_factor": window.dilation_y,
         "dilation_w_factor": window.dilation_x,
     }
-    result = here.add("CONV_3D", volume, turned, bias, **options)
+    result = here.add("CONV_3D", volume, permuted, bias, **options)
     here.finish(here.reshape(result, op.output.shape))
     return None
 
 
 def bias_apart(here: Decomposition, position: int) -> str | None:
-    """A computed bias is added after an operator whose weights are constants."""
+    """A computed bias is added by an operator of its own; the reason if the bias is a constant."""
     op = here.op
     bias = op.input(position)
     if bias is None or bias.constant:
-        return "the weights are constants"
+        return "weights and bias are constants"
     inputs = [None if i == position else tensor for i, tensor in enumerate(op.inputs)]
     result = here.add(op.name, *inputs, dtype=op.output.dtype, **op.attrs)
     here.finish(here.add("ADD", result, here.reshape(bias, (bias.elements,))))
@@ -49,7 +49,7 @@ def bias_apart(here: Decomposition, position: int) -> str | None:
 
 
 def _group_by_group(here: Decomposition) -> None:
-    """Each group of channels is a convolution of its own."""
+    """Each group of channels becomes a separate convolution."""
     op = here.op
     count = conv.groups(op)
 
@@ -66,7 +66,7 @@ def _group_by_group(here: Decomposition) -> None:
 
 @decomposes("DEPTHWISE_CONV_2D")
 def computed_depthwise_weights(here: Decomposition) -> str | None:
-    """For each tap of the window the shifted picture times the tap's weights, added up."""
+    """The sum, over the taps of the window, of the shifted image times the tap's weights."""
     op = here.op
     source, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if weights.constant:
@@ -87,7 +87,7 @@ def computed_depthwise_weights(here: Decomposition) -> str | None:
 
 
 def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:
-    """Each channel as often in a row as it has outputs."""
+    """Each channel repeated `times` times."""
     if times == 1:
         return source
     *pixels, channels = source.shape
@@ -97,7 +97,7 @@ def _repeated(here: Decomposition, source: Tensor, times: int) -> Tensor:
 
 
 def _shifted(here: Decomposition, padded: Tensor, window: Window, row: int, column: int) -> Tensor:
-    """The pixels a tap of the window meets."""
+    """The pixels that one tap of the window reads, for every output pixel."""
     _, rows, columns, _ = here.op.output.shape
     top, left = row * window.dilation_y, column * window.dilation_x
     low = top + (rows - 1) * window.stride_y + 1
@@ -113,7 +113,7 @@ def _tap(
     end: tuple[int, ...],
     steps: tuple[int, ...] = (1, 1, 1, 1),
 ) -> Tensor:
-    """A part of a tensor with all of its channels."""
+    """A block of rows and columns of a tensor, with all channels."""
     ends = (*end[:3], tensor.shape[3])
     edges = (here.constant(list(values), "int32") for values in (begin, ends, steps))
     return here.add("STRIDED_SLICE", tensor, *edges)

@@ -1,10 +1,9 @@
-"""Operators that are several simpler ones become these.
+"""The pass that runs all registered decompositions.
 
     y = L2_NORMALIZATION(x)
     becomes   y = DIV(x, MAXIMUM(SQRT(SUM(SQUARE(x))), 1e-6))
 
-The other modules of this folder say which and how; what an operator becomes may be decomposed in
-turn.
+The resulting operators may be decomposed in turn.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from .decomposition import DECOMPOSITIONS, Decomposition
 def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
     """Until nothing is left to decompose.
 
-    ModelError where operands make no sense, UnsupportedError where the parts cannot run.
+    ModelError if operands or options are invalid, UnsupportedError if an operator cannot be split.
     """
     declined: set[Op] = set()
     while waiting := [op for op in graph.ops if op.name in DECOMPOSITIONS and op not in declined]:
@@ -32,7 +31,7 @@ def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
                 reason = DECOMPOSITIONS[op.name](decomposition)
             except (ArithmeticError, IndexError, KeyError, TypeError) as error:
                 raise ModelError(
-                    f"operator {op!r}: its operands or options are invalid: {error}"
+                    f"operator {op!r} has invalid operands or options: {error}"
                 ) from error
             yield Attempt((op,), reason)
             if reason is None:

@@ -1,4 +1,4 @@
-"""What the functions that decompose operators are written with."""
+"""The builder that decompositions are written with, and their registry."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ...ops import OPS
 from ...target import Target
 
 LAST = 2**30
-"""The position of operators that run after all others."""
+"""The index of operators that run after all others."""
 
 
 class Decomposition:
-    """The operators that take the place of `op`; the graph does not change until `apply`."""
+    """The operators that replace `op`; the graph does not change until `apply`."""
 
     def __init__(self, graph: Graph, op: Op, target: Target) -> None:
         self.graph = graph
         self.op = op
         self.target = target
         self.ops: list[Op] = []
-        """The new operators, in an order in which they can run."""
+        """The new operators, in order of execution."""
         self.results: tuple[Tensor, ...] = ()
         self._assigned: list[tuple[Tensor, Tensor]] = []
         self._count = 0
@@ -32,7 +32,10 @@ class Decomposition:
     def several(
         self, name: str, inputs: Sequence[Tensor | None], dtypes: Sequence[str], **attrs: Any
     ) -> tuple[Tensor, ...]:
-        """The results of an operator; what follows from constants alone is computed at once."""
+        """Add an operator with an output per dtype; returns the outputs.
+
+        If all operands are constants, the results are computed at once instead.
+        """
         stem = f"{self.op.output.name}/{name.lower()}{self._count}"
         self._count += 1
         results = tuple(Tensor(f"{stem}.{i}", (), dtype) for i, dtype in enumerate(dtypes))
@@ -50,7 +53,7 @@ class Decomposition:
         return results
 
     def add(self, name: str, *inputs: Tensor | None, dtype: str = "", **attrs: Any) -> Tensor:
-        """The result of an operator; its type is that of the first input unless given."""
+        """Add an operator with one output, by default of the first input's type; returns it."""
         first = next(tensor for tensor in inputs if tensor is not None)
         return self.several(name, inputs, [dtype or first.dtype], **attrs)[0]
 
@@ -61,30 +64,30 @@ class Decomposition:
         return constant(f"{self.op.output.name}/constant{self._count}", array)
 
     def reshape(self, tensor: Tensor, shape: Shape) -> Tensor:
-        """The same elements in another shape."""
+        """The tensor in another shape, in which one size may be -1."""
         if tensor.shape == tuple(shape):
             return tensor
         return self.add("RESHAPE", tensor, new_shape=tuple(shape))
 
     def transpose(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
-        """The axes in another order."""
+        """The tensor with its axes permuted."""
         if list(order) == sorted(order):
             return tensor
         return self.add("TRANSPOSE", tensor, self.constant(order, "int32"))
 
     def assign(self, variable: Tensor, value: Tensor) -> None:
-        """Let a variable hold `value` after the run; readers in this run see what it held before.
+        """Make `value` the variable's content at the end of the run.
 
-        The copy gets the last place in the order of execution, behind all that read the variable.
+        The copy runs after every other operator, so that readers see the previous content.
         """
         self._assigned.append((variable, value))
 
     def finish(self, *results: Tensor) -> None:
-        """Say what takes the place of the operator's outputs."""
+        """Set the tensors that replace the operator's outputs."""
         self.results = results
 
     def apply(self) -> None:
-        """Put the new operators into the graph, and remove the one they stand for.
+        """Add the new operators to the graph, and remove the one they replace.
 
         Operators whose results only that one read are removed, too.
         """
@@ -103,7 +106,7 @@ class Decomposition:
 
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
-    """Let a variable hold `value` after the run."""
+    """Make `value` the variable's content at the end of the run."""
     written = Tensor(f"{variable.name}/next", variable.shape, variable.dtype)
     attrs = {"variable": variable.name}
     graph.add(Op("tflgpu.keep", (value,), (written,), attrs, LAST))
@@ -111,14 +114,14 @@ def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
 
 
 Decompose = Callable[[Decomposition], str | None]
-"""Writes down what an operator is made of; if it is better left alone, says why."""
+"""Builds the decomposition of an operator; returns the reason if the operator is left alone."""
 
 DECOMPOSITIONS: dict[str, Decompose] = {}
-"""By the name of the operator."""
+"""The function for each operator, by name."""
 
 
 def decomposes(*names: str) -> Callable[[Decompose], Decompose]:
-    """Register a function as what decomposes those operators."""
+    """Register a function as the decomposition of operators."""
 
     def register(function: Decompose) -> Decompose:
         DECOMPOSITIONS.update(dict.fromkeys(names, function))

@@ -1,4 +1,4 @@
-"""A depthwise convolution with several outputs per channel becomes a convolution with groups.
+"""A depthwise convolution with several outputs per channel becomes a grouped convolution.
 
 y = DEPTHWISE_CONV_2D(x, w[1,h,w,C*m])   becomes   y = CONV_2D(x, w[C*m,h,w,1])
 """
@@ -15,7 +15,7 @@ from ..rewrite import Declined, rewrite
 def depthwise_to_grouped(graph: Graph, op: Op) -> Declined | None:
     weights = op.operand(1)
     if weights.shape[3] == op.operand(0).shape[3]:
-        return Declined("one output for each channel")
+        return Declined("it has one output per channel")
     if weights.data is None:
         return Declined("the weights are computed while the model runs")
     grouped = np.ascontiguousarray(weights.data.transpose(3, 1, 2, 0))

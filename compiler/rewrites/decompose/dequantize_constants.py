@@ -1,9 +1,9 @@
-"""Quantized constants of operators that compute in floats become what they stand for.
+"""Quantized constants of operators that compute in float32 are dequantized.
 
     y = FULLY_CONNECTED(x, w: int8, scale 0.1)   becomes   y = FULLY_CONNECTED(x, 0.1 * w)
 
-LiteRT rounds x to 8 bits as it runs such an operator; here x keeps all its digits. Integers of 32
-bits and more stay: they are axes and sizes, whatever quantization a file gives them.
+LiteRT rounds x to 8 bits for such an operator; here x keeps full precision. Integers of 32 bits and
+more are left alone: they are axes and sizes, whatever quantization the file gives them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite(required=True)
 def dequantize_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of every operator all of whose results are floats."""
+    """For every operator whose results are all float32."""
     real: dict[Tensor, Tensor] = {}
     for op in graph.ops:
         if op.name in (LITERT, "DEQUANTIZE") or any(

@@ -1,4 +1,4 @@
-"""What follows a detector: boxes from anchors, suppression, the class of each box that is left."""
+"""TFLite_Detection_PostProcess is decomposed into box decoding, suppression and lookups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("TFLite_Detection_PostProcess")
 def detection(here: Decomposition) -> str | None:
-    """Places past the last box left hold zeros."""
+    """Decode the boxes, suppress, and fill the outputs with zeros past the last detection."""
     op = here.op
     scores = op.operand(1)
     count, classes = scores.shape[1], int(op.attrs["num_classes"])
@@ -30,7 +30,7 @@ def detection(here: Decomposition) -> str | None:
 
 
 def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
-    """Each box once, by the score of its best class; then its best classes one after the other."""
+    """Fast suppression: of boxes by their best class's score; then each box's best classes."""
     places = detection_op.classes_for_a_box(here.op)
     count = min(places, named.shape[1])
     operands = named, here.constant(count, "int32")
@@ -42,7 +42,7 @@ def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence
     there = here.reshape(_there(here, rows, number), (rows, 1, 1))
 
     def chosen(table: Tensor, width: int) -> Tensor:
-        """Rows of the table for the boxes kept, as often as a box has places."""
+        """The table's rows for the boxes kept, padded to the classes listed per box."""
         taken = here.reshape(here.add("GATHER", table, kept, axis=0), (rows, -1, width))
         taken = here.add("MUL", taken, there)
         pads = here.constant([(0, 0), (0, places - taken.shape[1]), (0, 0)], "int32")
@@ -55,7 +55,7 @@ def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence
 
 
 def _class_by_class(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
-    """Each class is suppressed on its own; of what is left in all classes the best scores."""
+    """Regular suppression: each class on its own; then the best scores of all classes."""
     most, classes = int(here.op.attrs["max_detections"]), named.shape[1]
     each = min(int(here.op.attrs.get("detections_per_class", 100)), most)
     kept, values, numbers = _suppressed(here, boxes, here.transpose(named, (1, 0)), each)
@@ -81,13 +81,13 @@ def _class_by_class(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequen
 
 
 def _there(here: Decomposition, size: int, number: Tensor) -> Tensor:
-    """1 for the first `number` of so many places, 0 for the others."""
+    """`size` float32 values: 1 for the first `number` of them, 0 for the others."""
     places = here.constant(np.arange(size), "int32")
     return here.add("CAST", here.add("LESS", places, number, dtype="bool"), dtype="float32")
 
 
 def _filled(here: Decomposition, tensor: Tensor, shape: Shape) -> Tensor:
-    """The shape of an output, with zeros behind what there is."""
+    """A tensor padded with zeros at the end and reshaped to an output's shape."""
     missing = prod(shape) - tensor.elements
     if missing:
         flat = here.reshape(tensor, (tensor.elements,))
@@ -96,7 +96,7 @@ def _filled(here: Decomposition, tensor: Tensor, shape: Shape) -> Tensor:
 
 
 def _boxes(here: Decomposition) -> Tensor:
-    """Corners (top, left, bottom, right) from centres and sizes relative to the anchors."""
+    """Corners (top, left, bottom, right) of the boxes, which are encoded relative to anchors."""
     op = here.op
     count = op.operand(0).shape[1]
     scales = [float(op.attrs.get(f"{name}_scale", 1.0)) for name in "yxhw"]
@@ -119,10 +119,10 @@ def _halves(here: Decomposition, rows: Tensor) -> tuple[Tensor, ...]:
 def _suppressed(
     here: Decomposition, boxes: Tensor, scores: Tensor, most: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Boxes left, their scores and their number.
+    """Indices of the boxes kept, their scores and their count.
 
-    Here a score equal to the least one is enough, and an overlap equal to the largest one is not
-    too much; elsewhere it is the other way round. The neighbouring floats make up for that.
+    This operator keeps boxes whose score or overlap equals its threshold; NON_MAX_SUPPRESSION drops
+    them. Moving each threshold to the next float makes up for that.
     """
     attrs = here.op.attrs
     overlap = np.float32(attrs.get("nms_iou_threshold", 0.0))

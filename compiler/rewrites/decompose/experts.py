@@ -1,4 +1,4 @@
-"""Mixtures of experts as products of matrices."""
+"""A mixture of experts is decomposed into matrix products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("moe")
 def mixture_of_experts(here: Decomposition) -> str | None:
-    """All experts at once, each scaled with its share of the token: 0 where it is not chosen."""
+    """All experts at once, each scaled by its routing weight for the token, 0 if not chosen."""
     op = here.op
     source, gate, partner, last = (op.operand(position) for position in (0, 3, 4, 5))
     hidden, experts, _, width = gate.shape
@@ -31,7 +31,7 @@ def _matrix(here: Decomposition, weights: Tensor, order: tuple[int, ...], column
 
 
 def _shares(here: Decomposition, experts: int) -> Tensor:
-    """Of each token and expert the factor its result is scaled with: [tokens, experts, 1]."""
+    """The factor of each token and expert: [tokens, experts, 1]."""
     op = here.op
     count = op.operand(1).shape[-1]
     shares = here.reshape(op.operand(1), (-1, count, 1))

@@ -1,4 +1,4 @@
-"""Fourier transforms as products with matrices of sines and cosines."""
+"""Fourier transforms are decomposed into products with matrices of sines and cosines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("COMPLEX_ABS", "IMAG", "REAL")
 def part_of_transform(here: Decomposition) -> str | None:
-    """The part wanted of a transform, whose real and imaginary parts are computed apart."""
+    """The real part, imaginary part or magnitude of the RFFT2D that the operator reads."""
     op = here.op
     source = here.graph.producer(op.operand(0))
     if source is None or source.name != "RFFT2D":
-        return "its operand is no result of RFFT2D"
+        return "its operand is not the result of an RFFT2D"
     real, imaginary = _transform(here, source)
     if op.name == "COMPLEX_ABS":
         squares = here.add("ADD", here.add("SQUARE", real), here.add("SQUARE", imaginary))
@@ -26,7 +26,7 @@ def part_of_transform(here: Decomposition) -> str | None:
 
 
 def _transform(here: Decomposition, op: Op) -> tuple[Tensor, Tensor]:
-    """Real and imaginary part: along each row, and then along the columns if there are several."""
+    """Real and imaginary part: a transform along rows, then along columns if there are several."""
     signal = op.operand(0)
     rows, columns = lengths(op)
     cosines, sines = _waves(columns // 2 + 1, columns, signal.shape[-1])
@@ -35,16 +35,16 @@ def _transform(here: Decomposition, op: Op) -> tuple[Tensor, Tensor]:
     if rows == height == 1:
         return real, imaginary
     rank = len(signal.shape)
-    turned = (*range(rank - 2), rank - 1, rank - 2)
+    swapped = (*range(rank - 2), rank - 1, rank - 2)
     cosines, sines = _waves(rows, rows, height)
-    real, imaginary = here.transpose(real, turned), here.transpose(imaginary, turned)
+    real, imaginary = here.transpose(real, swapped), here.transpose(imaginary, swapped)
     both = here.add("ADD", _product(here, real, cosines), _product(here, imaginary, sines))
     rest = here.add("SUB", _product(here, imaginary, cosines), _product(here, real, sines))
-    return here.transpose(both, turned), here.transpose(rest, turned)
+    return here.transpose(both, swapped), here.transpose(rest, swapped)
 
 
 def _waves(frequencies: int, period: int, samples: int) -> tuple[Array, Array]:
-    """Cosines and sines [frequency, sample], zero for samples past the period."""
+    """Cosines and sines [frequencies, samples], zero for samples past the period."""
     products = np.outer(np.arange(frequencies), np.arange(samples)) % period
     angles = products * (2 * np.pi / period)
     inside = np.arange(samples) < period

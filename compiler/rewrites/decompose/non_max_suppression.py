@@ -1,4 +1,4 @@
-"""Non-maximum suppression as one operator of tflgpu's own."""
+"""NON_MAX_SUPPRESSION_V4 and _V5 become tflgpu.suppress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
 def suppress(here: Decomposition) -> str | None:
-    """The fifth version lets scores fade; without that sigma is 0."""
+    """Only V5 suppresses softly; for V4 sigma is 0."""
     op = here.op
     operands = [op.operand(position) for position in range(5)]
     softly = op.name.endswith("5")

@@ -1,4 +1,7 @@
-"""PACK becomes RESHAPEs, which cost nothing, and a CONCATENATION along the new axis."""
+"""PACK becomes RESHAPEs, which cost nothing, and a CONCATENATION along the new axis.
+
+y = PACK(a, b) axis=0   becomes   c = RESHAPE(a)   d = RESHAPE(b)   y = CONCATENATION(c, d) axis=0
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent operators spelled out step by step; what they keep between runs are variables."""
+"""Recurrent operators are decomposed step by step; their states are variables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...ir import Op, Tensor
 from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
 from .decomposition import Decomposition, decomposes
 
-MOST_STEPS = 1000
-"""Steps of a sequence that are spelled out."""
+MAX_STEPS = 1000
+"""Most steps of a sequence that is decomposed."""
 
 INPUT, FORGET, CELL, OUTPUT = range(4)
 """The gates of an LSTM in the order of its operands."""
@@ -39,7 +39,7 @@ def lstm(here: Decomposition) -> str | None:
 
 @decomposes("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def sequence_lstm(here: Decomposition) -> str | None:
-    """The inputs' share of the gates comes from one product for all steps."""
+    """One product computes the inputs' contribution to the gates for all steps."""
     cell = _Cell(here)
     steps = _steps(here, cell.projected)
     results = [cell.step(share) for share in steps]
@@ -70,7 +70,7 @@ def rnn(here: Decomposition) -> str | None:
 
 @decomposes("SVDF")
 def svdf(here: Decomposition) -> str | None:
-    """Features of the last steps, weighted by their age and added up for each unit."""
+    """Features of the most recent steps, weighted by age and summed for each unit."""
     op = here.op
     source, features, ages, bias, state = (op.input(i) for i in range(5))
     assert source is not None and features is not None and ages is not None and state is not None
@@ -96,7 +96,7 @@ def svdf(here: Decomposition) -> str | None:
 
 
 class _Cell:
-    """A full LSTM cell while its steps are spelled out."""
+    """A full LSTM cell while its steps are decomposed."""
 
     def __init__(self, here: Decomposition) -> None:
         self.here, self.op = here, here.op
@@ -108,12 +108,12 @@ class _Cell:
         self.recurrent = self._joined([5 + gate for gate in self.gates])
 
     def _joined(self, positions: Sequence[int]) -> Tensor:
-        """Constant weights of several gates as one matrix."""
+        """The constants at several positions, such as weights of gates, concatenated."""
         arrays = [self.op.constant(position) for position in positions]
         return self.here.constant(np.concatenate(arrays))
 
     def projected(self, rows: Tensor) -> Tensor:
-        """What inputs give to all gates, with the biases unless these come after the norm."""
+        """The inputs' contribution to all gates, with the biases unless the cell normalizes."""
         weights = self._joined([1 + gate for gate in self.gates])
         bias = None
         if not self.normalized:
@@ -121,7 +121,7 @@ class _Cell:
         return self.here.add("FULLY_CONNECTED", rows, weights, bias)
 
     def step(self, share: Tensor) -> Tensor:
-        """One step; the states move on. The output, of what the inputs give to the gates."""
+        """One step from the inputs' contribution to the gates; returns the new output state."""
         here = self.here
         memory = here.add("FULLY_CONNECTED", self.output, self.recurrent)
         joint = here.add("ADD", share, memory)
@@ -154,7 +154,7 @@ class _Cell:
         return self.here.add("LOGISTIC", self._normal(gate, value))
 
     def _normal(self, gate: int, value: Tensor) -> Tensor:
-        """Each row with mean 0 and variance 1, scaled, and the bias, for a cell that has this."""
+        """Layer normalization of each row with scale and bias, if the cell has it."""
         if not self.normalized:
             return value
         here = self.here
@@ -173,13 +173,13 @@ class _Cell:
         return self.here.add("MAXIMUM", below, self.here.constant(-limit))
 
     def keep(self) -> None:
-        """The states last until the next run."""
+        """Keep the states until the next run."""
         _keep(self.here, self.op.operand(OUTPUT_STATE), self.output)
         _keep(self.here, self.op.operand(CELL_STATE), self.cell)
 
 
 def _basic(here: Decomposition) -> None:
-    """The older kind of LSTM: one matrix for inputs and output state."""
+    """An LSTM of kernel type BASIC, with one weight matrix for inputs and output state."""
     op = here.op
     source, output, weights, bias, cell = (op.operand(i) for i in range(5))
     rows = here.reshape(source, (-1, source.shape[-1]))
@@ -212,13 +212,13 @@ def _activated(here: Decomposition, value: Tensor) -> Tensor:
 
 
 def _steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
-    """What the inputs give to each step (UnsupportedError for a sequence too long)."""
+    """The inputs' contribution to each step (UnsupportedError for too long a sequence)."""
     assert callable(projected)
     op, source = here.op, here.op.operand(0)
     if not op.attrs.get("time_major", False):
         source = here.transpose(source, (1, 0, 2))
     count, batch, width = source.shape
-    if count > MOST_STEPS:
+    if count > MAX_STEPS:
         raise UnsupportedError([_too_long(op, count)])
     shares = projected(here.reshape(source, (count * batch, width)))
     if count == 1:
@@ -228,12 +228,12 @@ def _steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
 
 
 def _too_long(op: Op, count: int) -> Finding:
-    reason = f"a sequence of {count} steps; at most {MOST_STEPS} are spelled out"
-    return Finding(op.index, op.name, reason, "run the model on shorter sequences")
+    reason = f"its sequence has {count} steps; at most {MAX_STEPS} are supported"
+    return Finding(op.index, op.name, reason, "convert the model for shorter sequences")
 
 
 def _stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:
-    """The results of all steps along the axis of time."""
+    """The results of all steps, stacked along the time axis."""
     axis = 0 if here.op.attrs.get("time_major", False) else 1
     stacked = here.add("PACK", *results, values_count=len(results), axis=axis)
     assert prod(stacked.shape) == here.op.output.elements

@@ -1,9 +1,9 @@
-"""Resource variables are tensors that keep their content between runs.
+"""Resource variables become tensors that keep their content between runs.
 
     v = VAR_HANDLE()   y = READ_VARIABLE(v)   ASSIGN_VARIABLE(v, z)
-    becomes   readers of y read the variable, which holds z after the run
+    becomes   readers of y read the variable, whose content is z at the end of the run
 
-What a READ_VARIABLE gives depends on the assignments before it, so the file's order counts.
+The value of a READ_VARIABLE depends on the assignments before it in the file.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..rewrite import Attempt, graph_rewrite
 from .decomposition import assign
 
 VARIABLES = ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE")
-"""The operators on variables, none of which is left."""
+"""The operators on variables, all of which this rewrite removes."""
 
 Key = tuple[str, str]
-"""The names by which handles of the same variable find each other."""
+"""Container and shared name, which handles of the same variable have in common."""
 
 
 @graph_rewrite(required=True)
 def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Every variable (UnsupportedError where one has no fixed shape, type or first content)."""
+    """Every variable (UnsupportedError if its handle or initial content is not a constant)."""
     handles = _handles(graph)
     variables: dict[Key, Tensor] = {}
     current: dict[Key, Tensor] = {}
@@ -43,6 +43,7 @@ def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
             key = _key(op, handles)
             example = op.output if op.name == "READ_VARIABLE" else op.operand(1)
             variable = variables.setdefault(key, _variable(key, example))
+            variable.quantization = variable.quantization or example.quantization
             if op.name == "READ_VARIABLE":
                 graph.replace(op.output, current.get(key, variable))
             else:
@@ -55,7 +56,7 @@ def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def unresolved_variable(graph: Graph, op: Op, target: Target) -> Finding | None:
-    """Why an operator's variable cannot be one of the device's; None if it can."""
+    """Why an operator's variable cannot be kept on the device; None if it can."""
     try:
         if op.name == "CALL_ONCE":
             initial_values(graph, op, target)
@@ -76,8 +77,8 @@ def _handles(graph: Graph) -> dict[Tensor, Key]:
 
 def _key(op: Op, handles: dict[Tensor, Key]) -> Key:
     if op.operand(0) not in handles:
-        reason = f"the variable {op.operand(0).name} is chosen while the model runs"
-        advice = "use one variable for each handle"
+        reason = f"its variable {op.operand(0).name} is selected while the model runs"
+        advice = "read and assign each variable through its own VAR_HANDLE"
         raise UnsupportedError([Finding(op.index, op.name, reason, advice)])
     return handles[op.operand(0)]
 
@@ -87,7 +88,7 @@ def _variable(key: Key, like: Tensor) -> Tensor:
 
 
 def initial_values(graph: Graph, op: Op, target: Target) -> dict[Key, Tensor]:
-    """What a subgraph that runs once assigns (UnsupportedError unless these are constants)."""
+    """The values a CALL_ONCE assigns, by variable (UnsupportedError unless they are constants)."""
     called = graph.subgraphs[op.attrs["init_subgraph_index"]]
     infer_and_fold(called, target)
     handles = _handles(called)

@@ -1,9 +1,9 @@
-"""The activation fused into an operator's options becomes an operator of its own.
+"""An activation in an operator's options becomes a separate operator.
 
     y = CONV_2D(x, w) fused_activation_function=RELU6
     becomes   t = CONV_2D(x, w)   y = RELU6(t)
 
-Later passes then treat all activations alike; `fuse_elementwise` puts them back together.
+Later rewrites then treat all activations alike; `fuse_elementwise` fuses them again.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ NOT_FUSED = frozenset(["NONE"])
 RECURRENT = frozenset(
     ["LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"]
 )
-"""Operators whose activation is not the last thing they do."""
+"""Operators that apply their activation before their last step."""
 
 
 @graph_rewrite(required=True)
 def split_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of every operator that has one (ModelError for an activation that is not known)."""
+    """For every operator with an activation (ModelError if the activation is unknown)."""
     for op in graph.ops:
         activation = op.attrs.get(FIELD, "NONE")
         if op.name not in OPS or op.name in RECURRENT or activation in NOT_FUSED:

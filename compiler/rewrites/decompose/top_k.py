@@ -1,4 +1,4 @@
-"""TOPK_V2 of long rows in steps, as comparing each value with all others takes long there.
+"""TOPK_V2 of long rows is decomposed into steps, as its kernel compares all pairs of values.
 
 values, places = TOPK_V2(x[4000], 10)
 becomes   v, p = tflgpu.top_of_blocks(x) length=64 count=10
@@ -13,22 +13,23 @@ from ...ops.top_k import BLOCKS, MERGE
 from .decomposition import Decomposition, decomposes
 
 LONG = 768
-"""Values of a row from which on steps are faster, on PoCL and llvmpipe."""
+"""Values of a row from which the steps are faster, measured on PoCL and llvmpipe."""
 SHORTEST = 64
+"""Fewest values of a block."""
 LONGEST = 256
-"""Values of a block; between the two it is four times what is kept of it."""
+"""Most values of a block; in between, a block has four times the values kept of it."""
 LISTS = 4
-"""Lists that are merged at once."""
+"""Lists merged at once."""
 
 
 @decomposes("TOPK_V2")
 def in_steps(here: Decomposition) -> str | None:
-    """Sort and cut blocks, then merge what is left of them, four by four."""
+    """Keep the top of each block, then merge the resulting lists, LISTS at a time."""
     size, count = here.op.operand(0).shape[-1], here.op.output.shape[-1]
     if size < LONG or not count:
-        return f"{count} of {size} values take no time"
+        return f"rows of {size} values are short"
     if inserts(size, count, here.target):
-        return f"one work-item finds {count} of {size} values"
+        return f"one work-item finds {count} of {size} values fast enough"
     length = min(max(SHORTEST, 4 * count), LONGEST)
     types = [tensor.dtype for tensor in here.op.outputs]
     values, places = here.several(BLOCKS, (here.op.operand(0),), types, length=length, count=count)

@@ -1,9 +1,9 @@
-"""The sum of two fully connected layers of different inputs is one kernel.
+"""The sum of two fully connected layers with different inputs becomes one kernel.
 
     a = FULLY_CONNECTED(x, v)   b = FULLY_CONNECTED(h, w)   y = ADD(a, b)
     becomes   y = tflgpu.fully_connected_sum(x, v, none, h, w, none)
 
-A step of a recurrent network is such a sum. Values and the order of sums stay as they are.
+A step of a recurrent network is such a sum. The order of summation does not change.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from ...ir import Graph, Op
 from ...ops.fully_connected_sum import NAME
 from ..rewrite import Declined, rewrite
 
-MOST_ROWS = 4
-"""Rows from which on tiles of several, which the sum's kernel lacks, are faster than one kernel."""
+MAX_ROWS = 4
+"""Most rows; with more, two kernels that compute tiles of several rows are faster."""
 
 
 @rewrite("FULLY_CONNECTED", "ADD")
@@ -21,21 +21,21 @@ def add_fully_connected(graph: Graph, first: Op, total: Op) -> Declined | None:
     other = total.operand(1 if total.operand(0) is first.output else 0)
     second = graph.producer(other)
     if second is None or second.name != "FULLY_CONNECTED" or second is first:
-        return Declined("what is added is no other fully connected layer")
+        return Declined("the other summand is not another fully connected layer")
     if graph.only_reader(other) is not total:
-        return Declined(f"others need {other.name}, too")
+        return Declined(f"{other.name} is also used elsewhere")
     if not total.output.shape == first.output.shape == other.shape:
-        return Declined("one of them broadcasts")
+        return Declined("one summand broadcasts")
     for layer in (first, second):
         if any(tensor is not None and not tensor.constant for tensor in layer.inputs[1:]):
             return Declined("weights or a bias are computed while the model runs")
         if layer.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
-            return Declined("the weights are shuffled")
+            return Declined("the weights have a shuffled format")
         if layer.operand(0).shape[-1] != layer.operand(1).shape[1]:
-            return Declined("an input is not cut into rows")
+            return Declined("an input is not split into rows of the weights' width")
     rows = total.output.elements // total.output.shape[-1]
-    if rows > MOST_ROWS:
-        return Declined(f"{rows} rows are better off in tiles of several")
+    if rows > MAX_ROWS:
+        return Declined(f"{rows} rows are faster in kernels that compute tiles of rows")
     layers = [second, first] if total.operand(0) is other else [first, second]
     inputs = [layer.input(position) for layer in layers for position in range(3)]
     result, index = total.output, total.index

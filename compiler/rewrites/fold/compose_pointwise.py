@@ -1,4 +1,4 @@
-"""Two 1x1 convolutions in a row with nothing between are one, where that is less arithmetic.
+"""Two consecutive 1x1 convolutions become one, if that takes less arithmetic.
 
 t = CONV_2D(x, v, a)   y = CONV_2D(t, w, b)   both 1x1
 becomes   y = CONV_2D(x, w v, w a + b)
@@ -17,9 +17,9 @@ from ..rewrite import Declined, rewrite
 def compose_pointwise(graph: Graph, first: Op, second: Op) -> Declined | None:
     pair = (first, second)
     if second.operand(0) is not first.output:
-        return Declined("the first one's result is no picture of the second")
+        return Declined("the second convolution does not read the first as its feature map")
     if any(groups(op) != 1 or not window(op).pointwise for op in pair):
-        return Declined("they are not both 1x1")
+        return Declined("the convolutions are not both 1x1 and ungrouped")
     if any(tensor is not None and tensor.data is None for op in pair for tensor in op.inputs[1:]):
         return Declined("weights or a bias are computed while the model runs")
     inputs, middle, outputs = (
@@ -29,7 +29,8 @@ def compose_pointwise(graph: Graph, first: Op, second: Op) -> Declined | None:
     )
     if inputs * outputs >= middle * (inputs + outputs):
         return Declined(
-            f"{inputs} x {outputs} products a pixel are no fewer than by way of {middle} channels"
+            f"{inputs} x {outputs} products per pixel are no fewer than with {middle} channels "
+            f"in between"
         )
     inner = first.constant(1).reshape(middle, inputs).astype(np.float64)
     outer = second.constant(1).reshape(outputs, middle).astype(np.float64)

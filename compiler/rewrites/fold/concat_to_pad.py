@@ -1,4 +1,4 @@
-"""A concatenation with zeros is padding where what reads it takes padding in.
+"""A concatenation with zeros becomes a PAD, if its reader can fold padding.
 
 t = CONCATENATION(x, zeros) axis=1   y = CONV_2D(t, w)
 becomes   t = PAD(x)   y = CONV_2D(t, w)
@@ -17,7 +17,7 @@ from ..rewrite import Declined, rewrite
 def concat_to_pad(graph: Graph, op: Op, reader: Op) -> Declined | None:
     computed = [i for i in range(len(op.inputs)) if not op.operand(i).constant]
     if len(computed) != 1 or len(op.inputs) == 1:
-        return Declined("not one input is computed and the others are constants")
+        return Declined("it does not concatenate one computed tensor with constants")
     if any(t.data.any() for t in op.reads if t.data is not None):
         return Declined("a constant is not all zeros")
     axis = concat_axis(op)

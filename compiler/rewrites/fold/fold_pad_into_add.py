@@ -1,4 +1,4 @@
-"""A PAD that appends channels of zeros goes into the ADD that reads it, as in BlazeFace.
+"""A PAD that appends channels of zeros is folded into the ADD that reads it, as in BlazeFace.
 
 t = PAD(r)   y = ADD(c, t)
 becomes   y = tflgpu.add_padded(c, r)
@@ -24,7 +24,7 @@ def fold_pad_into_add(graph: Graph, pad: Op, add: Op) -> Declined | None:
     if wide is pad.output or wide.shape != add.output.shape or pad.output.shape != wide.shape:
         return Declined("the other operand has another shape")
     if narrow.shape[-1] == 1:
-        return Declined("a single channel would count as one for all channels")
+        return Declined("a single channel would broadcast to all channels")
     graph.set_inputs(add, (wide, narrow))
     add.name = NAME
     graph.remove(pad)

@@ -1,10 +1,10 @@
-"""A PAD of zeros read by convolutions alone becomes their own padding.
+"""A PAD of zeros that only convolutions read becomes their own padding.
 
 t = PAD(x)   y = CONV_2D(t, w) padding=VALID
 becomes   y = CONV_2D(x, w) padding=((top, bottom), (left, right))
 
-Poolings do not take zeros in: their averages and maxima are over the cells inside the picture, and
-the zeros of a PAD are such cells. Where none of them can be a maximum, `fold_pad_into_pool` does.
+Pooling ignores its own padding, but counts the zeros of a PAD, so a PAD cannot be folded into it in
+general. `fold_pad_into_pool` handles the case that no zero can be a maximum.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def fold_pad_into_conv(graph: Graph, pad: Op) -> Declined | None:
     others = [reader.name for reader in readers if window_of(reader) is None]
     if others or graph.is_output(pad.output) or not readers:
         names = ", ".join(others) or "the model's output"
-        return Declined(f"not only convolutions read it, but {names}")
+        return Declined(f"it is not read by convolutions alone, but also by {names}")
     if any(reader.reads.count(pad.output) != 1 for reader in readers):
-        return Declined("the padded tensor is not only the picture")
+        return Declined("a convolution reads it as more than its feature map")
     if any(reader.operand(0) is not pad.output for reader in readers):
-        return Declined("the padded tensor is not the picture")
+        return Declined("a convolution does not read it as its feature map")
     if len(pad.output.shape) != 4:
-        return Declined(f"the picture has rank {len(pad.output.shape)}")
+        return Declined(f"the feature map has rank {len(pad.output.shape)}")
     batch, rows, columns, channels = paddings(pad)
     if any((*batch, *channels)):
         return Declined("it pads the batch or the channels")

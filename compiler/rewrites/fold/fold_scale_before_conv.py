@@ -1,10 +1,10 @@
-"""A multiplication or addition by constants before a convolution goes into its weights and bias.
+"""A MUL, DIV, ADD or SUB by constants before a convolution is folded into its weights and bias.
 
     t = MUL(x, s)   y = CONV_2D(t, w, b)   becomes   y = CONV_2D(x, w * s, b)
     t = ADD(x, s)   y = CONV_2D(t, w, b)   becomes   y = CONV_2D(x, w, b + sum(w * s))
 
-`s` is a scalar or has an entry for each channel. A sum can only go where no padding is: at the
-edges, a window sees zeros instead of `s`.
+`s` is a scalar or has one entry per channel. A sum can only be folded if the convolution has no
+padding, since the padding is zero rather than `s`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def fold_scale_before_conv(graph: Graph, scale: Op, op: Op) -> Declined | None:
     assert weighted is not None and weighted.input_axis is not None
     place = weighted.image
     if op.operand(place) is not scale.output or op.operand(1) is scale.output:
-        return Declined("it computes weights or a bias")
+        return Declined("the result is used as weights or bias")
     position = 0 if scale.operand(1).constant else 1
     image, other = scale.operand(position), scale.operand(1 - position)
     if other.data is None or image.constant:
         return Declined("neither operand is a constant")
     if position == 1 and scale.name in ("SUB", "DIV"):
-        return Declined("the picture is subtracted or divided by")
+        return Declined("the feature map is the subtrahend or divisor")
     if reason := _unsupported_reason(scale, op, image.shape, other.data, weighted):
         return Declined(reason)
     channels = image.shape[-1]
@@ -62,13 +62,13 @@ def _unsupported_reason(
     if weights.data is None or (bias is not None and bias.data is None):
         return "weights or bias are computed while the model runs"
     if scale.output.shape != shape or shape[-1] != weights.shape[weighted.input_axis or 0]:
-        return "the constant broadcasts the picture, or the channels are split into groups"
+        return "the feature map broadcasts, or the channels are split into groups"
     if values.size not in (1, shape[-1]) or (values.size > 1 and values.shape[-1] != shape[-1]):
-        return "the constant is neither a scalar nor one value for each channel"
+        return "the constant is neither a scalar nor one value per channel"
     if scale.name in ("ADD", "SUB"):
         if not weighted.summed_axes:
-            return "windows at the edges see fewer pixels, to which less is added"
+            return "at the edges a window covers fewer pixels, so the sum differs there"
         window = window_of(op)
         if window and (window.top or window.bottom or window.left or window.right):
-            return "the convolution pads with zeros, which nothing is added to"
+            return "the convolution has padding, to which nothing is added"
     return None

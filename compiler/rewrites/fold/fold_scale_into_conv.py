@@ -1,9 +1,9 @@
-"""A multiplication or addition by constants after a convolution goes into its weights and bias.
+"""A MUL, DIV, ADD or SUB by constants after a convolution is folded into its weights and bias.
 
     t = CONV_2D(x, w, b)   y = MUL(t, s)   becomes   y = CONV_2D(x, w * s, b * s)
     t = CONV_2D(x, w, b)   y = ADD(t, s)   becomes   y = CONV_2D(x, w, b + s)
 
-`s` is a scalar or has an entry for each channel, as batch normalization leaves behind.
+`s` is a scalar or has one entry per channel, as batch normalization leaves behind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
     if other.data is None or other is op.output:
         return Declined("the other operand is computed while the model runs")
     if position == 1 and scale.name in ("SUB", "DIV"):
-        return Declined("the result is subtracted or divided by")
+        return Declined("the result is the subtrahend or divisor")
     weighted = weights_of(op)
     assert weighted is not None
     place = weighted.bias
@@ -34,7 +34,7 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
         return Declined("weights or bias are computed while the model runs")
     channels = op.output.shape[-1]
     if scale.output.shape != op.output.shape or other.elements not in (1, channels):
-        return Declined("the constant is neither a scalar nor one value for each channel")
+        return Declined("the constant is neither a scalar nor one value per channel")
     if other.elements > 1 and other.shape[-1] != channels:
         return Declined("the constant does not lie along the channels")
     values = np.broadcast_to(other.data.reshape(-1), (channels,)).astype(np.float32)
@@ -54,7 +54,7 @@ def fold_scale_into_conv(graph: Graph, op: Op, scale: Op) -> Declined | None:
 
 
 def _affine(name: str, values: Array, bias: Array) -> tuple[Array | None, Array]:
-    """What the weights are multiplied by, if anything, and the new bias."""
+    """The factor of the weights, None if there is none, and the new bias."""
     if name == "ADD":
         return None, bias + values
     if name == "SUB":

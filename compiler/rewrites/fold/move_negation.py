@@ -1,9 +1,9 @@
-"""A negated factor of a product, or a negated term of a sum, needs no kernel of its own.
+"""A negation moves through products and is absorbed by a sum or difference.
 
     n = NEG(x)   t = MUL(n, a)   y = ADD(t, b)
     becomes   t = MUL(x, a)   y = SUB(b, t)
 
-Every value stays exactly the same. It helps where x is smaller than the product, as in norms.
+Results do not change by a single bit. It pays if x is smaller than the product, as in norms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _move(graph: Graph, negation: Op, reader: Op) -> Declined | None:
     if all(operand is negation.output for operand in reader.inputs):
         return Declined("both operands are the negated value")
     if reader.name == "SUB" and reader.operand(0) is negation.output:
-        return Declined("the negated value is what is subtracted from")
+        return Declined("the negated value is the minuend")
     other = reader.operand(1 - reader.inputs.index(negation.output))
     graph.set_inputs(reader, (other, negation.operand(0)))
     graph.remove(negation)

@@ -1,4 +1,4 @@
-"""An average over the whole picture is a MEAN over rows and columns.
+"""An average over the whole image becomes a MEAN over rows and columns.
 
 y = AVERAGE_POOL_2D(x[1,7,7,64]) filter_height=7 filter_width=7 padding=VALID
 becomes   y = MEAN(x) keep_dims=True
@@ -17,10 +17,10 @@ from ..rewrite import Declined, rewrite
 def pool_to_mean(graph: Graph, op: Op) -> Declined | None:
     _, rows, columns, _ = op.operand(0).shape
     if tuple(op.output.shape[1:3]) != (1, 1):
-        return Declined("there are several windows")
+        return Declined("it has more than one window")
     covered = window(op)
     if covered.height - covered.top < rows or covered.width - covered.left < columns:
-        return Declined("the window is smaller than the picture")
+        return Declined("the window is smaller than the image")
     axes = constant(f"{op.output.name}/axes", np.array([1, 2], np.int32))
     graph.set_inputs(op, (op.operand(0), axes))
     op.name, op.attrs = "MEAN", {"keep_dims": True}

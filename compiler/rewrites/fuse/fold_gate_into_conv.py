@@ -1,10 +1,11 @@
-"""A factor for each channel goes into the 1x1 convolution that reads the product.
+"""A factor per channel is folded into the 1x1 convolution that reads the product.
 
     t = MUL(x, g[1,1,1,C])   y = CONV_2D(t, w, b)   with w 1x1
     becomes   y = CONV_2D(x, w, b, g)
 
-This is the tail of squeeze-and-excite: `g` follows from the mean of `x`, so that the product can
-not go into the store of what computes `x`. The kernel multiplies what it reads.
+This is the end of squeeze-and-excite (arXiv 1709.01507): `g` depends on the mean of `x`, so the
+product cannot be in the epilogue of the kernel that computes `x`. Instead the convolution
+multiplies its input by `g` as it reads it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def fold_gate_into_conv(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of products that are kernels of their own, after elementwise operators are fused."""
+    """For products that are still separate kernels after elementwise fusion."""
     for product in graph.ops:
         op = graph.only_reader(product.output) if product.name == "MUL" else None
         if op is None or op.name != "CONV_2D" or product.epilogue:
@@ -33,7 +34,7 @@ def fold_gate_into_conv(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _factors(product: Op) -> tuple[Tensor, Tensor]:
-    """The feature map, and what it is multiplied with."""
+    """The feature map, and the factor of its channels."""
     first, second = product.operand(0), product.operand(1)
     return (first, second) if first.shape == product.output.shape else (second, first)
 
@@ -44,14 +45,17 @@ def _unsupported_reason(
     if op.operand(0) is not product.output or len(op.inputs) > 3:
         return "the convolution does not read the product as its feature map"
     if product.output in op.epilogue_inputs:
-        return "others need the product, too"
+        return "the convolution's epilogue also reads the product"
     if image.constant or gate.constant or image.shape != product.output.shape:
-        return "not both factors are computed, or both broadcast"
+        return "a factor is a constant, or both broadcast"
     if image.shape[0] != 1 or gate.elements != image.shape[3] or gate.shape[-1:] != image.shape[3:]:
-        return "the other factor is not one value for each channel of a batch of one"
+        return "the other factor is not one value per channel, or the batch is not 1"
     if groups(op) != 1 or not window(op).pointwise or not op.operand(1).constant:
         return "the convolution is not 1x1 with constant weights"
     buffers = 4 + sum(1 for tensor in op.epilogue_inputs if not tensor.constant)
     if buffers > target.device.max_arguments:
-        return f"the kernel would need {buffers} buffers of {target.device.max_arguments}"
+        return (
+            f"the kernel would need {buffers} buffers, but the device allows "
+            f"{target.device.max_arguments}"
+        )
     return None

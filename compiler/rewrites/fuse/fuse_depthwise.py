@@ -1,11 +1,11 @@
-"""A depthwise convolution is computed in the kernel of the 1x1 convolution that reads it.
+"""A depthwise convolution is fused with the 1x1 convolution that reads it.
 
     t = { s = DEPTHWISE_CONV_2D(x, v, a) | t = RELU6(s) }   y = CONV_2D(t, w, b)   with w 1x1
     becomes   y = { s = DEPTHWISE_CONV_2D(x, v, a) | t = RELU6(s) | y = CONV_2D(t, w, b) }
 
-Each work-item then computes all output channels of its pixels, so that nothing is computed twice.
-This pays where they are few; the device's profile says how many. On processors a work-item has a
-whole row of pixels, and they may be many.
+Each work-item then computes all output channels of its pixels, so that no depthwise value is
+computed twice. This pays if output channels are few; the device profile sets the limit. On
+processors a work-item computes a whole row of pixels, and there may be many channels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def fuse_depthwise(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of pairs whose elementwise operators are fused already."""
+    """For pairs of convolutions, after elementwise fusion."""
     for depthwise in graph.ops:
         op = None
         if depthwise.name == "DEPTHWISE_CONV_2D" and len(depthwise.outputs) == 1:
@@ -38,22 +38,22 @@ def fuse_depthwise(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 def _unsupported_reason(depthwise: Op, op: Op, target: Target) -> str | None:
     if op.operand(0) is not depthwise.output or len(op.inputs) > 3:
-        return "the convolution does not read the result as its feature map, or reads more"
+        return "the convolution does not read the result as its feature map, or has a gate"
     if depthwise.output in op.epilogue_inputs:
-        return "others need the value, too"
+        return "the convolution's epilogue also reads the result"
     if groups(op) != 1 or not window(op).pointwise:
-        return "the convolution is not 1x1"
+        return "the convolution is not 1x1 and ungrouped"
     constants = (*depthwise.inputs[1:], *op.inputs[1:])
     if any(tensor is not None and not tensor.constant for tensor in constants):
         return "weights or a bias are computed while the model runs"
     if depthwise.operand(1).shape[3] != depthwise.operand(0).shape[3]:
-        return "the depthwise convolution has several outputs for an input"
+        return "the depthwise convolution has several outputs per channel"
     if any(tensor.elements != 1 or not tensor.constant for tensor in depthwise.epilogue_inputs):
-        return "its activation has an operand for each channel"
+        return "its epilogue reads more than scalar constants"
     inputs, outputs = depthwise.output.shape[3], op.output.shape[3]
     device = target.device
     if max(inputs, outputs) > device.fused_channels and outputs > device.fused_outputs:
-        return f"{inputs} and {outputs} channels are too many on {device.name}"
+        return f"{inputs} and {outputs} channels are too many for {device.name}"
     if target.on_processor and not fits(op.output.shape[2], inputs, target):
-        return f"a row of {inputs} channels takes more than {device.local_memory} bytes"
+        return f"a row of {inputs} channels exceeds {device.local_memory} bytes of local memory"
     return None

@@ -1,4 +1,4 @@
-"""Elementwise operators become the epilogue of the operator that feeds them.
+"""Elementwise operators join the epilogue of the operator that computes their operand.
 
     t = CONV_2D(x, w)   y = ADD(t, r)   z = RELU(y)
     becomes   z = { t = CONV_2D(x, w) | y = ADD(t, r) | z = RELU(y) }
@@ -6,8 +6,8 @@
     s = LOGISTIC(x)   y = MUL(x, s)      with x = CONV_2D(i, w) read by nothing else
     becomes   y = { x = CONV_2D(i, w) | s = LOGISTIC(x) | y = MUL(x, s) }
 
-Of several operands that could take it in, the one computed last does, since the others are there
-by then. An operand may broadcast into the result, the host's value may not.
+If several producers could host an operator, the one that runs last does, because the other operands
+are available by then. The other operands may broadcast, but the host's result may not.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def fuse_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Along the order of execution, so that epilogues grow operator by operator.
+    """In the order of execution, so that epilogues grow operator by operator.
 
-    An operator that took others in may thereby have become the only reader of its own operands,
-    so it is tried again: that is how diamonds such as x * LOGISTIC(x) end up in one kernel.
+    Fusing an operator may make the fused operator the only reader of another operand, so it is
+    tried again. That is how diamonds such as x * LOGISTIC(x) end up in one kernel.
     """
     order = {op: position for position, op in enumerate(graph.ops)}
     for op in list(order):
@@ -38,9 +38,9 @@ def fuse_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
 def _take_in(
     graph: Graph, op: Op, order: dict[Op, int], target: Target
 ) -> Generator[Attempt, None, Op | None]:
-    """Fuse an operator into one of those that feed it; returns what they are then.
+    """Fuse an operator with one of its producers; returns the fused operator, None if none fits.
 
-    Elementwise ones come first: together they can then go into the store of yet another one.
+    Elementwise producers are tried first, since the result can then join yet another epilogue.
     """
     hosts = {host for tensor in op.reads if (host := graph.producer(tensor))}
     declined: Attempt | None = None
@@ -58,38 +58,40 @@ def _take_in(
 
 
 def _unsupported_reason(graph: Graph, host: Op, op: Op, target: Target) -> str | None:
-    """Why an operator cannot be in the epilogue of another one."""
+    """Why `op` cannot join the epilogue of `host`; None if it can."""
     reason = kernel_unsupported_reason(host, op, target)
     if reason is None and graph.only_reader(host.output) is not op:
-        return "others need the value, too"
+        return "the value is also used elsewhere"
     return reason
 
 
 def kernel_unsupported_reason(host: Op, op: Op, target: Target, outputs: int = 1) -> str | None:
-    """Why no kernel can compute `op` in the epilogue of `host` and write that many tensors."""
+    """Why no kernel can compute `op` in the epilogue of `host` and write `outputs` tensors."""
     definition = OPS.get(host.name)
     if definition is None or not definition.implementations:
         return f"{host.name} has no kernel"
     rows = definition.implementations
     if not all(row.fuses for row in rows) or len(host.outputs) != 1:
-        return f"{host.name} has no epilogue"
+        return f"the kernels of {host.name} have no epilogue"
     if host.output.shape != op.output.shape:
         return "the value broadcasts"
     if any(tensor.dtype != "float32" for tensor in (*op.reads, host.output, op.output)):
-        return "not all values are float32"
+        return "not all tensors are float32"
     operands = {t for t in (*host.epilogue_inputs, *op.reads) if not t.constant}
     operands.discard(host.output)
     inputs = {t for t in host.inputs if t is not None and not t.constant}
-    # What both read is bound twice where a kernel reads another storage than its epilogue does.
+    # A tensor that core and epilogue both read needs two buffers if they read different storages.
     mixed = any(row.reads != row.operands for row in rows)
     distinct = len(operands) + len(inputs) if mixed else len(operands | inputs)
     buffers = distinct + 1 + outputs
     limit = target.device.max_arguments
-    return f"the kernel would need {buffers} buffers of {limit}" if buffers > limit else None
+    if buffers > limit:
+        return f"the kernel would need {buffers} buffers, but the device allows {limit}"
+    return None
 
 
 def append(graph: Graph, host: Op, op: Op, keep: bool = False) -> Op:
-    """Let one fused operator take the place of both; with `keep` it also stores what `op` reads."""
+    """Replace both by one fused operator; with `keep` it also stores the output of `host`."""
     fused = fuse(host, op, keep)
     graph.remove(op)
     graph.remove(host)

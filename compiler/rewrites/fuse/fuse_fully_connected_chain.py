@@ -1,4 +1,4 @@
-"""Fully connected layers in a row, on a single vector, are one kernel.
+"""Consecutive fully connected layers on a single vector become one kernel.
 
     t = { s = CONV_2D(x[1,1,1,672], v) | t = RELU(s) }   y = CONV_2D(t, w)     both 1x1
     becomes   y = { s = CONV_2D(x, v) | t = RELU(s) | y = CONV_2D(t, w) }
@@ -6,8 +6,8 @@
     m = MEAN(x[1,7,7,672])   y = { s = CONV_2D(m, v) | t = RELU(s) | y = CONV_2D(t, w) }
     becomes   y = { m = MEAN(x) | s = CONV_2D(m, v) | t = RELU(s) | y = CONV_2D(t, w) }
 
-Such a layer is too little work for a device, so that launching it is what costs. One work-group
-does several, one after another: squeeze and excite as a whole, and small networks.
+Such a layer is so little work that its launch dominates. One work-group computes several of them in
+sequence, such as all of squeeze-and-excite, or a small network.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ...ops.reduce import axes
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
-MOST_WEIGHTS = 1 << 17
-"""Weights that one work-group multiplies in the time several kernels for them would take."""
+MAX_WEIGHTS = 1 << 17
+"""Weights up to which one work-group is as fast as several kernels."""
 
 LARGEST_IMAGE = 1 << 16
-"""Values that it averages in such a time."""
+"""Values of an image up to which one work-group averages it as fast as a separate kernel."""
 
 
 @graph_rewrite()
 def fuse_fully_connected_chain(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Along the order of execution, after elementwise operators are fused."""
+    """In the order of execution, after elementwise fusion."""
     for op in graph.ops:
         last: Op | None = op if op in graph and _is_layer(op) else None
         while last is not None:
@@ -46,12 +46,12 @@ def fuse_fully_connected_chain(graph: Graph, target: Target) -> Iterator[Attempt
 
 
 def _single(tensor: Tensor) -> bool:
-    """Whether a tensor is one vector."""
+    """Whether a tensor is a single vector along its last axis."""
     return bool(tensor.shape) and tensor.elements == tensor.shape[-1]
 
 
 def _is_layer(op: Op) -> bool:
-    """Whether an operator multiplies one vector with constant weights."""
+    """Whether an operator multiplies a single vector by constant weights."""
     if op.name == NAME:
         return True
     if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3:
@@ -65,7 +65,7 @@ def _is_layer(op: Op) -> bool:
 
 
 def _source(graph: Graph, vector: Tensor) -> tuple[Op | None, list[Op]]:
-    """What computes a vector, and the reshapes behind it that leave it one, in order."""
+    """The operator that computes a vector, and the reshapes between the two, in order."""
     views: list[Op] = []
     op = graph.producer(vector)
     while op is not None and op.name in RESHAPES and _single(op.operand(0)):
@@ -77,50 +77,50 @@ def _source(graph: Graph, vector: Tensor) -> tuple[Op | None, list[Op]]:
 def _unsupported_reason(
     graph: Graph, first: Op, views: list[Op], last: Op, target: Target
 ) -> str | None:
-    """Why two operators are not to be one kernel."""
+    """Why two operators should not become one kernel; None if they should."""
     for op in (first, *views):
         again = len(op.outputs) > 1 or op.output in last.epilogue_inputs
         if again or graph.only_reader(op.output) is None:
-            return f"others need {op.output.name}, too"
+            return f"{op.output.name} is also used elsewhere"
     shapes = layer_shapes(last)
     if first.name == "MEAN":
         if reason := _not_a_mean_of_pixels(first):
             return reason
     elif len(first.epilogue) > 1 or not all(map(_has_one_operand, first.epilogue)):
-        return "between them is more than one elementwise operator of one operand"
+        return "more than one unary elementwise operator is between the layers"
     else:
         shapes += layer_shapes(first)
     weights = sum(outputs * inputs for outputs, inputs in shapes)
-    if weights > MOST_WEIGHTS:
-        return f"their {weights} weights are worth several work-groups"
+    if weights > MAX_WEIGHTS:
+        return f"{weights} weights are faster with several work-groups"
     held = sum(slice_count(inputs, target) * target.lanes for _, inputs in shapes)
     if 4 * held > target.device.local_memory:
-        return f"{held} values between them do not fit in local memory"
+        return f"vectors of {held} values do not fit in local memory"
     return None
 
 
 def _not_a_mean_of_pixels(mean: Op) -> str | None:
-    """Why a MEAN is not simply that of an image's channels."""
+    """Why a MEAN is not simply over all pixels of one image; None if it is."""
     image = mean.operand(0)
     rank = len(image.shape)
     several = {axis for axis in range(rank) if image.shape[axis] > 1}
     if mean.epilogue or rank > 4 or several - {rank - 1} != several & set(axes(mean)):
-        return "the mean is not over all pixels, or more follows it"
+        return "the mean is not over all pixels, or it has an epilogue"
     if bhwc(image.shape)[0] > 1:
         return "the mean is over several images"
     if image.elements > LARGEST_IMAGE:
-        return f"averaging {image.elements} values is worth several work-groups"
+        return f"averaging {image.elements} values is faster with several work-groups"
     return None
 
 
 def _has_one_operand(op: Op) -> bool:
-    """Whether an elementwise operator needs nothing but its one operand."""
+    """Whether an elementwise operator has one operand and no attributes."""
     row = ELEMENTWISE[op.name]
     return "{b}" not in row.expression and row.switch is None and not op.attrs
 
 
 def _join(graph: Graph, first: Op, views: list[Op], last: Op) -> Op:
-    """One operator for a layer and what leads to it."""
+    """Fuse a layer with the operators that compute its input."""
     core = (*first.ops, *views, *last.core)
     for op in (last, *reversed(views), first):
         graph.remove(op)

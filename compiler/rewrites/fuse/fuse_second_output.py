@@ -1,10 +1,10 @@
-"""An elementwise operator is computed where its operand is, though others need the operand, too.
+"""An elementwise operator joins the epilogue of its producer even if others also read the operand.
 
     t = CONV_2D(x, w)   y = PRELU(t, a)   z = MAX_POOL_2D(t)
     becomes   y, t = { t = CONV_2D(x, w) | y = PRELU(t, a) }   z = MAX_POOL_2D(t)
 
-The kernel stores the value twice, raw and activated, and no other kernel reads it to activate it.
-What else the operator reads must be there before that kernel runs.
+The kernel stores both values, so that no second kernel has to read one to compute the other. The
+operator's other operands must be computed before the kernel runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .fuse_elementwise import append, kernel_unsupported_reason
 
 @graph_rewrite()
 def fuse_second_output(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of what is left once elementwise operators went where they alone are needed."""
+    """For the elementwise operators that remain after elementwise fusion."""
     begun = {op: position for position, op in enumerate(graph.ops)}
     ends = dict(begun)
     for op in list(begun):
@@ -46,14 +46,15 @@ def _unsupported_reason(
     begun: Mapping[Op, int],
     ends: Mapping[Op, int],
 ) -> str | None:
-    """Why a host cannot compute an operator besides what it gives others.
+    """Why `host` cannot compute `op` in addition to its own result; None if it can.
 
-    `begun` and `ends` are the first and the last place in the order of execution that operators
-    had of which a kernel consists: what ended before the host began cannot depend on it.
+    `begun` and `ends` are the first and last position, in the original order of execution, of the
+    operators in a kernel. A kernel that ends before the host begins cannot depend on the host, so
+    that fusing creates no cycle.
     """
     if len(op.outputs) > 1:
-        return "it stores two values itself"
+        return "it already has two outputs"
     others = [graph.producer(tensor) for tensor in op.reads if tensor is not host.output]
     if any(other is not None and ends[other] >= begun[host] for other in others):
-        return "another operand may not be there yet"
+        return "another operand may not be computed before the kernel runs"
     return kernel_unsupported_reason(host, op, target, outputs=2)

@@ -1,12 +1,12 @@
-"""A 3x3 convolution of many channels is the three steps of Winograd's algorithm.
+"""A 3x3 convolution with many channels becomes the three steps of Winograd's algorithm.
 
     y = { t = CONV_2D(x, w, b) | y = RELU(t) }     with w 3x3
     becomes   t = tflgpu.winograd_input(x)      s = tflgpu.winograd_product(t, w')
               y = { r = tflgpu.winograd_output(s, none, b) | y = RELU(r) }
 
-Each step has work-items for all of an image, as GPUs need them, and stores what it computes. Where
-a work-item takes its squares of outputs through all steps, the convolution has a kernel for that.
-The device's profile says how many channels and squares are worth it.
+Each step is a kernel with as many work-items as a GPU needs, and stores its result in memory. On
+processors, conv_winograd does all steps in one kernel instead. The device profile sets the fewest
+channels and squares of outputs that are worthwhile.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
 LARGEST = 1 << 27
-"""Bytes of a buffer with which every OpenGL ES 3.1 device works."""
+"""Bytes of a buffer that every OpenGL ES 3.1 device supports."""
 
 
 @graph_rewrite()
 def lower_to_winograd(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of convolutions whose elementwise operators are fused already."""
+    """For 3x3 convolutions, after elementwise fusion."""
     for op in graph.ops:
         if op.name == "CONV_2D" and op.operand(1).shape[1:3] == (3, 3):
             reason = _unsupported_reason(op, target)
@@ -38,17 +38,19 @@ def lower_to_winograd(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 def _unsupported_reason(op: Op, target: Target) -> str | None:
     if groups(op) != 1 or op.input(3) is not None:
-        return "the channels are split into groups or multiplied by an input"
+        return "the convolution is grouped or has a gate"
     if reason := constant_weights(op, target) or winograd.unsuited(op, window(op), target):
         return reason
     if target.half:
-        return "sums of products would be stored in half precision"
+        return "the intermediate sums would be stored in half precision"
     if winograd.separate_steps(op, target) is None:
-        return "one kernel does all steps"
+        return "conv_winograd does all steps in one kernel"
     channels = max(op.operand(0).shape[3], op.output.shape[3])
     terms = (op.output.shape[0], winograd.TERMS, winograd.squares(op), channels)
     size = sliced_bytes(terms, target)
-    return f"{size} bytes of terms are more than a buffer may have" if size > LARGEST else None
+    return (
+        f"its terms need {size} bytes, above the {LARGEST} of a buffer" if size > LARGEST else None
+    )
 
 
 def _lower(graph: Graph, op: Op) -> None:

@@ -1,8 +1,9 @@
-"""Every output of the model gets memory of its own, and so does what a variable gets of another.
+"""Every output of the model gets memory of its own.
 
-An output that is the model's input, a constant, a variable, or a mere view of one of these or of
-another output, is copied: `y = tflgpu.copy(x)`. Where a variable is to hold what another held
-before the run, that is copied first, as the other may be written before it is read.
+An output that is an input, a constant, a variable, or a view of one of these or of another output,
+is copied: `y = tflgpu.copy(x)`. If a variable takes over the previous content of another variable,
+that content is copied at the start of the run, because the other may be overwritten before it is
+read.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite(required=True)
 def separate_outputs(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """In the order of the outputs; the first of several views of one value needs no copy."""
+    """In the order of the outputs, so that the first of several views of a value needs no copy."""
     taken = set(graph.inputs)
     for position, tensor in enumerate(graph.outputs):
         source = _origin(graph, tensor)
         if source.constant or source.variable or source in taken:
             name = graph.output_names[position]
             copy = Tensor(f"{name}/output", tensor.shape, tensor.dtype)
-            # A variable is written behind all others.
+            # Variables are written last, so a copy of one must run before that, at index 0.
             last = max((op.index for op in graph.ops), default=0)
             op = Op("tflgpu.copy", (tensor,), (copy,), index=0 if source.variable else last)
             yield Attempt((op,))
@@ -41,7 +42,7 @@ def separate_outputs(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _held_before(graph: Graph) -> list[tuple[Tensor, Op]]:
-    """What variables are to hold that variables held before the run, and what copies it."""
+    """Values written to variables that are the previous content of one, with their producers."""
     return [
         (written, op)
         for written in graph.kept
@@ -50,7 +51,7 @@ def _held_before(graph: Graph) -> list[tuple[Tensor, Op]]:
 
 
 def _origin(graph: Graph, tensor: Tensor) -> Tensor:
-    """What a tensor is a view of, itself if it is none."""
+    """The tensor that a tensor is a reshaped view of; the tensor itself if it is none."""
     while (op := graph.producer(tensor)) and op.name in RESHAPES and not op.epilogue:
         tensor = op.operand(0)
     return tensor

@@ -1,4 +1,4 @@
-"""Operators that return their input unchanged go away.
+"""Operators that return their input unchanged are removed.
 
 y = RESHAPE(x)   with the shape of x:   readers of y read x
 """
@@ -15,7 +15,7 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def drop_identity(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Wherever the readers can read the input instead."""
+    """Readers of the output read the input instead."""
     for op in graph.ops:
         if _is_identity(op):
             yield Attempt((op,))

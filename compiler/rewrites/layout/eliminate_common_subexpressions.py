@@ -1,4 +1,4 @@
-"""Operators that compute the same from the same inputs are computed once.
+"""Operators that compute the same result from the same inputs are merged.
 
 a = RELU(x)   b = RELU(x)
 becomes   a = RELU(x), and readers of b read a
@@ -14,12 +14,12 @@ from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
 LARGEST = 1 << 12
-"""Bytes up to which constants of equal content count as the same one."""
+"""Bytes up to which constants are compared by content; larger ones are equal only to themselves."""
 
 
 @graph_rewrite()
 def eliminate_common_subexpressions(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Forwards, so that what reads merged values becomes equal in turn."""
+    """In the order of execution, so that readers of merged results can be merged in turn."""
     seen: dict[Hashable, Op] = {}
     for op in graph.ops:
         if op.name not in OPS or op.epilogue or any(tensor.variable for tensor in op.reads):
@@ -34,7 +34,7 @@ def eliminate_common_subexpressions(graph: Graph, target: Target) -> Iterator[At
 
 
 def _identity(op: Op) -> Hashable:
-    """What two operators have in common if they compute the same."""
+    """A key that is equal for operators that compute the same result."""
     operands = tuple(None if tensor is None else _content(tensor) for tensor in op.inputs)
     results = tuple((tensor.shape, tensor.dtype) for tensor in op.outputs)
     attrs = tuple(sorted((key, repr(value)) for key, value in op.attrs.items()))

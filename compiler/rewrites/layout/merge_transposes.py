@@ -1,9 +1,9 @@
-"""Two transposes in a row are one; if they undo each other, `drop_identity` takes that one away.
+"""Two consecutive transposes become one; if they cancel, `drop_identity` removes it.
 
     t = TRANSPOSE(x) perm=p   y = TRANSPOSE(t) perm=q   z = TANH(t)
     becomes   y = TRANSPOSE(x) perm=p[q]   t = TRANSPOSE(x) perm=p   z = TANH(t)
 
-The first one stays where others need it; the second one moves no more than before either way.
+The first one stays if its result is also used elsewhere; the second one costs no more than before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def merge_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Along the order of execution, so that rows of any length become one."""
+    """In the order of execution, so that a chain of any length becomes one transpose."""
     for second in graph.ops:
         first = graph.producer(second.operand(0)) if second.name == "TRANSPOSE" else None
         if first is None or first.name != "TRANSPOSE":

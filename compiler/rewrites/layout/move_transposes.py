@@ -1,12 +1,12 @@
-"""Transposes around operators that work in any order of axes cancel.
+"""Transposes around operators that can run with their axes in any order are cancelled.
 
     a = TRANSPOSE(x) perm=p   b = TRANSPOSE(z) perm=p   t = ADD(a, b)   y = TRANSPOSE(t) perm=q
-    becomes   y = ADD(x, z)                                     where q undoes p
+    becomes   y = ADD(x, z)                                     where q is the inverse of p
 
-Networks made for channels first are converted that way: a transpose before and behind each
-convolution. Operators that touch and can run in either order are taken as a whole: what they read
-and what reads them is transposed where it is not yet, or no longer where it was. That is done where
-fewer bytes are transposed afterwards, or as many by fewer operators.
+Networks converted from channels-first frameworks have transposes before and after each convolution.
+Connected operators that can run with permuted axes form a region. Permuting the whole region
+removes the transposes at its border that already permute, and adds transposes elsewhere at the
+border. It is done if fewer values are transposed afterwards, or as many by fewer operators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .permutable import images, is_permutable, permuted_attrs, permuted_constant
 
 @graph_rewrite()
 def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Until nothing is gained: what was moved may be behind another transpose now."""
+    """Until nothing improves: a region that was permuted may now be next to another transpose."""
     moved = True
     while moved:
         moved, declined = False, []
@@ -42,15 +42,15 @@ def move_transposes(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
-    """The operators behind each transpose, and those in front of it, that can be permuted."""
+    """The regions that read a transpose or that a transpose reads, with their borders."""
     tried: set[tuple[Op, tuple[int, ...]]] = set()
     for op in graph.ops:
         if op not in graph or op.name != "TRANSPOSE":
             continue
         order = permutation(op)
-        behind = [(start, order) for start in graph.consumers(op.output)]
+        following = [(start, order) for start in graph.consumers(op.output)]
         before = graph.producer(op.operand(0))
-        for start, axes in (*behind, (before, np.argsort(order).tolist())):
+        for start, axes in (*following, (before, np.argsort(order).tolist())):
             permuted = tuple(int(axis) for axis in axes)
             if start is None or start not in graph or not is_permutable(start):
                 continue
@@ -65,13 +65,13 @@ def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
 
 
 def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
-    """The operators without an order of axes that touch, or read the same transpose, in order."""
+    """The permutable operators connected to `start`, directly or by reading the same transpose."""
     found = {start}
     waiting = [start]
     while waiting:
         op = waiting.pop()
         near = [graph.producer(tensor) for _, tensor in images(op)]
-        sources = [other for other in near if other is not None and _turns(other, order)]
+        sources = [other for other in near if other is not None and _transposes_to(other, order)]
         for tensor in (*op.outputs, *(source.output for source in sources)):
             near += graph.consumers(tensor)
         for other in near:
@@ -81,8 +81,8 @@ def _region(graph: Graph, start: Op, order: tuple[int, ...]) -> dict[Op, None]:
     return dict.fromkeys(sorted(found, key=lambda op: op.index))
 
 
-def _turns(op: Op, order: tuple[int, ...]) -> bool:
-    """Whether an operator is a transpose to an order of axes."""
+def _transposes_to(op: Op, order: tuple[int, ...]) -> bool:
+    """Whether an operator is a transpose with the permutation `order`."""
     return op.name == "TRANSPOSE" and tuple(permutation(op)) == order
 
 
@@ -95,10 +95,12 @@ def _joins(op: Op, other: Op) -> bool:
 
 @dataclass(frozen=True, order=True)
 class _Cost:
-    """Values that transposes move, and how many transposes do."""
+    """What transposes cost; fewer values come first, then fewer transposes."""
 
     values: int
+    """Values that they move."""
     transposes: int
+    """How many there are."""
 
     @classmethod
     def of(cls, moved: list[int]) -> _Cost:
@@ -107,15 +109,16 @@ class _Cost:
 
 @dataclass
 class _Border:
-    """What a region reads and gives away, and the order its axes have got from transposes."""
+    """The border of a region, and the permutation its axes currently have."""
 
     graph: Graph
     region: dict[Op, None]
     order: tuple[int, ...]
+    """The permutation from which `apply` frees the region."""
     inputs: list[Tensor] = field(default_factory=list)
-    """What it reads and does not compute."""
+    """Tensors that it reads but does not compute, constants excluded."""
     outputs: list[Tensor] = field(default_factory=list)
-    """What it computes and others read."""
+    """Tensors that it computes and that are used elsewhere."""
 
     def __post_init__(self) -> None:
         inside = {tensor for op in self.region for tensor in op.outputs}
@@ -128,24 +131,24 @@ class _Border:
 
     @property
     def undone(self) -> tuple[int, ...]:
-        """The order that takes the transposes back."""
+        """The inverse of `order`."""
         return tuple(int(axis) for axis in np.argsort(self.order))
 
     def _source(self, tensor: Tensor) -> Op | None:
-        """The transpose in this order, of what the region does not compute, that gives a tensor."""
+        """The transpose by `order` that computes a tensor, if its input is outside the region."""
         op = self.graph.producer(tensor)
-        if op is None or not _turns(op, self.order):
+        if op is None or not _transposes_to(op, self.order):
             return None
         return None if self.graph.producer(op.operand(0)) in self.region else op
 
     def _back(self, tensor: Tensor) -> tuple[list[Op], bool]:
-        """The transposes that turn a tensor back, and whether others read it as it is."""
+        """The readers that transpose a tensor back, and whether it is also read as it is."""
         readers = [r for r in self.graph.consumers(tensor) if r not in self.region]
-        back = [reader for reader in readers if _turns(reader, self.undone)]
+        back = [reader for reader in readers if _transposes_to(reader, self.undone)]
         return back, len(back) < len(readers) or self.graph.is_output(tensor)
 
     def cost(self) -> tuple[_Cost, _Cost]:
-        """What transposes around the region cost: now, and in the other order."""
+        """The cost of the transposes at the border, now and after `apply`."""
         before: list[int] = []
         after: list[int] = []
         for tensor in self.inputs:
@@ -161,8 +164,10 @@ class _Border:
         return _Cost.of(before), _Cost.of(after)
 
     def _needed_besides(self, source: Op) -> bool:
-        """Whether a transpose stays for others than the region, and those that later rewrites let
-        read what is in front of it."""
+        """Whether a transpose would stay because it is read outside the region.
+
+        Transposes and reductions do not count, as later rewrites let them read its input instead.
+        """
         others = [r for r in self.graph.consumers(source.output) if r not in self.region]
         return self.graph.is_output(source.output) or not all(
             r.name == "TRANSPOSE" or (r.name in REDUCTIONS and keeps_order(source, r))
@@ -170,15 +175,15 @@ class _Border:
         )
 
     def apply(self) -> None:
-        """Compute the region in the order its transposes started from."""
-        behind = {tensor: self._back(tensor) for tensor in self.outputs}
+        """Let the region compute without the permutation `order`."""
+        following = {tensor: self._back(tensor) for tensor in self.outputs}
         moved = {tensor: self._moved(tensor) for tensor in self.inputs}
         for tensor in (tensor for op in self.region for tensor in op.outputs):
             shape = self._shape(tensor.shape)
             moved[tensor] = Tensor(f"{tensor.name}/turned", shape, tensor.dtype)
         for op in self.region:
-            self._turn(op, moved)
-        for tensor, (back, others) in behind.items():
+            self._permute(op, moved)
+        for tensor, (back, others) in following.items():
             for op in back:
                 self.graph.replace(op.output, moved[tensor])
                 self.graph.remove(op)
@@ -203,7 +208,7 @@ class _Border:
         return result
 
     def _moved(self, tensor: Tensor) -> Tensor:
-        """What a tensor that is read was before it was transposed."""
+        """An input of the region without the permutation: a transpose's input, or a new tensor."""
         op = self._source(tensor)
         if op is not None:
             return op.operand(0)
@@ -212,12 +217,12 @@ class _Border:
         index = producer.index if producer else next(iter(self.region)).index
         return self._transpose(tensor, result, self.undone, index)
 
-    def _turn(self, op: Op, moved: dict[Tensor, Tensor]) -> None:
-        """Let an operator of the region read and write turned tensors."""
+    def _permute(self, op: Op, moved: dict[Tensor, Tensor]) -> None:
+        """Let an operator of the region read and write the tensors in `moved`."""
         inputs = list(op.inputs)
         for position, tensor in images(op):
-            turned = moved.get(tensor)
-            inputs[position] = turned or constant(
+            permuted = moved.get(tensor)
+            inputs[position] = permuted or constant(
                 f"{tensor.name}/turned", self._content(tensor, len(op.output.shape))
             )
         for position, content in permuted_constants(op, self.order).items():
@@ -227,13 +232,13 @@ class _Border:
         self.graph.set_inputs(op, inputs)
 
     def _content(self, tensor: Tensor, rank: int) -> Array:
-        """A constant in the other order, with all the axes of what it broadcasts to."""
+        """A constant of rank `rank` without the permutation."""
         assert tensor.data is not None
         whole = tensor.data.reshape((1,) * (rank - len(tensor.shape)) + tensor.shape)
         return np.ascontiguousarray(whole.transpose(self.undone))
 
 
 def _values(tensor: Tensor, order: tuple[int, ...]) -> int:
-    """How many values a transpose of a tensor moves; none if only axes of size 1 move."""
+    """The number of values that a transpose moves; 0 if it only moves axes of size 1."""
     several = [axis for axis in order if tensor.shape[axis] > 1]
     return 0 if several == sorted(several) else tensor.elements

@@ -1,7 +1,4 @@
-"""Operators that can run with their axes in another order, and how they look then.
-
-What each has to change is a trait of its definition.
-"""
+"""How operators change when their axes are permuted, by the trait `Permutable`."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ def images(op: Op) -> Iterator[tuple[int, Tensor]]:
 
 
 def permuted_attrs(op: Op, order: Sequence[int]) -> dict[str, Any]:
-    """The attributes where axis `order[a]` of an operator is what axis a was."""
+    """The attributes after axis a of an operator has become axis `order[a]`."""
     trait = _trait(op)
     attrs = dict(op.attrs)
     if trait.axis is not None:
@@ -53,7 +50,7 @@ def permuted_attrs(op: Op, order: Sequence[int]) -> dict[str, Any]:
 
 
 def permuted_constants(op: Op, order: Sequence[int]) -> dict[int, Tensor]:
-    """The operands that name axes or have an entry for each, by position, in the same order."""
+    """The operands that name axes or have one entry per axis, by position, permuted likewise."""
     trait = _trait(op)
     back = np.argsort(order)
     contents: dict[int, Array] = {}

@@ -1,10 +1,10 @@
-"""A reshape behind a transpose, done in front of it: what both are in the other order.
+"""Swapping a transpose with the reshape after it.
 
     t = TRANSPOSE(x[1,5,7,3]) perm=(0,3,1,2)   y = RESHAPE(t) new_shape=(1,3,35)
     is   r = RESHAPE(x) new_shape=(1,35,3)   y = TRANSPOSE(r) perm=(0,2,1)
 
-That is so where axes that a reshape merges are neighbours in the same order in front of the
-transpose, too. Axes of size 1 can lie anywhere; those of the result stay where they are.
+It is possible if the axes that the reshape merges are also adjacent, in the same order, before the
+transpose. Axes of size 1 may be anywhere; those of the result stay in place.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from math import prod
 from ...ir import Shape
 
 Block = tuple[list[int], list[int]]
-"""Axes before and after a reshape that hold the same entries."""
+"""Axes before and after a reshape that span the same entries."""
 
 
 def reshape_first(source: Shape, order: Sequence[int], result: Shape) -> tuple[Shape, Shape] | None:
-    """The shape to reshape `source` to, and the order that then gives `result`; None if none does.
+    """The shape to reshape `source` to, and the permutation that then gives `result`.
 
-    `source` is the shape in front of a transpose to `order`, `result` that behind the reshape.
+    `source` is the shape before a transpose by `order`, `result` the shape after the reshape.
+    Returns None if the two cannot be swapped.
     """
     middle = tuple(source[axis] for axis in order)
     if 0 in middle or prod(middle) == 1:
@@ -40,7 +41,7 @@ def reshape_first(source: Shape, order: Sequence[int], result: Shape) -> tuple[S
 
 
 def _blocks(before: Shape, after: Shape) -> list[Block]:
-    """The smallest blocks of axes that a reshape leaves in place, in order, without ones."""
+    """The smallest blocks of axes that a reshape maps to each other, in order, without ones."""
     waiting = [axis for axis, size in enumerate(before) if size > 1]
     blocks: list[Block] = []
     taken = given = 1

@@ -1,10 +1,10 @@
-"""A convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND is a dilated convolution.
+"""A convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND becomes a dilated convolution.
 
     s = SPACE_TO_BATCH_ND(x) block=(2,2)   c = CONV_2D(s, w)   y = BATCH_TO_SPACE_ND(RELU(c))
     becomes   c = CONV_2D(x, w) dilation_h_factor=2 dilation_w_factor=2   y = RELU(c)
 
-Between the convolution and the last operator may be elementwise ones: each with one operand, or
-with constants that have an entry for each channel.
+Elementwise operators may stand between the convolution and BATCH_TO_SPACE_ND if they have one
+operand, or otherwise only constants that are scalars or have one entry per channel.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ..rewrite import Declined, rewrite
 @rewrite("SPACE_TO_BATCH_ND", {"CONV_2D", "DEPTHWISE_CONV_2D"})
 def dilate_conv(graph: Graph, spread: Op, op: Op) -> Declined | None:
     if op.operand(0) is not spread.output or len(spread.output.shape) != 4:
-        return Declined("the blocks are not the convolution's picture")
+        return Declined("the convolution does not read the blocks as its feature map")
     between, gather = _up_to_gather(graph, op)
     if gather is None:
         return Declined("no BATCH_TO_SPACE_ND follows")
     block = _pair(spread.constant(1))
     if _pair(gather.constant(1)) != block:
-        return Declined("the blocks differ before and after")
+        return Declined("the block sizes before and after differ")
     window = window_of(op)
     assert window is not None
     if (window.stride_y, window.stride_x, window.dilation_y, window.dilation_x) != (1, 1, 1, 1):
-        return Declined("the convolution has strides or dilations")
+        return Declined("the convolution has a stride or dilation")
     padded, cropped = spread.constant(2).tolist(), gather.constant(2).tolist()
     inner = ((window.top, window.bottom), (window.left, window.right))
     padding = tuple(
@@ -39,7 +39,7 @@ def dilate_conv(graph: Graph, spread: Op, op: Op) -> Declined | None:
         for axis in (0, 1)
     )
     if any(size < 0 for pair in padding for size in pair):
-        return Declined("more is cut off than is padded")
+        return Declined("the crops exceed the padding")
     dilation = {"dilation_h_factor": block[0], "dilation_w_factor": block[1]}
     op.attrs = {**op.attrs, **dilation, "padding": padding}
     result, last = gather.output, between[-1] if between else op
@@ -58,7 +58,7 @@ def _pair(block: Array) -> tuple[int, int]:
 
 
 def _up_to_gather(graph: Graph, op: Op) -> tuple[list[Op], Op | None]:
-    """The elementwise operators that follow, and the BATCH_TO_SPACE_ND behind them if there is."""
+    """The elementwise operators that follow, and the BATCH_TO_SPACE_ND after them, if any."""
     between: list[Op] = []
     reader = graph.only_reader(op.output)
     while reader is not None and reader.name in ELEMENTWISE:

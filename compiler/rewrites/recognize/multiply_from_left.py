@@ -1,10 +1,12 @@
-"""1x1 convolutions between transposes that swap pixels and channels multiply from the left.
+"""A layer between transposes that swap pixels and channels becomes a product from the left.
 
-    t = TRANSPOSE(x[1,1,97,64]) perm=(0,1,3,2)   u = CONV_2D(t, w, b)   y = TRANSPOSE(RELU(u)) too
+    t = TRANSPOSE(x[1,1,97,64]) perm=(0,1,3,2)   u = CONV_2D(t, w, b)   r = RELU(u)
+    y = TRANSPOSE(r) perm=(0,1,3,2)
     becomes   p = BATCH_MATMUL(w, x)   s = ADD(p, b)   y = RELU(s)
 
-So are fully connected layers. Networks that mix the places of vectors, and not what is in them, are
-written like that. Several layers may follow each other, with activations between.
+Layers are 1x1 convolutions and fully connected layers; several may follow each other, with
+activations between them. Networks that mix positions rather than channels, such as MLP-Mixer
+(arXiv 2105.01601), are written this way.
 """
 
 from __future__ import annotations
@@ -21,20 +23,20 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def multiply_from_left(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Behind each transpose that swaps the last two axes."""
-    for turn in graph.ops:
-        if turn not in graph or not _swaps(turn):
+    """After each transpose that swaps the last two axes."""
+    for transpose in graph.ops:
+        if transpose not in graph or not _swaps(transpose):
             continue
-        steps = _steps(graph, turn)
+        steps = _steps(graph, transpose)
         if not any(_is_layer(step) for step in steps):
             continue
         back = graph.only_reader(steps[-1].output)
         if back is None or not _swaps(back):
-            reason = "no transpose follows that swaps pixels and channels back"
-            yield Attempt((turn, *steps, *([back] if back else [])), reason)
+            reason = "no transpose swaps pixels and channels back"
+            yield Attempt((transpose, *steps, *([back] if back else [])), reason)
         else:
-            yield Attempt((turn, *steps, back))
-            _multiply(graph, turn, steps, back)
+            yield Attempt((transpose, *steps, back))
+            _multiply(graph, transpose, steps, back)
 
 
 def _swaps(op: Op) -> bool:
@@ -44,10 +46,10 @@ def _swaps(op: Op) -> bool:
     return permutation(op) == [*range(rank - 2), rank - 1, rank - 2]
 
 
-def _steps(graph: Graph, turn: Op) -> list[Op]:
+def _steps(graph: Graph, transpose: Op) -> list[Op]:
     """The layers and activations that follow, each the only reader of the one before."""
     steps: list[Op] = []
-    op = graph.only_reader(turn.output)
+    op = graph.only_reader(transpose.output)
     while op is not None and (_is_layer(op) or _is_activation(op)):
         steps.append(op)
         op = graph.only_reader(op.output)
@@ -59,7 +61,7 @@ def _is_activation(op: Op) -> bool:
 
 
 def _is_layer(op: Op) -> bool:
-    """Whether an operator multiplies the channels of each pixel with constants."""
+    """Whether an operator multiplies the channels of each pixel by constant weights."""
     if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3 or op.epilogue:
         return False
     if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
@@ -70,9 +72,9 @@ def _is_layer(op: Op) -> bool:
     return plain and op.output.shape[:-1] == op.operand(0).shape[:-1]
 
 
-def _multiply(graph: Graph, turn: Op, steps: list[Op], back: Op) -> None:
-    value, result = turn.operand(0), back.output
-    for op in (back, *reversed(steps), turn):
+def _multiply(graph: Graph, transpose: Op, steps: list[Op], back: Op) -> None:
+    value, result = transpose.operand(0), back.output
+    for op in (back, *reversed(steps), transpose):
         graph.remove(op)
     left: list[Op] = []
     for step in steps:

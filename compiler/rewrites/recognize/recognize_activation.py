@@ -1,9 +1,9 @@
-"""Activations are recognized in the arithmetic they are spelled in.
+"""Activations written as arithmetic become single operators.
 
     y = MUL(x, MUL(RELU6(ADD(x, 3)), 0.16666667))   becomes   y = HARD_SWISH(x)
 
-The spelling is not compared: what follows from x alone is multiplied out, and has to be the same
-polynomial as in the table, in x and in functions of such polynomials.
+Expressions are not compared operator by operator. Everything that depends on x alone is expanded to
+a polynomial in x and in functions of such polynomials, which is looked up in a table.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _DIFFERENCES = [
     for number, factor in enumerate(_FACTORS, start=1)
 ]
 ERROR_FUNCTION = " + ".join((*reversed(_DIFFERENCES), f"1 {_SIGN}"))
-"""Abramowitz and Stegun's formula 7.1.26, right to 1.5e-7: onnx2tf writes the error function so, of
-which LiteRT has no operator."""
+"""The error function by Abramowitz and Stegun's formula 7.1.26, accurate to 1.5e-7.
+
+onnx2tf writes it this way because LiteRT has no operator for it.
+"""
 
 ACTIVATIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "0.5 TANH(0.7979 x + 0.03568 x x x) x + 0.5 x": ("GELU", {"approximate": True}),
@@ -42,25 +44,27 @@ ACTIVATIONS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "1 RECIPROCAL(1 + 1 EXP(-1 x)) x": ("tflgpu.silu", {}),
     "1 TANH(1 LOG(1 + 1 EXP(1 x))) x": ("tflgpu.mish", {}),
 }
-"""Operators by the polynomial they are: terms in order, each with four digits of its factor."""
+"""Operator and attributes by polynomial: its sorted terms, with coefficients to four digits."""
 
 FUNCTIONS = frozenset(
     ["ABS", "EXP", "LOG", "LOGISTIC", "RELU", "RELU6", "RELU_0_TO_1", "TANH", "tflgpu.erf"]
 )
+"""Operators that are functions of one polynomial."""
 BOUNDS = frozenset(["MAXIMUM", "MINIMUM"])
+"""Operators that are functions of one polynomial and a number."""
 LONGEST = 32
-"""Operators behind a value that are looked at."""
-MOST_TERMS = 8
-"""Terms of a polynomial that is multiplied out."""
+"""Most operators that are expanded after a value."""
+MAX_TERMS = 8
+"""Most terms of a polynomial."""
 
 Polynomial = dict[tuple[str, ...], float]
-"""Numbers by the product they are multiplied with: the sorted texts of its factors."""
+"""Coefficients by monomial, which is the sorted texts of its factors."""
 
 
 @graph_rewrite()
 def recognize_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of every value that several operators read, or one twice."""
-    # Backwards, since activations are spelled with others inside, which have to be known first.
+    """For every value that at least two operators read."""
+    # In reverse, since an activation may contain another, which must be recognized first.
     for op in reversed(graph.ops):
         if op in graph:
             yield from _recognize(graph, op.output)
@@ -87,7 +91,7 @@ def _recognize(graph: Graph, x: Tensor) -> Iterator[Attempt]:
             continue
         region = leading_to(graph, op, opened)
         needed = needed_outside(graph, region, op)
-        yield Attempt(region, None if needed is None else f"others need {needed.name}, too")
+        yield Attempt(region, None if needed is None else f"{needed.name} is also used elsewhere")
         if needed is None:
             name, attrs = found
             remove_region(graph, region)
@@ -95,7 +99,7 @@ def _recognize(graph: Graph, x: Tensor) -> Iterator[Attempt]:
 
 
 def _polynomial(op: Op, known: Mapping[Tensor, Polynomial]) -> Polynomial | None:
-    """What an operator computes from known operands; None if it is none of the known ones."""
+    """The polynomial an operator computes; None if it is unknown or an operand is."""
     operands = [_operand(tensor, known) for tensor in op.inputs if tensor is not None]
     if op.epilogue or any(operand is None for operand in operands):
         return None
@@ -137,7 +141,7 @@ def _sum(terms: Iterable[tuple[tuple[str, ...], float]]) -> Polynomial:
 def _product(polynomials: list[Polynomial]) -> Polynomial | None:
     product: Polynomial = {(): 1.0}
     for polynomial in polynomials:
-        if len(product) * len(polynomial) > MOST_TERMS:
+        if len(product) * len(polynomial) > MAX_TERMS:
             return None
         product = _sum(
             (tuple(sorted((*left, *right))), a * b)
@@ -148,7 +152,7 @@ def _product(polynomials: list[Polynomial]) -> Polynomial | None:
 
 
 def _text(polynomial: Polynomial) -> str:
-    """Equal for equal polynomials.
+    """The text of a polynomial, equal for equal polynomials.
 
     >>> _text({("x",): 1.0, (): 3.0})
     '3 + 1 x'

@@ -1,12 +1,13 @@
-"""Normalization of layers and instances is recognized by the sums and products it is spelled in.
+"""Layer, instance and RMS normalization written as arithmetic becomes tflgpu.normalization.
 
     m = MEAN(x)   v = MEAN(SQUARED_DIFFERENCE(x, m))   r = RSQRT(ADD(v, 1e-5))   g = MUL(r, gain)
     y = ADD(MUL(x, g), SUB(offset, MUL(m, g)))
     becomes   n = tflgpu.normalization(x) epsilon=1e-05   y = ADD(MUL(n, gain), offset)
 
-Converters and authors spell it in many ways, so the spelling is not compared: what follows from the
-mean m and the deviation r is multiplied out, and has to be x r g - m r g and terms without r. RMS
-normalization has no m. Gain and offset, constants or not, stay operators of their own.
+Converters and authors write it in many ways, so expressions are not compared operator by operator.
+Everything that depends on the mean m and the inverse deviation r is expanded to a sum of products,
+which must be x r g - m r g plus terms without r. RMS normalization has no m. Gain g and offset, be
+they constants or not, remain separate operators.
 """
 
 from __future__ import annotations
@@ -25,36 +26,42 @@ from .region import leading_to, needed_outside, remove_region
 
 ARITHMETIC = frozenset(["ADD", "DIV", "MUL", "NEG", "SUB"])
 LONGEST = 16
-"""Operators behind the mean and the deviation that are looked at."""
-MOST_TERMS = 8
-"""Terms of a sum that is multiplied out."""
+"""Most operators that are expanded after the mean and the deviation."""
+MAX_TERMS = 8
+"""Most terms of an expanded sum."""
 
 Term = tuple[int, tuple[Tensor, ...]]
-"""A sign, and the factors of a product."""
+"""The sign of a product, and its factors."""
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is normalized, and the operators that compute its mean and deviation."""
+    """The mean and the deviation of a tensor, and the operators that compute them."""
 
     values: Tensor
+    """The tensor that is normalized."""
     center: Tensor | None
-    """The mean of the values; None where the deviation is from zero."""
+    """Its mean; None for RMS normalization."""
     axes: tuple[int, ...]
+    """The axes that are averaged over."""
     root: Tensor
-    """The deviation, or one divided by it."""
+    """The deviation, or its inverse."""
     inverse: bool
-    """Whether it is one divided by the deviation."""
+    """Whether `root` is the inverse."""
     epsilon: float
+    """The constant added to the variance."""
     ops: frozenset[Op]
+    """The operators that compute mean and deviation."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A normalization multiplied out: what it is multiplied with, and what is added."""
+    """An expanded normalization."""
 
     gain: tuple[Tensor, ...]
+    """Factors of the normalized values."""
     rest: tuple[Term, ...]
+    """Terms added to them."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +69,16 @@ class Normalization:
     """A normalization found in a graph."""
 
     last: Op
-    """The operator that gives the result."""
+    """The operator that computes the result."""
     form: Form
     statistics: Statistics
     region: list[Op]
-    """All operators it takes the place of."""
+    """The operators it replaces."""
 
 
 @graph_rewrite()
 def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Every mean of squares."""
+    """For every mean of squares."""
     for op in graph.ops:
         squared = _squared(graph, op) if op in graph and op.name == "MEAN" else None
         if squared is None:
@@ -85,7 +92,10 @@ def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | None:
-    """What a MEAN takes the squares of: values, their distance from a center, and how."""
+    """The values whose squares, or squared distances from a center, a MEAN averages.
+
+    Returns values, center and the operators that square; None if it averages something else.
+    """
     square = graph.producer(mean.operand(0))
     if square is None or square.output.dtype != "float32":
         return None
@@ -107,7 +117,7 @@ def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | 
 def _recognize(
     graph: Graph, variance: Op, values: Tensor, center: Tensor | None, squares: set[Op]
 ) -> Normalization | Attempt:
-    """What is normalized by one variance, or why nothing is."""
+    """The normalization that uses a variance, or the attempt that says why there is none."""
     statistics = _statistics(graph, variance, values, center, squares)
     if isinstance(statistics, str):
         return Attempt((variance,), statistics)
@@ -127,42 +137,42 @@ def _recognize(
                 needed = needed_outside(graph, region, op)
                 needed = needed or _read_again(graph, form, region)
                 if needed is not None:
-                    return Attempt((variance, op), f"others need {needed.name}, too")
+                    return Attempt((variance, op), f"{needed.name} is also used elsewhere")
                 return Normalization(op, form, statistics, region)
         waiting += graph.consumers(op.output)
-    reason = "what follows is not the values less their mean, divided by the deviation"
+    reason = "the values minus their mean are not divided by the deviation afterwards"
     return Attempt((variance,), reason)
 
 
 def _statistics(
     graph: Graph, variance: Op, values: Tensor, center: Tensor | None, squares: set[Op]
 ) -> Statistics | str:
-    """The deviation that follows from a variance, or why it is none."""
+    """The statistics that a variance belongs to, or why it belongs to none."""
     reduced = axes(variance)
     kept = tuple(1 if axis in reduced else size for axis, size in enumerate(values.shape))
     ops = {variance, *squares}
     if values.constant or values.shape != variance.operand(0).shape:
-        return "the values are constants, or broadcast"
+        return "the values are a constant, or they broadcast"
     if variance.output.shape != kept:
-        return "the reduced axes are dropped"
+        return "the variance does not keep the reduced axes"
     if center is not None:
         mean = graph.producer(center)
         if mean is None or mean.name != "MEAN" or mean.operand(0) is not values:
-            return "the squares are not of distances from the mean"
+            return "the squared distances are not from the mean"
         if axes(mean) != reduced or center.shape != kept:
-            return "the mean is over other axes"
+            return "mean and variance are over different axes"
         ops.add(mean)
     step = graph.only_reader(variance.output)
     epsilon = 0.0
     if step is not None and step.name == "ADD":
         other = step.operand(1 if step.operand(0) is variance.output else 0)
         if other.data is None or other.elements != 1:
-            return "what is added to the variance is not one number"
+            return "the epsilon added to the variance is not a scalar constant"
         epsilon = float(other.data.reshape(()))
         ops.add(step)
         step = graph.only_reader(step.output)
     if step is None or step.output.shape != kept or not _takes_root(step):
-        return "no square root of the variance follows"
+        return "no square root is taken of the variance"
     ops.add(step)
     inverse = step.name != "SQRT"
     return Statistics(values, center, reduced, step.output, inverse, epsilon, frozenset(ops))
@@ -176,7 +186,7 @@ def _takes_root(op: Op) -> bool:
 
 
 def _opens(op: Op, statistics: Statistics) -> bool:
-    """Whether an operator is one of those that are multiplied out."""
+    """Whether an operator is expanded."""
     root = statistics.root
     divides = op.name == "DIV"
     if op.name not in ARITHMETIC or op.epilogue:
@@ -187,7 +197,7 @@ def _opens(op: Op, statistics: Statistics) -> bool:
 
 
 def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics) -> list[Term]:
-    """A tensor as a sum of products, as far as operators are opened."""
+    """A tensor as a sum of products, expanding the operators in `opened`."""
     op = graph.producer(tensor)
     if tensor.data is not None and tensor.elements == 1 and tensor.data.reshape(()) == 1:
         return [(1, ())]
@@ -201,13 +211,13 @@ def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics
         return first + second
     if op.name == "SUB":
         return first + [(-sign, factors) for sign, factors in second]
-    if len(first) * len(second) > MOST_TERMS:
+    if len(first) * len(second) > MAX_TERMS:
         return [(1, (tensor,))]
     return [(a * b, (*left, *right)) for a, left in first for b, right in second]
 
 
 def _form(terms: list[Term], statistics: Statistics) -> Form | None:
-    """The sum as a normalization, if it is one."""
+    """A sum as a normalization; None if it is not one."""
     root, values, center = statistics.root, statistics.values, statistics.center
     scaled = [term for term in terms if root in term[1]]
     rest = tuple(term for term in terms if root not in term[1])
@@ -225,7 +235,7 @@ def _form(terms: list[Term], statistics: Statistics) -> Form | None:
 
 
 def _read_again(graph: Graph, form: Form, region: list[Op]) -> Tensor | None:
-    """A value inside a region that is multiplied with the normalized ones, or added to them."""
+    """A result inside the region that is also a factor or summand of the normalized values."""
     factors = (*form.gain, *(tensor for _, product in form.rest for tensor in product))
     return next((tensor for tensor in factors if graph.producer(tensor) in region), None)
 
@@ -238,7 +248,7 @@ def _without(factors: tuple[Tensor, ...], *taken: Tensor) -> tuple[Tensor, ...]:
 
 
 def _same(first: tuple[Tensor, ...], second: tuple[Tensor, ...]) -> bool:
-    """Whether they hold the same tensors in whatever order."""
+    """Whether two products have the same factors in any order."""
     return sorted(map(id, first)) == sorted(map(id, second))
 
 
@@ -265,7 +275,7 @@ def _replace(graph: Graph, found: Normalization) -> None:
 
 
 def _product(graph: Graph, factors: tuple[Tensor, ...], index: int) -> Tensor:
-    """The product of tensors, which is an operator if there are several."""
+    """The product of tensors, for which MULs are added if there is more than one."""
     product = factors[0]
     for factor in factors[1:]:
         shape = np.broadcast_shapes(product.shape, factor.shape)

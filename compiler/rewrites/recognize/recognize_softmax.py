@@ -1,7 +1,7 @@
-"""A softmax spelled out in powers and their sum is recognized.
+"""A softmax written as exponentials and their sum becomes SOFTMAX.
 
 e = EXP(SUB(x, REDUCE_MAX(x)))   y = DIV(e, SUM(e))      with or without the maximum
-becomes   y = SOFTMAX(x) beta=1.0 axis=3      the axis of the sum, whichever it is
+becomes   y = SOFTMAX(x) beta=1.0 axis=3                 where axis is that of the sum
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
     powers = total.operand(0)
     exponential = graph.producer(powers)
     if exponential is None or exponential.name != "EXP":
-        return Declined("what is added up are no powers")
+        return Declined("the sum is not of exponentials")
     if quotient.operand(0) is not powers or quotient.operand(1) is not total.output:
-        return Declined("not the powers are divided by their sum")
+        return Declined("the exponentials are not divided by their sum")
     if len(axes(total)) != 1 or total.output.shape != _reduced(powers, axes(total)):
-        return Declined("the sum is not over one axis, kept with size 1")
+        return Declined("the sum is not over a single axis, or does not keep it")
     values, shifting = _unshifted(graph, exponential.operand(0), axes(total))
     region = leading_to(graph, quotient, [exponential, total, quotient, *shifting])
     needed = needed_outside(graph, region, quotient)
     if needed is not None:
-        return Declined(f"others need {needed.name}, too")
+        return Declined(f"{needed.name} is also used elsewhere")
     attrs = {"beta": 1.0, "axis": axes(total)[0]}
     remove_region(graph, region)
     graph.add(Op("SOFTMAX", (values,), (quotient.output,), attrs, quotient.index))
@@ -34,12 +34,12 @@ def recognize_softmax(graph: Graph, total: Op, quotient: Op) -> Declined | None:
 
 
 def _reduced(tensor: Tensor, gone: tuple[int, ...]) -> Shape:
-    """A shape with ones in place of axes."""
+    """A tensor's shape with size 1 along the axes `gone`."""
     return tuple(1 if axis in gone else size for axis, size in enumerate(tensor.shape))
 
 
 def _unshifted(graph: Graph, exponent: Tensor, over: tuple[int, ...]) -> tuple[Tensor, list[Op]]:
-    """What the exponent is without its maximum, and the operators that take that away."""
+    """The exponent before its maximum is subtracted, and the operators that subtract it."""
     shifted = graph.producer(exponent)
     if shifted is None or shifted.name != "SUB":
         return exponent, []

@@ -1,4 +1,4 @@
-"""Several operators that are to be replaced by one: which they are, and whether they can go."""
+"""Regions: several operators to be replaced by one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...ir import Graph, Op, Tensor
 
 
 def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
-    """The known operators that a last one follows from, itself included, in order."""
+    """The operators among `known` on which `last` depends, including `last`, in order."""
     found: set[Op] = set()
     waiting = [last]
     while waiting:
@@ -21,7 +21,7 @@ def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
 
 
 def needed_outside(graph: Graph, region: Collection[Op], last: Op) -> Tensor | None:
-    """A value inside a region that more is needed for than its last operator."""
+    """A result in a region, other than that of `last`, that is used outside; None if none is."""
     for op in region:
         readers = graph.consumers(op.output)
         inside = all(reader in region for reader in readers)
@@ -31,6 +31,6 @@ def needed_outside(graph: Graph, region: Collection[Op], last: Op) -> Tensor | N
 
 
 def remove_region(graph: Graph, region: Collection[Op]) -> None:
-    """Take the operators of a region out of the graph."""
+    """Remove the operators of a region from the graph."""
     for op in region:
         graph.remove(op)

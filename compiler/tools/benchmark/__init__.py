@@ -1,1 +1,1 @@
-"""How fast a plan is: beside LiteRT, kernel by kernel, and against what the device can do."""
+"""Benchmarks: a compiled model against LiteRT, and each kernel against the device's roofline."""

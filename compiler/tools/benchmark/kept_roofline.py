@@ -1,7 +1,7 @@
-"""Rooflines measured before: a file for each device, driver and profile in the user's cache.
+"""Stored rooflines: a file per device, driver and profile in the user's cache folder.
 
-Measuring takes seconds and a quiet machine, and what it finds does not change. A file is of use as
-long as the kernels that were measured are those of today; without one it is measured again.
+Measuring takes seconds and a quiet machine, and the result does not change. A stored roofline is
+valid as long as the measured kernels are the same; otherwise it is measured again.
 """
 
 from __future__ import annotations
@@ -25,26 +25,28 @@ from .roofline import Roofline, compile_dispatches, compile_roofline, measure
 
 @dataclass(frozen=True)
 class KeptRoofline:
-    """A roofline, when it was measured, and the file it is kept in; removing that forgets it."""
+    """A roofline and where it is stored."""
 
     roofline: Roofline
     date: str
+    """The day of the measurement."""
     file: Path
+    """The file it is stored in; delete it to measure again."""
 
 
 def folder() -> Path:
-    """Where rooflines are kept."""
+    """The folder of stored rooflines."""
     return user_cache_path("tflgpu") / "rooflines"
 
 
 def roofline_of(info: DeviceInfo, target: Target) -> KeptRoofline:
-    """The roofline of an attached device, measured now unless it is known (DeviceError)."""
+    """The roofline of an attached device, measured now unless it is stored (DeviceError)."""
     file = folder() / f"{device_key(info)}-{target.device.name}.json"
     kernels = _digest(compile_roofline(target), compile_dispatches(target))
     kept = _read(file, kernels)
     if kept is None:
         kept = KeptRoofline(measure(str(info), target), str(date.today()), file)
-        # Where nothing can be kept it is measured each time.
+        # If it cannot be stored, it is measured every time.
         with suppress(OSError):
             _write(kept, str(info), kernels)
     return kept

@@ -1,4 +1,4 @@
-"""LiteRT's own GPU accelerator on the same model, to compare with; it needs a GPU it can drive."""
+"""LiteRT's GPU accelerator on the same model, for comparison; it needs a GPU that it supports."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ...litert.reference import Model, ReferenceMissingError
 class Accelerated:
     """A model compiled by LiteRT for the GPU.
 
-    ModelError if LiteRT finds no GPU or does not run the model on it, ReferenceMissingError if it
-    is not installed.
+    ModelError if LiteRT finds no GPU or cannot run the model on it, ReferenceMissingError if it is
+    not installed.
     """
 
     def __init__(self, model: Model) -> None:
@@ -35,7 +35,7 @@ class Accelerated:
             ) from error
         gpu = HardwareAccelerator.GPU
         try:
-            with _remarks_on_stderr():
+            with _stdout_to_stderr():
                 self._model: Any = (
                     CompiledModel.from_buffer(bytes(model), hardware_accel=gpu)
                     if isinstance(model, (bytes, bytearray, memoryview))
@@ -45,15 +45,15 @@ class Accelerated:
             self._outputs = self._model.create_output_buffers(0)
         except (RuntimeError, ValueError) as error:
             raise ModelError(
-                "LiteRT's GPU accelerator does not take this model, or finds no GPU; what it says "
-                "is above"
+                "LiteRT's GPU accelerator cannot compile this model, or finds no GPU; see its "
+                "messages above"
             ) from error
         signature = self._model.get_signature_by_index(0)
         details = self._model.get_output_tensor_details(signature["key"])
         self._results = [details[name] for name in signature["outputs"]]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """Copy inputs in, run, and copy outputs out, in the model's order."""
+        """Copy the inputs in, run, and copy the outputs out, both in the model's order."""
         for buffer, array in zip(self._inputs, inputs, strict=True):
             buffer.write(array)
         self._model.run_by_index(0, self._inputs, self._outputs)
@@ -64,15 +64,15 @@ class Accelerated:
 
 
 @contextmanager
-def _remarks_on_stderr() -> Iterator[None]:
-    """What the library prints goes to stderr: on stdout there may be JSON for other programs."""
+def _stdout_to_stderr() -> Iterator[None]:
+    """Redirect what the library prints to stderr, as stdout may carry JSON."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
-        # It prints through C's buffer, which must be empty before stdout is itself again.
+        # The library prints through C's buffer, which must be flushed before stdout is restored.
         with suppress(OSError, TypeError):
             ctypes.CDLL(None).fflush(None)
         os.dup2(kept, 1)

@@ -1,4 +1,4 @@
-"""How fast a compiled model is: loading, running, each kernel, and LiteRT beside it."""
+"""The measurement of a compiled model: loading, running, each kernel, and LiteRT for comparison."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ from .litert_gpu import Accelerated
 from .roofline import Roofline, bytes_moved
 
 WARM_UP = 5
-"""Runs before anything is measured, apart from the first one."""
+"""Runs, after the first, before anything is measured."""
 RUNS = 4
-"""Timed runs of each side in a round."""
+"""Timed runs of each contestant per round."""
 PASSES = 9
-"""Runs in which each kernel is timed; the median counts."""
+"""Runs in which each kernel is timed, of which the median counts."""
 
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
-"""Makes the arrays for a model's inputs once their names and shapes are known."""
+"""Returns the arrays for a model's inputs, by name."""
 Run = Callable[[], Any]
+"""Runs a model once, including the copies of inputs and outputs."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Seconds of many runs."""
+    """The distribution of run times, in seconds."""
 
     lower: float
     """First quartile."""
@@ -48,6 +49,7 @@ class Spread:
     upper: float
     """Third quartile."""
     runs: int
+    """Number of runs."""
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Spread:
@@ -57,85 +59,92 @@ class Spread:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another runtime with the same model and inputs, in turns with ours."""
+    """Another runtime with the same model and inputs, measured in turns with tflgpu."""
 
     runs: Spread
     ratio: float
-    """Our time divided by its time: the median over the rounds."""
+    """tflgpu's time divided by its time, the median over the rounds."""
 
 
 @dataclass(frozen=True)
 class KernelTime:
-    """One dispatch: what it does, how long it takes, and how long it would have to."""
+    """The time of one dispatch, compared with the roofline."""
 
     label: str
+    """Label of the dispatch."""
     file: str
+    """File of its kernel."""
     seconds: float
     """Median over the passes."""
     flops: int
+    """Operations, a multiply-add counting as two."""
     moved: int
     """Bytes of its arguments."""
     least_seconds: float
-    """What the roofline of the device allows."""
+    """The shortest time that the device's roofline allows."""
 
     @property
     def roofline(self) -> float:
-        """Share of what the device can do at best."""
+        """The share of the roofline that it reaches."""
         return self.least_seconds / self.seconds
 
 
 @dataclass(frozen=True)
 class PartCost:
-    """A part that runs on LiteRT between dispatches: seconds, each the median over the passes."""
+    """The time of a part on LiteRT, in seconds, medians over the passes."""
 
     label: str
+    """Operators of the part."""
     file: str
+    """File of its model."""
     copy_in: float
-    """From the device, its kernels waited for."""
+    """Copies from the device, including the wait for its kernels."""
     run: float
+    """The run of LiteRT."""
     copy_out: float
-    """To the device."""
+    """Copies to the device."""
     crossing: int
     """Bytes copied from and to the device."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes."""
+    """Memory in bytes."""
 
     arena: int
     weights: int
     buffers: int
-    """Of the inputs and outputs on the device."""
+    """Inputs and outputs on the device."""
     process_peak: int | None
-    """Most memory this process had so far, compiler included; None where no one knows."""
+    """Peak memory of this process so far, including the compiler; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Everything measured, in seconds. A run is upload, dispatch and download together."""
+    """All measurements, in seconds. A run includes the copies of inputs and outputs."""
 
     plan: Plan
     device: runtime.DeviceInfo
     build: float
     """The first load, in which the driver compiles the kernels."""
     load: float
-    """A later load, with the binaries stored beside the plan where the device has such."""
+    """A later load, with stored binaries if the driver provides them."""
     first_run: float
     """The first run after that load."""
     runs: Spread
+    """Runs of tflgpu."""
     litert: Rival | None
-    """The same for LiteRT with XNNPACK: inputs copied in, invoked, outputs copied out."""
+    """Runs of LiteRT with XNNPACK."""
     threads: int
-    """Its threads."""
+    """Threads of LiteRT."""
     litert_gpu: Rival | None
-    """The same for LiteRT's own GPU accelerator."""
+    """Runs of LiteRT's GPU accelerator."""
     kernels: tuple[KernelTime, ...]
     """In the order of dispatch."""
     roofline: KeptRoofline
     memory: Footprint
     parts: tuple[PartCost, ...] = ()
-    """In the order in which they run."""
+    """In the order of execution."""
 
 
 def benchmark(
@@ -152,7 +161,7 @@ def benchmark(
     """Compile into a temporary cache, load, and measure.
 
     Raises what compiling and loading raise; with `litert` or `litert_gpu` also
-    ReferenceMissingError if LiteRT is not installed, and ModelError if it does not run the model.
+    ReferenceMissingError if LiteRT is not installed, and ModelError if it cannot run the model.
     """
     name = attached_device(options.device)
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
@@ -218,7 +227,7 @@ def _litert(
     threads: int,
     signature: str,
 ) -> Run:
-    """The same model and inputs on LiteRT's CPU kernels, warmed up."""
+    """A run of the same model and inputs on LiteRT with XNNPACK, warmed up."""
     if signature:
         called = Reference(model, threads=threads, delegates=True, signature=signature)
         _warm_up(lambda: called.run(arrays))
@@ -241,12 +250,12 @@ def _litert_gpu(model: Model, session: runtime.Session, arrays: Mapping[str, Arr
 def _rounds(
     sides: Sequence[Run], rounds: int, progress: pipeline.Progress
 ) -> list[list[list[float]]]:
-    """Seconds of each side by round. They take turns, so that all have the same bad moments."""
+    """Seconds of each contestant, by round. They take turns, so that disturbances hit all alike."""
     results: list[list[list[float]]] = [[] for _ in sides]
     for number in range(rounds):
         progress("run", number, rounds)
         for run, times in zip(sides, results, strict=True):
-            # Threads of the other sides may still be spinning, and the caches hold their data.
+            # Threads of the previous contestant may still spin, and caches hold its data.
             run()
             times.append([_time(run) for _ in range(RUNS)])
     return results
@@ -257,12 +266,12 @@ def _spread(rounds: list[list[float]]) -> Spread:
 
 
 def _ratio(ours: list[list[float]], theirs: list[list[float]]) -> float:
-    """The median over the rounds of the medians' ratio, which a busy machine disturbs least."""
+    """The median over the rounds of the ratio of medians, which is robust on a busy machine."""
     return median(median(mine) / median(other) for mine, other in zip(ours, theirs, strict=True))
 
 
 def _kernels(plan: Plan, times: list[list[float]], roofline: Roofline) -> tuple[KernelTime, ...]:
-    # A clock too coarse for the shortest kernels gives zeros.
+    # A coarse clock may report 0 for the shortest kernels.
     seconds = np.maximum(np.median(times, axis=0), 1e-9)
     return tuple(
         KernelTime(
@@ -305,7 +314,7 @@ def _footprint(plan: Plan) -> Footprint:
 
 
 def process_peak() -> int | None:
-    """The most bytes of memory this process had at any time, where the system says so."""
+    """Peak memory of this process in bytes; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""A bar for each kernel's time, drawn with matplotlib, which only this file imports."""
+"""A bar chart of kernel times. Only this file imports matplotlib."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from .measure import Benchmark
 
 FORMATS = (".png", ".svg", ".pdf")
 LONGEST = 70
-"""Characters of a label; of a longer one the middle is left out."""
+"""Most characters of a label; longer ones are shortened in the middle."""
 COLORS = ("#b3401f", "#d99a2b", "#2f7d5b")
-"""Of kernels below a third of the roofline, below two thirds, and above."""
+"""For kernels below a third of the roofline, below two thirds, and above."""
 
 
 class PlotError(TflgpuError):
-    """A picture cannot be drawn: matplotlib is missing (pip install 'tflgpu[plot]') or the file
-    cannot be written."""
+    """The chart cannot be drawn: matplotlib is missing, or the file cannot be written."""
 
 
 def require() -> ModuleType:
-    """matplotlib's figures (PlotError if they cannot be imported)."""
+    """matplotlib's module of figures (PlotError if it cannot be imported)."""
     try:
         from matplotlib import figure
     except ImportError as error:
         raise PlotError(
-            f"drawing needs matplotlib, which cannot be imported ({error}): "
-            "pip install 'tflgpu[plot]'"
+            f"plots need matplotlib, which cannot be imported ({error}): pip install 'tflgpu[plot]'"
         ) from error
     module: ModuleType = figure
     return module
@@ -37,8 +35,8 @@ def require() -> ModuleType:
 def plot(result: Benchmark, path: Path) -> None:
     """Draw the kernels in the order of dispatch, coloured by their share of the roofline.
 
-    The form is that of the file's ending, one of `FORMATS`. PlotError if matplotlib is missing or
-    the file cannot be written.
+    The suffix of `path`, one of `FORMATS`, determines the format. PlotError if matplotlib is
+    missing or the file cannot be written.
     """
     kernels = result.kernels
     figure = require().Figure(figsize=(11, 1.8 + 0.24 * len(kernels)), layout="constrained")
@@ -47,7 +45,7 @@ def plot(result: Benchmark, path: Path) -> None:
     colors = [COLORS[min(int(kernel.roofline * 3), 2)] for kernel in kernels]
     axes.barh(range(len(kernels)), milliseconds, color=colors)
     axes.set_yticks(range(len(kernels)), [_short(kernel.label) for kernel in kernels], fontsize=8)
-    # Names of tensors may hold dollar signs, between which matplotlib sees formulas.
+    # Tensor names may contain dollar signs, which matplotlib would parse as formulas.
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
     axes.set_ylim(len(kernels) - 0.4, -0.6)
@@ -74,6 +72,6 @@ def _legend(axes: Any) -> None:
 def _short(label: str) -> str:
     if len(label) <= LONGEST:
         return label
-    # Its beginning names the operators, its end is what tells tensors apart.
+    # The start has the operators, and the end is what distinguishes tensors.
     half = (LONGEST - 3) // 2
     return f"{label[:half]}...{label[-half:]}"

@@ -1,8 +1,9 @@
-"""The roofline of a device: how fast it computes and moves memory at best, measured.
+"""The measured roofline of a device: its peak arithmetic and memory throughput.
 
-Two small kernels are compiled like a model's own: multiply-adds that never leave the registers,
-and copies of several sizes, since tensors that fit into a cache move faster than others. A third
-plan has many dispatches of a kernel that does next to nothing: what is left is their own time.
+Williams et al., "Roofline: An Insightful Visual Performance Model", 2009. Two small kernels are
+compiled like those of a model: multiply-adds that stay in registers, and copies of several sizes,
+since tensors that fit into a cache move faster. Another plan has many dispatches of a kernel that
+does almost nothing, which gives the cost of a dispatch itself.
 """
 
 from __future__ import annotations
@@ -30,41 +31,41 @@ from ...select.storage import Choice
 from ...target import Target
 
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
-"""Bytes each copy reads, and writes again."""
+"""Bytes that each copy reads and then writes."""
 COLUMNS = 1024
-"""Work-items in a row of a copy, so that no axis of its grid is too long for any device."""
+"""Work-items per row of a copy's grid, within the limits of every device."""
 TURNS = 1024
-"""Multiply-adds of each chain."""
+"""Multiply-adds of each chain of dependent ones."""
 ITEMS_OVER = 16
-"""How many times as many work-items as keep the device busy."""
+"""Work-items of the arithmetic kernel per work-item that keeps the device busy."""
 REPEATS = 4
-"""Launches of each kernel in a row, so that the later ones find in the caches what fits there."""
+"""Consecutive launches of each kernel, so that the later ones have warm caches."""
 PASSES = 8
-"""Over all kernels. The fastest launch counts: a roof is what the device can do undisturbed."""
+"""Runs of all kernels. The fastest launch counts, since a roofline is the undisturbed peak."""
 DISPATCHES = 1000
-"""Of the kernel that does next to nothing."""
+"""Dispatches of the kernel that does almost nothing."""
 RUNS = 20
-"""Of these dispatches."""
+"""Runs of all these dispatches."""
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """What a device can do at best."""
+    """The peak performance of a device."""
 
     flops: float
-    """Operations a second, a multiply-add counting two."""
+    """Operations per second, a multiply-add counting as two."""
     copies: tuple[tuple[int, float], ...]
-    """For each copy the bytes it moved, reads and writes together, and its bytes a second."""
+    """For each copy, the bytes read and written together, and bytes per second."""
     dispatch: float
-    """Seconds a dispatch takes besides its kernel's work, on the host and on the device."""
+    """Seconds per dispatch, apart from its kernel's work, on host and device together."""
 
     def bandwidth(self, moved: int) -> float:
-        """Bytes a second of the fastest copy that moved at least that much."""
+        """Bytes per second of the fastest copy that moved at least `moved` bytes."""
         speeds = [speed for size, speed in self.copies if size >= moved]
         return max(speeds) if speeds else max(self.copies)[1]
 
     def seconds(self, flops: int, moved: int) -> float:
-        """The least time in which the device can do that many operations and move those bytes."""
+        """The shortest time for that many operations and bytes moved."""
         return max(flops / self.flops, moved / self.bandwidth(moved))
 
 
@@ -102,7 +103,7 @@ TINY_COPIES = Implementation("dispatches", _tiny_copies)
 
 
 def _add(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) -> Op:
-    """An operator with an input and an output of its own."""
+    """Add an operator with a new input and a new output, which are the graph's."""
     source, result = (
         Tensor(f"{name} {role}", tuple(shape))
         for role, shape in zip(("from", "to"), shapes, strict=True)
@@ -116,7 +117,7 @@ def _add(graph: Graph, name: str, shapes: tuple[Iterable[int], Iterable[int]]) -
 
 
 def compile_roofline(target: Target) -> CompiledModel:
-    """The kernels as a compiled model whose first dispatches compute and whose others copy."""
+    """A compiled model whose first dispatches compute and whose others copy."""
     lanes = target.lanes
     graph = Graph("roofline")
     items = target.device.work_items * ITEMS_OVER
@@ -146,12 +147,12 @@ def _compiled(graph: Graph, choice: Choice, target: Target) -> CompiledModel:
 
 
 def measure(device: str, target: Target) -> Roofline:
-    """The roofline of an attached device, given as `runtime.load` takes it (DeviceError)."""
+    """Measure the roofline of an attached device, named as in `runtime.load` (DeviceError)."""
     compiled = compile_roofline(target)
     with _loaded(compiled, device) as session:
         inputs = _inputs(session)
         passes = [[time for _, time in session.profile(inputs)] for _ in range(PASSES)]
-    # A clock too coarse for the shortest copies gives zeros.
+    # A coarse clock may report 0 for the shortest copies.
     best = np.maximum(np.reshape(passes, (PASSES, -1, REPEATS)).min(axis=(0, 2)), 1e-9)
     arithmetic, *copies = compiled.plan.dispatches[::REPEATS]
     sizes = [bytes_moved(copy) for copy in copies]
@@ -163,7 +164,7 @@ def measure(device: str, target: Target) -> Roofline:
 
 
 def _dispatch_seconds(device: str, target: Target) -> float:
-    """The fastest run counts, as with the kernels; copying its few bytes is a small part of it."""
+    """The time of a dispatch in the fastest run, in which copying the few bytes hardly counts."""
     with _loaded(compile_dispatches(target), device) as session:
         inputs = _inputs(session)
         times = []
@@ -183,12 +184,12 @@ def _loaded(compiled: CompiledModel, device: str) -> Iterator[runtime.Session]:
 
 
 def bytes_moved(dispatch: Dispatch) -> int:
-    """Bytes a dispatch reads and writes if it touches each byte of its arguments once."""
+    """Bytes that a dispatch moves if it touches each byte of its arguments once."""
     return sum(argument.size for argument in dispatch.arguments)
 
 
 def _inputs(session: runtime.Session) -> list[Array]:
-    """Factors below 1, so that the sums stay finite, and numbers to copy."""
+    """Inputs below 1, so that the multiply-adds stay finite."""
     return [
         np.linspace(0.25, 0.75, prod(info.shape), dtype=np.float32).reshape(info.shape)
         for info in session.inputs

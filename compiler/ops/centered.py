@@ -1,0 +1,91 @@
+"""Integers of quantized tensors as kernels compute with them: floats, less the zero point.
+
+    c = tflgpu.to_centered(q) zero_point=-128      float32, 0 where q stands for 0
+    q = tflgpu.from_centered(c) zero_point=-128    int8, uint8 or int16
+
+Whole numbers are exact in float32 up to 2^24, sums of their products too, and zero padding is what
+it is for floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import Array, Op
+from ..target import Target
+from .base import (
+    ANY,
+    LINEAR,
+    SLICED,
+    Implementation,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    same_as_first,
+    sliced_grid,
+)
+from .elementwise import rank_fits
+
+TO_CENTERED = "tflgpu.to_centered"
+FROM_CENTERED = "tflgpu.from_centered"
+
+
+def _linear(expression: str) -> Implementation:
+    def build(op: Op, target: Target) -> Sequence[Launch]:
+        grid = linear_grid(op.output.elements)
+        text = expression.format(zero=f"({op.attrs['zero_point']})")
+        return [
+            Launch(
+                "elementwise/convert.jinja",
+                grid,
+                {"x": op.operand(0)},
+                {"y": op.output},
+                variables={"expression": text},
+            )
+        ]
+
+    return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
+
+
+def _to_sliced(op: Op, target: Target) -> Sequence[Launch]:
+    grid = sliced_grid(op.output.shape, target, flatten=True)
+    variables = {"zero": op.attrs["zero_point"]}
+    reads, writes = {"x": op.operand(0)}, {"y": op.output}
+    return [
+        Launch("move/to_centered.jinja", grid, reads, writes, variables=variables, flatten=True)
+    ]
+
+
+def _center(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [arrays[0].astype(np.float32) - np.float32(op.attrs["zero_point"])]
+
+
+def _uncenter(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [(arrays[0].astype(np.int64) + op.attrs["zero_point"]).astype(op.output.dtype)]
+
+
+define(
+    OpDef(
+        TO_CENTERED,
+        same_as_first,
+        (
+            Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
+            _linear("{{to_float}}({{v}} - {zero})"),
+        ),
+        _center,
+        ANY,
+    ),
+    OpDef(
+        FROM_CENTERED,
+        same_as_first,
+        (_linear("{{to_int}}({{v}}) + {zero}"),),
+        _uncenter,
+        ANY,
+    ),
+    OpDef(
+        "QUANTIZE", same_as_first, (), None, ANY, versions=3, note="of floats, or to another scale"
+    ),
+)

@@ -1,0 +1,173 @@
+"""How results of quantized operators are rounded: a row for each formula.
+
+The operands are whole numbers in float32: integers of quantized tensors less their zero points, or
+sums of their products. `low` and `high` bound the result, which is centered, too. Each formula
+gives the bits that LiteRT gives where `rewrites/quantized` chooses it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir import Array
+from .elementwise import Elementwise, define_elementwise
+
+
+def _scaled(a: Array, b: Array, low: float, high: float) -> Array:
+    return np.asarray(np.clip(np.rint(np.float32(a) * np.float32(b)), low, high))
+
+
+def _product(a: Array, b: Array, scale: float, low: float, high: float) -> Array:
+    return np.asarray(np.clip(np.rint(np.float32(a * b) * np.float32(scale)), low, high))
+
+
+def _fixed_point_sum(
+    a: Array, b: Array, first: int, second: int, half: int, shift: int, low: int, high: int
+) -> Array:
+    total = a.astype(np.int64) * first + b.astype(np.int64) * second + half
+    return np.asarray(np.clip(total >> shift, low, high))
+
+
+def _fixed_point_product(
+    a: Array, factor: int, half: int, shift: int, low: int, high: int
+) -> Array:
+    return np.asarray(np.clip((a.astype(np.int64) * factor + half) >> shift, low, high))
+
+
+def _doubly(values: Array, multiplier: int, exponent: int) -> Array:
+    """gemmlowp's SaturatingRoundingDoublingHighMul, then its RoundingDivideByPOT."""
+    product = (values.astype(np.int64) << max(exponent, 0)) * multiplier
+    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    high = np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
+    right = max(-exponent, 0)
+    mask = (1 << right) - 1
+    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
+
+
+def _fixed_point_doubly(a: Array, multiplier: int, exponent: int, low: int, high: int) -> Array:
+    return np.clip(_doubly(a, multiplier, exponent), low, high)
+
+
+def _sum_doubly(
+    a: Array,
+    b: Array,
+    left: int,
+    first: int,
+    first_exponent: int,
+    second: int,
+    second_exponent: int,
+    back: int,
+    back_exponent: int,
+    low: int,
+    high: int,
+) -> Array:
+    one = _doubly(a.astype(np.int64) << left, first, first_exponent)
+    other = _doubly(b.astype(np.int64) << left, second, second_exponent)
+    return np.clip(_doubly(one + other, back, back_exponent), low, high)
+
+
+def _mean(
+    a: Array, offset: float, scale: float, shift: float, low: float, high: float, zero: float
+) -> Array:
+    scaled = np.float32((np.float32(a) + np.float32(offset)) * np.float32(scale))
+    return np.asarray(np.clip(np.rint(scaled + np.float32(shift)), low, high) - np.float32(zero))
+
+
+def _rescaled(a: Array, zero: float, scale: float, shift: float, low: float, high: float) -> Array:
+    scaled = np.float32((np.float32(a) + np.float32(zero)) * np.float32(scale))
+    moved = scaled + np.float32(shift)
+    return np.asarray(np.clip(np.sign(moved) * np.floor(np.abs(moved) + 0.5), low, high))
+
+
+def _quantized(a: Array, inverse: float, low: float, high: float) -> Array:
+    scaled = np.float32(a) * np.float32(inverse)
+    return np.where(np.isnan(scaled), high, np.clip(np.rint(scaled), low, high))
+
+
+def _entry(a: Array, table: Array, offset: int) -> Array:
+    return np.asarray(table[a.astype(np.int64) + offset])
+
+
+def _row_scale(a: Array, b: Array) -> Array:
+    low, high = np.minimum(a, 0), np.maximum(b, 0)
+    return np.where(low == high, np.float32(1), np.float32(255) / (high - low))
+
+
+def _row_zero(a: Array, b: Array, c: Array) -> Array:
+    low, high = np.minimum(a, 0) * c, np.maximum(b, 0) * c
+    nearer = (np.float32(-128) + low) + (np.float32(127) + high) > 0
+    zero = np.where(nearer, np.float32(-128) - low, np.float32(127) - high)
+    return np.asarray(np.clip(np.rint(zero), -128, 127))
+
+
+def _quantized_rows(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(np.clip(np.rint(a * b) + c, -128, 127) - c)
+
+
+def _multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(a.astype(np.float64) * b + c, np.float32)
+
+
+ROUNDING = {
+    "tflgpu.requantize": Elementwise("clamp({use.round_even}({a} * {b}), {low}, {high})", _scaled),
+    "tflgpu.requantize_product": Elementwise(
+        "clamp({use.round_even}({a} * {b} * {scale}), {low}, {high})", _product
+    ),
+    "tflgpu.requantize_sum": Elementwise(
+        "{to_float}(clamp("
+        "({to_int}({a}) * {first} + {to_int}({b}) * {second} + {half}) >> {shift}, {low}, {high}))",
+        _fixed_point_sum,
+    ),
+    "tflgpu.requantize_fixed_point": Elementwise(
+        "{to_float}(clamp(({to_int}({a}) * {factor} + {half}) >> {shift}, {low}, {high}))",
+        _fixed_point_product,
+    ),
+    "tflgpu.requantize_doubly": Elementwise(
+        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}), {multiplier}, {exponent}), "
+        "{low}, {high}))",
+        _fixed_point_doubly,
+    ),
+    "tflgpu.requantize_sum_doubly": Elementwise(
+        "{to_float}(clamp({use.multiply_doubly}("
+        "{use.multiply_doubly}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
+        "{use.multiply_doubly}({to_int}({b}) << {left}, {second}, {second_exponent}), "
+        "{back}, {back_exponent}), {low}, {high}))",
+        _sum_doubly,
+    ),
+    "tflgpu.requantize_mean": Elementwise(
+        "clamp({use.round_even}({use.rounded}(({a} + {offset}) * {scale}) + {shift}), "
+        "{low}, {high}) - {zero}",
+        _mean,
+    ),
+    "tflgpu.rescale": Elementwise(
+        "clamp(round({use.rounded}(({a} + {zero}) * {scale}) + {shift}), {low}, {high})",
+        _rescaled,
+    ),
+    "tflgpu.quantize": Elementwise(
+        "clamp({use.round_even}({use.nan_to}({a} * {inverse}, {high})), {low}, {high})", _quantized
+    ),
+    "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
+    "tflgpu.row_scale": Elementwise(
+        "min({a}, 0.0f) == max({b}, 0.0f) ? 1.0f : 255.0f / (max({b}, 0.0f) - min({a}, 0.0f))",
+        _row_scale,
+    ),
+    "tflgpu.row_zero": Elementwise(
+        "clamp({use.round_even}((-128.0f + {use.rounded}(min({a}, 0.0f) * {c})) + "
+        "(127.0f + {use.rounded}(max({b}, 0.0f) * {c})) > 0.0f "
+        "? -128.0f - {use.rounded}(min({a}, 0.0f) * {c}) "
+        ": 127.0f - {use.rounded}(max({b}, 0.0f) * {c})), -128.0f, 127.0f)",
+        _row_zero,
+    ),
+    "tflgpu.quantize_rows": Elementwise(
+        "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f) - {c}", _quantized_rows
+    ),
+    "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
+    "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
+    "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b),
+    "tflgpu.look_up": Elementwise("", _entry, table=True),
+}
+"""Scale and round to the nearest even integer, of sums and of products of two operands; multiply by
+fixed-point numbers of `shift` fractional bits; floats to integers; integers to floats; the entry of
+a table, which any function of one integer is."""
+
+define_elementwise(ROUNDING)

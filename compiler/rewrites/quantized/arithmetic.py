@@ -1,0 +1,93 @@
+"""Sums, differences and products of two quantized operands."""
+
+from __future__ import annotations
+
+from math import frexp
+
+import numpy as np
+
+from ...ir import Tensor
+from .fixed_point import fixed_point, half_away
+from .lowering import Lowering, lowers
+
+LARGEST_RATIO, SMALLEST_RATIO = 2.0**8, 2.0**-10
+"""Of an operand's scale to the result's, as XNNPACK adds them."""
+
+
+@lowers("ADD", "SUB")
+def add(here: Lowering) -> None:
+    """Each operand times a fixed-point factor, of 20 bits for the larger, shifted back together."""
+    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    sign = -1 if here.op.name == "SUB" else 1
+    ratios = [np.float32(here.scale(t) / here.scale(result)) for t in (first, second)]
+    if result.dtype == "int16" or not all(SMALLEST_RATIO <= r < LARGEST_RATIO for r in ratios):
+        _add_doubly(here, first, second, sign)
+        return
+    shift = 20 - (frexp(float(max(ratios)))[1] - 1)
+    one, other = (int(np.rint(np.float64(ratio) * 2.0**shift)) for ratio in ratios)
+    low, high = here.bounds(result)
+    value = here.add(
+        "tflgpu.requantize_sum",
+        here.centered(first),
+        here.centered(second),
+        first=one,
+        second=sign * other,
+        half=1 << (shift - 1),
+        shift=shift,
+        low=low,
+        high=high,
+    )
+    here.finish_centered(value)
+
+
+def _add_doubly(here: Lowering, first: Tensor, second: Tensor, sign: int) -> None:
+    """As LiteRT's own kernels: operands scaled to twice the larger scale, added, scaled again."""
+    result = here.op.output
+    left = 15 if result.dtype == "int16" else 20
+    scales = [np.float64(here.scale(tensor)) for tensor in (first, second)]
+    twice = 2 * max(scales)
+    one, other = (fixed_point(float(scale / twice)) for scale in scales)
+    back = fixed_point(float(twice / (2.0**left * np.float64(here.scale(result)))))
+    low, high = here.bounds(result, half_away)
+    value = here.add(
+        "tflgpu.requantize_sum_doubly",
+        here.centered(first),
+        here.centered(second),
+        left=left,
+        first=one.multiplier,
+        first_exponent=one.exponent,
+        second=sign * other.multiplier,
+        second_exponent=other.exponent,
+        back=back.multiplier,
+        back_exponent=back.exponent,
+        low=low,
+        high=high,
+    )
+    here.finish_centered(value)
+
+
+@lowers("MUL")
+def multiply(here: Lowering) -> None:
+    """The product of the integers, scaled by one product of float32."""
+    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    scale = np.float32(here.scale(first) * here.scale(second) / here.scale(result))
+    low, high = here.bounds(result)
+    value = here.add(
+        "tflgpu.requantize_product",
+        here.centered(first),
+        here.centered(second),
+        scale=float(scale),
+        low=float(low),
+        high=float(high),
+    )
+    here.finish_centered(value)
+
+
+@lowers("MAXIMUM", "MINIMUM")
+def pick(here: Lowering) -> None:
+    """Of operands that are quantized alike."""
+    operands = [here.op.operand(0), here.op.operand(1)]
+    if any(here.unlike(tensor, here.op.output) for tensor in operands):
+        raise here.declined("operands and result are quantized differently")
+    first, second = map(here.centered, operands)
+    here.finish_centered(here.add(here.op.name, first, second))

@@ -1,0 +1,129 @@
+"""Sums of products that are exact in float32, however many there are.
+
+    s = CONV_2D(x, w, b)      whose sums may pass 2^24
+    becomes
+        p = CONV_2D(SLICE(x), part of w, part of b)
+        q = CONV_2D(SLICE(x), rest of w)
+        s = ADD(p, q)
+
+Sums of each part of the input channels are exact, and an addition of two exact numbers rounds like
+the conversion of the whole sum to a float, which is what LiteRT does. Large biases are divided
+alike: into a part that fits beside the sums and a part of few digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...ir import Array, Tensor, constant
+from .lowering import EXACT, Lowering
+
+CHANNEL_AXES = {"CONV_2D": (0, 3), "FULLY_CONNECTED": (0, 1), "DEPTHWISE_CONV_2D": (3, None)}
+"""The axes of the weights that the output and the input channels lie along; None where every
+output channel has but few products."""
+
+
+def exact_sums(
+    here: Lowering,
+    name: str,
+    image: Tensor,
+    weights: Tensor,
+    bias: Array | None,
+    reach: int,
+    attrs: Mapping[str, Any],
+) -> Tensor:
+    """The sums of an operator on centered values of at most `reach`, rounded to float32 once."""
+    values = weights.data
+    assert values is not None
+    if name == "FULLY_CONNECTED":
+        image = here.reshape(image, (image.elements // values.shape[1], values.shape[1]))
+    output_axis, input_axis = CHANNEL_AXES[name]
+    own = np.zeros(values.shape[output_axis]) if bias is None else bias.astype(np.float64)
+    others = tuple(axis for axis in range(values.ndim) if axis not in (output_axis, input_axis))
+    products = np.abs(values).sum(others, dtype=np.float64) * reach
+    if input_axis is None:
+        products = products[None]
+    elif output_axis < input_axis:
+        products = products.T
+    small, large = _divide(own, products.sum(0))
+    parts = list(_parts(products, np.abs(small)))
+    if len(parts) > 1 and name == "CONV_2D" and image.shape[3] != values.shape[3]:
+        raise here.declined("sums of grouped channels may be too large to be exact")
+    if len(parts) + bool(large.any()) > 2 or (large.astype(np.float32) != large).any():
+        return _integer_sums(here, name, image, weights, own, parts, attrs)
+    sums: Tensor | None = None
+    for number, (first, end) in enumerate(parts):
+        first_bias = small if number == 0 and (bias is not None) else None
+        part = _part(here, name, image, weights, first_bias, (first, end), len(parts) > 1, attrs)
+        sums = part if sums is None else here.add("tflgpu.add_exact", sums, part)
+    assert sums is not None
+    if large.any():
+        rest = constant(f"{here.op.output.name}/large_bias", large.astype(np.float32))
+        sums = here.add("tflgpu.add_exact", sums, rest)
+    return sums
+
+
+def _divide(bias: Array, products: Array) -> tuple[Array, Array]:
+    """A bias as two numbers: one that fits beside the products, and one of at most 24 bits."""
+    room = np.maximum(EXACT - products, 0)
+    fits = np.abs(bias) <= room
+    # A power of two below which the rest stays small, where there is no room for all of it.
+    grain = 2.0 ** np.floor(np.log2(np.maximum(room, 1)))
+    large = np.where(fits, 0, np.rint(bias / grain) * grain)
+    return bias - large, large
+
+
+def _parts(products: Array, bias: Array) -> Iterator[tuple[int, int]]:
+    """First and end of the ranges of input channels whose sums are exact."""
+    first, total = 0, bias.copy()
+    for channel, own in enumerate(products):
+        if channel > first and (total + own).max() > EXACT:
+            yield first, channel
+            first, total = channel, np.zeros_like(bias)
+        total = total + own
+    yield first, len(products)
+
+
+def _part(
+    here: Lowering,
+    name: str,
+    image: Tensor,
+    weights: Tensor,
+    bias: Array | None,
+    channels: tuple[int, int],
+    divided: bool,
+    attrs: Mapping[str, Any],
+) -> Tensor:
+    """The sums over some of the input channels."""
+    first, end = channels
+    added = None if bias is None else here.constant(bias)
+    if not divided:
+        return here.add(name, image, weights, added, **attrs)
+    assert weights.data is not None
+    axis = len(image.shape) - 1
+    begin = here.constant([first if i == axis else 0 for i in range(axis + 1)], "int32")
+    size = here.constant([end - first if i == axis else -1 for i in range(axis + 1)], "int32")
+    some = here.add("SLICE", image, begin, size)
+    return here.add(name, some, here.constant(weights.data[..., first:end]), added, **attrs)
+
+
+def _integer_sums(
+    here: Lowering,
+    name: str,
+    image: Tensor,
+    weights: Tensor,
+    bias: Array,
+    parts: list[tuple[int, int]],
+    attrs: Mapping[str, Any],
+) -> Tensor:
+    """Parts added as 32-bit integers, which wrap as LiteRT's do; rounded to float32 at the end."""
+    sums: Tensor | None = None
+    for number, channels in enumerate(parts):
+        part = _part(here, name, image, weights, None, channels, len(parts) > 1, attrs)
+        whole = here.add("CAST", part, dtype="int32")
+        sums = whole if number == 0 else here.add("ADD", sums, whole)
+    total = here.add("ADD", sums, here.constant(bias, "int32"))
+    return here.add("CAST", total, dtype="float32")

@@ -1,0 +1,58 @@
+"""Quantized operators become float operators on centered integers.
+
+    y = CONV_2D(x, w, b)    with int8 or uint8 tensors
+    becomes
+        c = tflgpu.to_centered(x)
+        s = CONV_2D(c, w - zero point, b)
+        r = tflgpu.requantize(s, scales)
+        y = tflgpu.from_centered(r)
+
+Between two quantized operators the conversions go away, and the centered integers flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...errors import ModelError
+from ...ir import Graph, Op
+from ...ops.centered import FROM_CENTERED, TO_CENTERED
+from ...ops.litert_part import LITERT
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
+from . import LOWERINGS
+from .lowering import INTEGERS, Lowering
+
+
+@graph_rewrite(required=True)
+def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Of every quantized operator that has a formula (UnsupportedError for one that has none)."""
+    for op in graph.ops:
+        if op.name not in LOWERINGS or not is_quantized(op):
+            continue
+        lowering = Lowering(graph, op, target)
+        try:
+            LOWERINGS[op.name](lowering)
+        except (ArithmeticError, IndexError, KeyError, TypeError) as error:
+            raise ModelError(
+                f"operator {op!r}: its operands or options are invalid: {error}"
+            ) from error
+        yield Attempt((op,))
+        lowering.apply()
+    for op in graph.ops:
+        source = graph.producer(op.operand(0)) if op.name == TO_CENTERED else None
+        if source is not None and source.name == FROM_CENTERED and source.attrs == op.attrs:
+            yield Attempt((source, op))
+            graph.replace(op.output, source.operand(0))
+            graph.remove(op)
+            if not graph.consumers(source.output) and not graph.is_output(source.output):
+                source.operand(0).name = source.output.name
+                graph.remove(source)
+
+
+def is_quantized(op: Op) -> bool:
+    """Whether an operator reads or writes quantized integers."""
+    return op.name != LITERT and any(
+        tensor.dtype in INTEGERS and tensor.quantization is not None
+        for tensor in (*op.reads, *op.outputs)
+    )

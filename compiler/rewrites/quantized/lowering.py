@@ -1,0 +1,134 @@
+"""What the functions that lower quantized operators are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import Finding, UnsupportedError
+from ...ir import Array, Centered, Tensor, constant
+from ...ops.centered import FROM_CENTERED, TO_CENTERED
+from ..decompose.decomposition import Decomposition
+
+INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+"""The quantized types, and the least and greatest integer of each."""
+
+EXACT = 1 << 24
+"""Whole numbers up to this are exact in float32."""
+
+
+class Lowering(Decomposition):
+    """The float operators that take the place of a quantized one."""
+
+    def declined(self, reason: str, advice: str = "") -> UnsupportedError:
+        """The error to raise for an operator that has no formula."""
+        return UnsupportedError([Finding(self.op.index, self.op.name, reason, advice)])
+
+    # -- quantization -----------------------------------------------------------------------
+
+    def scale(self, tensor: Tensor) -> Array:
+        """The scale of a tensor as float32: one number, or one for each channel."""
+        assert tensor.quantization is not None
+        scales = np.asarray(tensor.quantization.scale, np.float32)
+        return scales if scales.size > 1 else scales.reshape(())
+
+    def zero(self, tensor: Tensor) -> int:
+        """The zero point of a tensor that is quantized as a whole."""
+        if tensor.quantization is None:
+            return 0
+        points = set(tensor.quantization.zero_point or (0,))
+        if len(points) > 1:
+            raise self.declined(f"tensor {tensor.name} has a zero point for each channel")
+        return points.pop()
+
+    def reach(self, tensor: Tensor) -> int:
+        """The greatest distance of an integer of a tensor from its zero point."""
+        low, high = INTEGERS[tensor.dtype]
+        zero = self.zero(tensor)
+        return max(high - zero, zero - low)
+
+    def bounds(self, tensor: Tensor, round_to: Callable[[Any], Any] = np.rint) -> tuple[int, int]:
+        """The least and greatest centered integer of a result, with the fused activation.
+
+        `round_to` rounds the activation's limits to integers.
+        """
+        low, high = INTEGERS[tensor.dtype]
+        zero, scale = self.zero(tensor), self.scale(tensor)
+        least, most = LIMITS[self.op.attrs.get("fused_activation_function", "NONE")]
+        low, high = low - zero, high - zero
+        if least is not None:
+            low = max(low, int(round_to(np.float32(least) / scale)))
+        if most is not None:
+            high = min(high, int(round_to(np.float32(most) / scale)))
+        return low, high
+
+    def unlike(self, tensor: Tensor, other: Tensor) -> bool:
+        """Whether two tensors stand for other numbers with the same integers."""
+        if tensor.dtype not in INTEGERS:
+            return False
+        same = tensor.dtype == other.dtype and self.zero(tensor) == self.zero(other)
+        return not same or not np.array_equal(self.scale(tensor), self.scale(other))
+
+    # -- values -----------------------------------------------------------------------------
+
+    def centered(self, tensor: Tensor) -> Tensor:
+        """An operand as float32, less its zero point; floats stay."""
+        if tensor.dtype not in INTEGERS:
+            return tensor
+        zero = self.zero(tensor)
+        if tensor.data is not None:
+            values = tensor.data.astype(np.float32) - np.float32(zero)
+            return constant(f"{tensor.name}/centered", values)
+        result = self.add(TO_CENTERED, tensor, dtype="float32", zero_point=zero)
+        result.centered = Centered(tensor.dtype, zero)
+        return result
+
+    def stored(self, value: Tensor, like: Tensor) -> Tensor:
+        """Centered integers as a tensor of the type that the model has there."""
+        if like.dtype not in INTEGERS:
+            return value
+        zero = self.zero(like)
+        value.centered = Centered(like.dtype, zero)
+        result = self.add(FROM_CENTERED, value, dtype=like.dtype, zero_point=zero)
+        result.quantization = like.quantization
+        return result
+
+    def taken_over(self, value: Tensor, source: Tensor, result: Tensor) -> Tensor:
+        """A source's centered integers as those of a result that has the very same integers.
+
+        LiteRT moves integers without a look at what they stand for.
+        """
+        apart = self.zero(source) - self.zero(result)
+        return self.add("tflgpu.add_exact", value, self.constant(apart)) if apart else value
+
+    def finish_centered(self, *values: Tensor) -> None:
+        """Say which centered values are the operator's outputs."""
+        outputs = zip(values, self.op.outputs, strict=True)
+        self.finish(*(self.stored(value, like) for value, like in outputs))
+
+
+LIMITS: dict[str, tuple[float | None, float | None]] = {
+    "NONE": (None, None),
+    "RELU": (0.0, None),
+    "RELU6": (0.0, 6.0),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+}
+"""The least and the greatest result of each activation that can be fused."""
+
+Lower = Callable[[Lowering], None]
+"""Writes down what a quantized operator becomes (UnsupportedError where it has no formula)."""
+
+LOWERINGS: dict[str, Lower] = {}
+"""By the name of the operator."""
+
+
+def lowers(*names: str) -> Callable[[Lower], Lower]:
+    """Register a function as what lowers those operators where they are quantized."""
+
+    def register(function: Lower) -> Lower:
+        LOWERINGS.update(dict.fromkeys(names, function))
+        return function
+
+    return register

@@ -1,0 +1,23 @@
+"""Operators that only move integers do the same to centered ones."""
+
+from __future__ import annotations
+
+from .lowering import Lowering, lowers
+
+MOVES = (
+    *("BATCH_TO_SPACE_ND", "DEPTH_TO_SPACE", "EXPAND_DIMS", "GATHER", "GATHER_ND", "MAX_POOL_2D"),
+    *("MIRROR_PAD", "PAD", "PADV2", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_V2", "SLICE"),
+    *("SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE"),
+    *("TILE", "TRANSPOSE", "UNPACK"),
+)
+
+
+@lowers(*MOVES)
+def move(here: Lowering) -> None:
+    """The integers stay the same, whatever they stand for on either side."""
+    op = here.op
+    inputs = [None if tensor is None else here.centered(tensor) for tensor in op.inputs]
+    moved = next(tensor for tensor in op.reads if tensor.quantization is not None)
+    values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
+    results = zip(values, op.outputs, strict=True)
+    here.finish_centered(*(here.taken_over(value, moved, result) for value, result in results))

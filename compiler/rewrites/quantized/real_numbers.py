@@ -1,0 +1,21 @@
+"""Operators that LiteRT computes on real numbers, whatever their operands are quantized to."""
+
+from __future__ import annotations
+
+from ...ir import Tensor
+from .lowering import INTEGERS, Lowering, lowers
+
+
+def real(here: Lowering, tensor: Tensor) -> Tensor:
+    """An operand as the real numbers that it stands for."""
+    if tensor.dtype not in INTEGERS or tensor.quantization is None:
+        return tensor
+    return here.add("tflgpu.dequantize", here.centered(tensor), scale=float(here.scale(tensor)))
+
+
+@lowers("TFLite_Detection_PostProcess")
+def of_real_numbers(here: Lowering) -> None:
+    """The same operator on real numbers; its results are floats."""
+    op = here.op
+    operands = [None if tensor is None else real(here, tensor) for tensor in op.inputs]
+    here.finish(*here.several(op.name, operands, [t.dtype for t in op.outputs], **op.attrs))

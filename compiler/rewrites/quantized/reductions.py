@@ -1,0 +1,54 @@
+"""Reductions of integers: means and sums are scaled and rounded, extremes stay as they are."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...ops.reduce import axes
+from .lowering import INTEGERS, Lowering, lowers
+
+
+@lowers("MEAN", "SUM")
+def mean(here: Lowering) -> None:
+    """The sum of the integers, times one float32 factor, plus what the zero points come to."""
+    op = here.op
+    source, result = op.operand(0), op.output
+    count = prod(source.shape[axis] for axis in axes(op))
+    zeros, zero = count * here.zero(source), here.zero(result)
+    scale = np.float32(here.scale(source) / here.scale(result))
+    if op.name == "MEAN":
+        scale = np.float32(scale * (np.float32(1) / np.float32(count)))
+    shift = np.float32(np.float32(zero) - np.float32(np.float32(zeros) * scale))
+    low, high = INTEGERS[result.dtype]
+    attrs = {key: value for key, value in op.attrs.items() if key == "keep_dims"}
+    sums = here.add("SUM", here.centered(source), op.operand(1), **attrs)
+    value = here.add(
+        "tflgpu.requantize_mean",
+        sums,
+        offset=float(zeros),
+        scale=float(scale),
+        shift=float(shift),
+        low=float(low),
+        high=float(high),
+        zero=float(zero),
+    )
+    here.finish_centered(value)
+
+
+@lowers("REDUCE_MAX", "REDUCE_MIN")
+def extreme(here: Lowering) -> None:
+    """Of tensors with the same quantization on both sides."""
+    op = here.op
+    if here.unlike(op.operand(0), op.output):
+        raise here.declined("operand and result are quantized differently")
+    here.finish_centered(here.add(op.name, here.centered(op.operand(0)), op.operand(1), **op.attrs))
+
+
+@lowers("ARG_MAX", "ARG_MIN")
+def place(here: Lowering) -> None:
+    """The order of integers is that of what they stand for."""
+    op = here.op
+    values = here.centered(op.operand(0))
+    here.finish(here.several(op.name, (values, *op.inputs[1:]), [op.output.dtype], **op.attrs)[0])

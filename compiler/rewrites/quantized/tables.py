@@ -1,0 +1,169 @@
+"""Functions of one 8-bit integer: a table of 256 entries, made while compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import erf
+
+import numpy as np
+
+from ...ir import Array, constant
+from .fixed_point import fixed_point, half_away
+from .lowering import INTEGERS, Lowering, lowers
+
+Function = Callable[[Array, Lowering], Array]
+"""Of real numbers in float32, for an operator."""
+
+
+def _logistic(x: Array) -> Array:
+    powers = np.exp(x.astype(np.float64))
+    return np.asarray(powers / (1 + powers))
+
+
+def _gelu(x: Array, here: Lowering) -> Array:
+    if here.op.attrs.get("approximate"):
+        inner = np.float32(0.79788456) * (x + np.float32(0.044715) * x * x * x)
+        return np.asarray(np.float32(0.5) * x * (1 + np.tanh(inner)))
+    return np.asarray(np.float32(0.5) * x * (1 + np.vectorize(erf)(x * np.float32(0.70710678))))
+
+
+NEAREST_EVEN: dict[str, Function] = {
+    "ABS": lambda x, here: np.abs(x),
+    "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
+    "GELU": _gelu,
+    "LOGISTIC": lambda x, here: _logistic(x),
+    "NEG": lambda x, here: np.negative(x),
+    "TANH": lambda x, here: np.tanh(x),
+}
+"""Functions that XNNPACK has tables of: scaled, moved by the zero point, rounded to even."""
+
+HALF_AWAY: dict[str, Function] = {
+    "EXP": lambda x, here: np.exp(x),
+    "LOG": lambda x, here: np.log(x),
+    "RSQRT": lambda x, here: 1 / np.sqrt(x),
+    "SQRT": lambda x, here: np.sqrt(x),
+}
+"""Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
+
+
+@lowers(*NEAREST_EVEN, *HALF_AWAY)
+def table(here: Lowering) -> None:
+    """What the function gives for each of the integers."""
+    source, result = here.op.operand(0), here.op.output
+    if source.dtype == "int16":
+        raise here.declined("a table of 65536 entries is not supported")
+    zero = here.zero(result)
+    low, high = INTEGERS[result.dtype]
+    with np.errstate(all="ignore"):
+        x = _integers(here) * here.scale(source)
+        inverse = np.float32(1) / here.scale(result)
+        if here.op.name in NEAREST_EVEN:
+            y = NEAREST_EVEN[here.op.name](x, here).astype(np.float32)
+            rounded = np.rint(y * inverse + np.float32(zero))
+        else:
+            y = HALF_AWAY[here.op.name](x, here).astype(np.float32)
+            rounded = half_away(y * inverse) + zero
+        entries = np.clip(np.nan_to_num(rounded, nan=low), low, high) - zero
+    look_up(here, entries)
+
+
+def _integers(here: Lowering) -> Array:
+    """All centered integers that the operand can have, in order."""
+    low, high = INTEGERS[here.op.operand(0).dtype]
+    zero = here.zero(here.op.operand(0))
+    return np.arange(low - zero, high - zero + 1, dtype=np.float32)
+
+
+def look_up(here: Lowering, entries: Array) -> None:
+    """Finish with a table of centered results, one for each of the operand's integers."""
+    source = here.op.operand(0)
+    content = constant(f"{here.op.output.name}/table", np.asarray(entries, np.float32))
+    offset = here.zero(source) - INTEGERS[source.dtype][0]
+    value = here.add("tflgpu.look_up", here.centered(source), content, offset=offset)
+    here.finish_centered(value)
+
+
+@lowers("LEAKY_RELU")
+def leaky_relu(here: Lowering) -> None:
+    """A fixed-point factor of 8 fractional bits for each sign, as XNNPACK has them."""
+    source, result = here.op.operand(0), here.op.output
+    ratio = here.scale(source) / here.scale(result)
+    alpha = np.float32(here.op.attrs["alpha"])
+    positive, negative = (
+        int(np.rint(np.float32(256) * factor)) for factor in (ratio, ratio * alpha)
+    )
+    x = _integers(here).astype(np.int64)
+    low, high = here.bounds(result)
+    rounded = ((x << 7) * np.where(x > 0, positive, negative) + (1 << 14)) >> 15
+    look_up(here, np.clip(rounded, low, high))
+
+
+@lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
+def relu(here: Lowering) -> None:
+    """Scaled by a fixed-point factor that rounds twice, as LiteRT's own kernels do."""
+    source, result = here.op.operand(0), here.op.output
+    scale, zero = here.scale(result), here.zero(result)
+    least = {"RELU_N1_TO_1": -1.0}.get(here.op.name, 0.0)
+    most = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0, "RELU_0_TO_1": 1.0}.get(here.op.name)
+    low, high = (bound - zero for bound in INTEGERS[result.dtype])
+    low = max(low, int(half_away(np.float32(least) / scale)))
+    if most is not None:
+        high = min(high, int(half_away(np.float32(most) / scale)))
+    factor = fixed_point(float(np.float64(here.scale(source) / scale)))
+    rounded = multiply_doubly(_integers(here).astype(np.int64), *factor)
+    look_up(here, np.clip(rounded, low, high))
+
+
+def multiply_doubly(values: Array, multiplier: int, exponent: int) -> Array:
+    """Integers times a fixed-point factor, rounded after the product and after the shift.
+
+    gemmlowp's SaturatingRoundingDoublingHighMul, then its RoundingDivideByPOT.
+    """
+    left, right = max(exponent, 0), max(-exponent, 0)
+    product = (values << left) * multiplier
+    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    high = np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
+    mask = (1 << right) - 1
+    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
+
+
+@lowers("HARD_SWISH")
+def hard_swish(here: Lowering) -> None:
+    """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
+    source, result = here.op.operand(0), here.op.output
+    fine = np.float32(here.scale(source)) * np.float32(1.0 / 128)
+    out = fixed_point(float(np.float64(fine / here.scale(result))))
+    relu_part = fixed_point(float(np.float64(fine / np.float32(3.0 / 32768))))
+    x = _integers(here).astype(np.int64) * 128
+    scaled = _high_product(x, _sixteen_bits(out.multiplier))
+    gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
+    gate = _high_product(gate, _sixteen_bits(relu_part.multiplier))
+    if relu_part.exponent > 0:
+        gate = _saturated(gate * 2)
+    else:
+        gate = _rounding_shift(gate, -relu_part.exponent)
+    gate = (gate + 32768) >> 1
+    product = gate * scaled
+    halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
+    low, high = here.bounds(result)
+    look_up(here, np.clip(_rounding_shift(halved, -out.exponent), low, high))
+
+
+def _sixteen_bits(multiplier: int) -> int:
+    return min((multiplier + (1 << 15)) >> 16, 32767)
+
+
+def _saturated(values: Array) -> Array:
+    return np.clip(values, -32768, 32767)
+
+
+def _high_product(values: Array, factor: int) -> Array:
+    """The upper half of a doubled product of 16 bits, rounded."""
+    product = values * factor
+    moved = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
+    return np.asarray(np.where(moved >= 0, moved >> 15, -((-moved) >> 15)))
+
+
+def _rounding_shift(values: Array, bits: int) -> Array:
+    mask = (1 << bits) - 1
+    return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
