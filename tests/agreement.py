@@ -1,36 +1,102 @@
-"""Cases on a device against LiteRT: what each gives, what is expected, and what differs.
+"""Agreement with LiteRT: how far a result may be from its own, and the comparison on a device.
 
 Several cases are compiled as one model, which costs a fraction of compiling each alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from case import Case
-from conftest import Way
-from expressions import Array, Model, model
-from tolerances import difference
+import numpy as np
+import pytest
+from cases import Case
+from devices import Way
+from graphs import Model, model
 
 import tflgpu
-from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.emit.compiled_model import Program
+from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.memory import order
+
+TOLERANCES = {"float": 1e-4, "exact": 0.0}
+"""By the kind of value: |a - b| may be that times max(1, max|b|)."""
+
+
+def difference(actual: Array, expected: Array, tolerance: float | None = None) -> str | None:
+    """What is wrong with a result; None if it agrees. NaN and infinities must be in place.
+
+    A tolerance stands in for the table's, for what is known to have no better answer.
+    """
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        return (
+            f"{actual.dtype}{list(actual.shape)} instead of {expected.dtype}{list(expected.shape)}"
+        )
+    special = ~np.isfinite(expected)
+    same = np.where(special, _equal(actual, expected), np.isfinite(actual))
+    if not same.all():
+        place = tuple(int(i) for i in np.argwhere(~same)[0])
+        count = np.count_nonzero(~same)
+        return f"{actual[place]} at {list(place)} instead of {expected[place]} ({count} such)"
+    kind = "float" if expected.dtype.kind == "f" else "exact"
+    wanted = np.where(special, 0, expected).astype(np.float64)
+    error = np.abs(np.where(special, 0, actual) - wanted)
+    relative = TOLERANCES[kind] if tolerance is None else tolerance
+    allowed = relative * max(1.0, float(np.abs(wanted).max(initial=0)))
+    if error.max(initial=0) <= allowed:
+        return None
+    place = tuple(int(i) for i in np.unravel_index(np.argmax(error), error.shape))
+    count = np.count_nonzero(error > allowed)
+    return (
+        f"{actual[place]} at {list(place)} instead of {expected[place]} "
+        f"({count} of {error.size} elements are off by more than {allowed:.2g})"
+    )
+
+
+def _equal(actual: Array, expected: Array) -> Array:
+    return np.asarray((actual == expected) | (np.isnan(actual) & np.isnan(expected)))
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def any_order() -> Iterator[None]:
+    """No long search for the best order of operators, where a model is of unrelated graphs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order, "STATES", 50)
+        yield
 
 
 def run(
-    program: Program, device: str, folder: Path, inputs: Mapping[str, Array]
+    compiled: CompiledModel, device: str, folder: Path, inputs: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The outputs of a program; what it does not write is NaN."""
-    stored = pipeline.store(program, folder)
+    """The outputs of a compiled model; what it does not write is NaN."""
+    stored = pipeline.store(compiled, folder)
     with tflgpu.load(stored, device=device, store_binaries=False) as session:
         session.poison()
         return session.run(inputs)
 
 
-# -- what is expected -------------------------------------------------------------------------
+def assert_agrees(
+    made: Model, device: str, folder: Path, tolerance: float | None = None, **options: Any
+) -> CompiledModel:
+    """Compile a model with these options and run it on a device: outputs must be LiteRT's."""
+    compiled = pipeline.build(made.content, Options(**{"fallback": "none", **options}))
+    found = run(compiled, device, folder, made.inputs)
+    expected = Reference(made.content).run(made.inputs)
+    assert len(found) == len(expected)
+    for (name, actual), wanted in zip(found.items(), expected, strict=True):
+        problem = difference(actual, wanted, tolerance)
+        assert problem is None, f"{name}: {problem}"
+    return compiled
+
+
+# -- cases ------------------------------------------------------------------------------------
 
 
 @cache
@@ -41,25 +107,31 @@ def expected(case: Case) -> tuple[Array, ...]:
     return Reference(oracle.content, delegates=known_by_default).run(oracle.inputs)
 
 
-# -- what is found ----------------------------------------------------------------------------
-
-
 def problems(cases: Sequence[Case], way: Way, folder: Path) -> dict[str, str]:
     """What is wrong, by case. If the cases fail together, each runs alone."""
     together = model({case.name: case.value for case in cases})
+    options = Options(target=way.target, device=way.profile, fallback="none")
     try:
-        results = iter(outputs(together, way, folder).values())
+        with any_order():
+            compiled = pipeline.build(together.content, options)
+        results = run(compiled, way.device, folder, together.inputs)
     except Exception as error:
         if len(cases) == 1:
             return {cases[0].name: shortened(error)}
         alone = (problems([case], way, folder / str(i)) for i, case in enumerate(cases))
         found = {name: text for result in alone for name, text in result.items()}
         return found or {"all together": shortened(error)}
+    return differences(cases, results)
+
+
+def differences(cases: Sequence[Case], results: Mapping[str, Array]) -> dict[str, str]:
+    """How the outputs of a model of cases differ from LiteRT's, by case."""
+    values = iter(results.values())
     return {
         case.name: text
         for case in cases
         for value in expected(case)
-        if (text := difference(next(results), value))
+        if (text := difference(next(values), value))
     }
 
 
@@ -67,8 +139,3 @@ def shortened(error: Exception) -> str:
     """An error without the kernel's whole text and what else the driver has to say."""
     lines = f"{type(error).__name__}: {error}".splitlines()
     return "\n  ".join([lines[0], *(line for line in lines[1:] if "error:" in line)][:5])
-
-
-def outputs(compiled: Model, way: Way, folder: Path) -> dict[str, Array]:
-    options = Options(target=way.target, device=way.profile, fallback="none")
-    return run(pipeline.build(compiled.content, options), way.device, folder, compiled.inputs)

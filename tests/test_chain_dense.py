@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from cases_recognised import layer, perceptron, squeezed
-from expressions import Value, call, ints, w, x
+from cases.layers import layer, perceptron, squeezed
+from graphs import Value, call, ints, w, x
 from rewrites import kernels, operators, reasons, text
 
 RULE = "chain_dense"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from expressions import Value, call, ints, known, w, x
+from graphs import Value, call, ints, known, w, x
 from rewrites import assert_agrees, kernels, operators, reasons
 
 WINDOW = {"stride_h": 1, "stride_w": 1}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from expressions import Value, call, known, w, x
+from graphs import Value, call, known, w, x
 from rewrites import assert_agrees, kernels, operators, reasons
 
 RULE = "fold_pad_into_add"

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases_recognised import number
-from expressions import Value, call, known, x
+from graphs import Value, call, known, number, x
 from rewrites import assert_agrees, kernels, operators, reasons, text
 
 RULE = "fold_pad_into_pool"

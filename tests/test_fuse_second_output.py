@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expressions import Value, call, ints, w, x
+from graphs import Value, call, ints, w, x
 from rewrites import assert_agrees, compiled, kernels, operators, reasons, text
 
 RULES = ("fuse_elementwise", "fuse_second_output")

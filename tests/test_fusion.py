@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expressions import Value, call, ints, typed, w, x
+from graphs import Value, call, ints, typed, w, x
 from rewrites import assert_agrees, kernels, operators, reasons, text
 
 RULE = "fuse_elementwise"

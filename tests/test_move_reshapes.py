@@ -9,7 +9,7 @@ import pytest
 from agreement import problems
 from case import Case
 from conftest import Way
-from expressions import Value, call, ints, w, x
+from graphs import Value, call, ints, w, x
 from rewrites import compiled, operators, reasons, text
 from test_transposes import FIRST, LAST, convolution, turn
 

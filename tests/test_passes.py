@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from case import Case
 from cases import families
-from expressions import model
+from graphs import model
 from tolerances import difference
 
 import tflgpu

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cases_recognised import (
-    ACTIVATIONS,
-    NORMS,
-    batches,
-    layers,
-    mean,
-    number,
-    root_mean_square,
-    scaled,
-    softmax,
-)
-from expressions import Call, Value, call, ints, w, x
+from cases.norms import NORMS, batches, layers, mean, root_mean_square
+from cases.spellings import ACTIVATIONS, scaled, softmax
+from graphs import Call, Value, call, ints, number, w, x
 from rewrites import kernels, operators, reasons, text
 
 RULE = "recognise_normalization"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases_recognised import number
-from expressions import Value, call, ints, w, x
+from graphs import Value, call, ints, number, w, x
 from rewrites import PROFILES, assert_agrees, compiled, operators, reasons, text
 
 from tflgpu.runtime.plan.records import Plan

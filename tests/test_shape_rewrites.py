@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expressions import Value, call, ints, parts, w, x
+from graphs import Value, call, ints, parts, w, x
 from rewrites import assert_agrees, operators, reasons
 
 POOL = {"padding": "VALID", "stride_h": 1, "stride_w": 1}

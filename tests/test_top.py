@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from expressions import largest, x
+from graphs import largest, x
 from rewrites import compiled, operators, reasons, text
 
 RULE = "expand_operators"

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from agreement import problems
 from case import Case
-from cases_recognised import number
 from conftest import Way
-from expressions import Value, call, ints, known, parts, w, x
+from graphs import Value, call, ints, known, number, parts, w, x
 from rewrites import compiled, operators, reasons, text
 
 FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)

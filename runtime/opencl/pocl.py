@@ -9,6 +9,8 @@ from .library import OpenCLError, call, handles, make, query
 
 _VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
 _UNKNOWN_PROCESSOR = re.compile(rb"x86_64\S*-generic\s*\0*$")
+_EARLIER_ZEN = re.compile(rb"znver[123]\s*\0*$")
+_LANES_OF_EARLIER_ZEN = 8
 _DEVICE_VERSION = 0x102F
 """CL_DEVICE_VERSION, which names the processor in PoCL."""
 
@@ -36,6 +38,17 @@ def knows_processor(device: int) -> bool:
     """
     version = query("clGetDeviceInfo", device, _DEVICE_VERSION)
     return not _UNKNOWN_PROCESSOR.search(version) or _compiles(device)
+
+
+def usable_lanes(device: int, native: int) -> int:
+    """The floats of a vector that a device's compiler can handle, of those it says it has
+    (OpenCLError).
+
+    A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and its compiler
+    aborts on these.
+    """
+    version = query("clGetDeviceInfo", device, _DEVICE_VERSION)
+    return min(native, _LANES_OF_EARLIER_ZEN) if _EARLIER_ZEN.search(version) else native
 
 
 def _compiles(device: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from expressions import Call, Value, call, ints, known, typed
+from graphs import Call, Value, call, ints, known, typed
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Quantization

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from expressions import Value, call, ints, typed
+from graphs import Value, call, ints, typed
 from hypothesis.strategies import DrawFn
 
 from .draws import Generator, given, image, number, one_in, pick, table

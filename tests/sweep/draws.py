@@ -11,7 +11,7 @@ from math import prod
 from typing import TypeVar
 
 import numpy as np
-from expressions import DRAWS, Call, Constant, Input, Value, call, known, model, typed
+from graphs import DRAWS, Call, Constant, Input, Value, call, known, model, typed
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from expressions import Input, Value, typed
+from graphs import Input, Value, typed
 from hypothesis.strategies import DrawFn
 
 from .draws import (

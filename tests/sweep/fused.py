@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from expressions import Call, Input, Value, call, ints, typed, w
+from graphs import Call, Input, Value, call, ints, typed, w
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape

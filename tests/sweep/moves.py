@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from expressions import Value, call, ints, known, parts, typed
+from graphs import Value, call, ints, known, parts, typed
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape

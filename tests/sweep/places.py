@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from expressions import Call, Part, Value, call, ints, known, typed, w, x
 from flatbuffers import flexbuffers
+from graphs import Call, Part, Value, call, ints, known, typed, w, x
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape

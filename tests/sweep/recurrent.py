@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expressions import Call, State, Value, call, w, x
+from graphs import Call, State, Value, call, w, x
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from expressions import Call, Part, Value, call, ints, typed
+from graphs import Call, Part, Value, call, ints, typed
 from hypothesis.strategies import DrawFn
 
 from .draws import (

@@ -6,7 +6,7 @@ import struct
 from math import prod
 from typing import Any
 
-from expressions import Call, Value, call, ints, w
+from graphs import Call, Value, call, ints, w
 from hypothesis import assume
 from hypothesis.strategies import DrawFn
 

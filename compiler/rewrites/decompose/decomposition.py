@@ -87,12 +87,22 @@ class Decomposition:
         self.results = results
 
     def apply(self) -> None:
-        """Add the new operators to the graph, and remove the one they replace."""
+        """Add the new operators to the graph, and remove the one they replace.
+
+        Operators whose results only that one read are removed, too.
+        """
+        sources = dict.fromkeys(self.graph.producer(tensor) for tensor in self.op.reads)
         for op in self.ops:
             self.graph.add(op)
         for variable, value in self._assigned:
             assign(self.graph, variable, value)
         substitute(self.graph, self.op, self.results)
+        for source in filter(None, sources):
+            if not any(self._needed(tensor) for tensor in source.outputs):
+                self.graph.remove(source)
+
+    def _needed(self, tensor: Tensor) -> bool:
+        return bool(self.graph.consumers(tensor)) or self.graph.is_output(tensor)
 
 
 def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:

@@ -1,0 +1,51 @@
+"""Every situation an operator is tested in: a row each, run on all devices against LiteRT.
+
+Sizes are prime and no multiples of the slice widths 4, 8 and 16, except where the row is about
+such multiples. Batches are larger than one wherever the operator allows it.
+"""
+
+from __future__ import annotations
+
+from . import (
+    binary,
+    blocks,
+    composites,
+    computed_weights,
+    conversions,
+    convolutions,
+    fusions,
+    indices,
+    integers,
+    layers,
+    matrices,
+    moves,
+    norms,
+    pools,
+    reductions,
+    repetitions,
+    shapes,
+    special_values,
+    spellings,
+    transposed_convolutions,
+    unary,
+)
+from .case import Case
+
+FILES = (
+    *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
+    *(integers, moves, repetitions, shapes, indices, reductions, conversions, blocks),
+    *(composites, fusions, norms, spellings, layers, special_values),
+)
+
+CASES: tuple[Case, ...] = tuple(case for file in FILES for table in file.TABLES for case in table())
+
+
+def families() -> dict[str, tuple[Case, ...]]:
+    """The cases of each operator."""
+    found: dict[str, tuple[Case, ...]] = {}
+    for case in CASES:
+        found[case.operator] = (*found.get(case.operator, ()), case)
+    return found
+
+
+__all__ = ["CASES", "Case", "families"]

@@ -1,0 +1,26 @@
+"""One situation an operator is tested in; the other files of this folder are tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphs import Value
+
+ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+"""Activations that LiteRT's own kernels apply; its convolutions pass over others silently."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One situation: the operator it is about, what is special, and what is computed."""
+
+    operator: str
+    situation: str
+    value: Value | Sequence[Value]
+    oracle: Value | None = None
+    """What LiteRT runs in its place, where it does not run the value itself."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator} {self.situation}"

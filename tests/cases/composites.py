@@ -1,0 +1,97 @@
+"""Operators that stand for many: detection, transforms, experts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from flatbuffers import flexbuffers
+from graphs import (
+    Call,
+    Part,
+    call,
+    ints,
+    known,
+    typed,
+    w,
+    x,
+    xi,
+)
+
+from .case import Case
+
+
+def suppressions() -> Iterator[Case]:
+    corners = np.random.default_rng(3).uniform(0, 1, (41, 2, 2)).astype(np.float32)
+    boxes = known(np.concatenate([corners[:, 0], corners[:, 0] + corners[:, 1]], 1))
+    limits = known(np.array(0.3, np.float32)), known(np.array(0.2, np.float32))
+    for most in (7, 41):
+        operands = boxes, x(41, draw="positive"), known(np.array(most, np.int32)), *limits
+        value = Call("NON_MAX_SUPPRESSION_V4", operands, outputs=2, dtype="int32")
+        yield Case("NON_MAX_SUPPRESSION_V4", f"{most}", [Part(value, 0), Part(value, 1)])
+        for sigma in (0.0, 0.5):
+            softly = (*operands, known(np.array(sigma, np.float32)))
+            types = ("int32", "float32", "int32")
+            value = Call("NON_MAX_SUPPRESSION_V5", softly, outputs=3, dtypes=types)
+            results = [Part(value, position) for position in range(3)]
+            yield Case("NON_MAX_SUPPRESSION_V5", f"{most} sigma {sigma}", results)
+
+
+def detections() -> Iterator[Case]:
+    random = np.random.default_rng(23)
+    centres = random.uniform(0.2, 0.8, (37, 2))
+    anchors = known(np.concatenate([centres, np.full((37, 2), 0.2)], 1).astype(np.float32))
+    ways = (
+        ("5 of 37", 0, 5, 1, None),
+        ("19 of 37, with background", 1, 19, 1, None),
+        ("three classes for a box", 1, 5, 3, None),
+        ("class by class", 1, 19, 1, 100),
+        ("class by class, two of each", 0, 19, 1, 2),
+    )
+    for situation, background, most, for_a_box, of_a_class in ways:
+        options = flexbuffers.Builder()
+        with options.Map():
+            for name, scale in (("y", 10.0), ("x", 10.0), ("h", 5.0), ("w", 5.0)):
+                options.Float(f"{name}_scale", scale)
+            options.Float("nms_iou_threshold", 0.4)
+            options.Float("nms_score_threshold", 0.3)
+            options.Int("max_detections", most)
+            options.Int("max_classes_per_detection", for_a_box)
+            options.Int("detections_per_class", of_a_class or 100)
+            options.Int("num_classes", 7)
+            options.Bool("use_regular_nms", of_a_class is not None)
+        scores = x(1, 37, 7 + background, draw="positive")
+        attrs = {"custom_options": bytes(options.Finish())}
+        operands = x(1, 37, 4), scores, anchors
+        value = Call("TFLite_Detection_PostProcess", operands, attrs, outputs=4)
+        results = [Part(value, position) for position in range(4)]
+        yield Case("TFLite_Detection_PostProcess", situation, results)
+
+
+def transforms() -> Iterator[Case]:
+    parts = ("COMPLEX_ABS", "IMAG", "REAL")
+    spectrum = typed("complex64", "RFFT2D", x(3, 1, 32), ints(1, 32))
+    yield Case("RFFT2D", "all parts of rows", [call(part, spectrum) for part in parts])
+    for shape, size in (((2, 5, 21), (8, 16)), ((4, 13), (4, 32))):
+        for part in parts:
+            spectrum = typed("complex64", "RFFT2D", x(*shape), ints(*size))
+            yield Case(part, f"of {shape} over {size}", call(part, spectrum))
+
+
+def experts() -> Iterator[Case]:
+    """Two of three experts for each of seven tokens."""
+    for activation in ("gelu", "gelu_tanh"):
+        options = flexbuffers.Builder()
+        with options.Map():
+            for name, size in (("num_experts", 3), ("model_dim", 5), ("hidden_dim", 11)):
+                options.Int(name, size)
+            options.Int("num_active_experts", 2)
+            options.String("activation", activation)
+            options.String("weight_type", "fp32")
+        routing = x(1, 7, 5), x(1, 7, 2, draw="positive"), xi(1, 7, 2, draw="places")
+        matrices = w(11, 3, 1, 5), w(11, 3, 1, 5), w(5, 3, 1, 11), w(1, 1, 1, 3)
+        raw = {"custom_options": bytes(options.Finish())}
+        yield Case("moe", activation, Call("moe", (*routing, *matrices), raw))
+
+
+TABLES = (suppressions, detections, transforms, experts)

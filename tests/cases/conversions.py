@@ -1,0 +1,72 @@
+"""Types: casts, quantized constants, bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from graphs import (
+    Call,
+    call,
+    ints,
+    known,
+    typed,
+    w,
+    x,
+    xi,
+)
+
+from tflgpu.compiler.ir import Quantization
+
+from .case import Case
+from .convolutions import window
+
+
+def casts() -> Iterator[Case]:
+    kinds = ("float32", "int32", "int64", "bool", "int8", "uint8", "int16")
+    for source in kinds:
+        for target in kinds:
+            # What does not fit is not defined for floats.
+            draw = "small" if target not in ("uint8",) else "counts"
+            operand = x(3, 5, 7) if source == "float32" else xi(3, 5, 7, draw=draw, dtype=source)
+            if (source, target) == ("float32", "uint8"):
+                operand = x(3, 5, 7, draw="positive")
+            attrs = {"in_data_type": source, "out_data_type": target}
+            yield Case("CAST", f"{source} to {target}", typed(target, "CAST", operand, **attrs))
+    for target in ("int8", "uint8", "int16"):
+        attrs = {"in_data_type": "int32", "out_data_type": target}
+        value = typed(target, "CAST", xi(5, 7, draw="large"), **attrs)
+        yield Case("CAST", f"large int32 to {target}", value)
+    attrs = {"in_data_type": "int32", "out_data_type": "float32"}
+    yield Case("CAST", "fused", call("MUL", call("CAST", xi(5, 7), **attrs), w(7)))
+
+
+def dequantizations() -> Iterator[Case]:
+    random = np.random.default_rng(17)
+    half = known(random.standard_normal((7, 3, 3, 5)).astype(np.float16))
+    weights = Call("DEQUANTIZE", (half,))
+    value = call("CONV_2D", x(2, 5, 7, 5), weights, w(7), **window())
+    yield Case("DEQUANTIZE", "float16 weights", value)
+    for dtype, zero in (("int8", -3), ("uint8", 128), ("int16", 0)):
+        info = np.iinfo(dtype)
+        whole = random.integers(info.min, info.max, (5, 7)).astype(dtype)
+        constant = known(whole, Quantization((0.037,), (zero,)))
+        scaled = Call("DEQUANTIZE", (constant,))
+        yield Case("DEQUANTIZE", f"{dtype}", call("MUL", x(2, 5, 7), scaled))
+    rows = Quantization((0.5, 0.25, 0.125, 0.75, 1.5), (0,) * 5, 0)
+    whole = random.integers(-127, 127, (5, 7)).astype(np.int8)
+    scaled = Call("DEQUANTIZE", (known(whole, rows),))
+    yield Case("DEQUANTIZE", "a scale for each row", call("ADD", x(5, 7), scaled))
+    counts = Call("CAST", (ints(3, -5, 7),), {"in_data_type": "int32", "out_data_type": "float32"})
+    yield Case("CAST", "of a constant", call("MUL", x(5, 3), counts))
+
+
+def bits() -> Iterator[Case]:
+    yield Case("BITWISE_XOR", "int32", typed("int32", "BITWISE_XOR", xi(3, 5), xi(5)))
+    shifted = typed("int32", "RIGHT_SHIFT", xi(3, 5), xi(3, 5, draw="counts"))
+    yield Case("RIGHT_SHIFT", "int32", shifted)
+    yield Case("BITCAST", "to integers", typed("int32", "BITCAST", x(3, 5)))
+    yield Case("BITCAST", "to floats", call("BITCAST", xi(3, 5, draw="large")))
+
+
+TABLES = (casts, dequantizations, bits)

@@ -1,0 +1,87 @@
+"""Products of matrices: fully connected layers and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from graphs import (
+    Value,
+    call,
+    w,
+    x,
+)
+
+from tflgpu.compiler.ir import Shape
+
+from .case import ACTIVATIONS, Case
+
+
+def fully_connected_layers() -> Iterator[Case]:
+    def row(situation: str, image: Shape, weights: Shape, bias: bool = True, **attrs: Any) -> Case:
+        operands = (x(*image), w(*weights), w(weights[0]) if bias else None)
+        return Case("FULLY_CONNECTED", situation, call("FULLY_CONNECTED", *operands, **attrs))
+
+    yield row("one row", (1, 37), (41, 37))
+    yield row("one long row", (1, 131), (37, 131))
+    yield row("many rows", (29, 37), (41, 37))
+    yield row("multiples of the slice", (5, 32), (64, 32))
+    yield row("to one", (3, 19), (1, 19))
+    yield row("from one", (3, 1), (19, 1))
+    yield row("without bias", (3, 7), (5, 7), False)
+    yield row("rank 4 input", (3, 2, 5, 7), (11, 70))
+    yield row("rank 4 input cut into rows", (3, 2, 5, 7), (11, 7))
+    yield row("rank 4 input cut across channels", (2, 3, 5, 6), (11, 2))
+    yield row("rank 3 kept", (2, 5, 7), (11, 7), keep_num_dims=True)
+    yield row("rank 4 kept", (2, 3, 5, 7), (11, 7), keep_num_dims=True)
+    yield row("rank 5 kept", (2, 3, 2, 5, 7), (11, 7), keep_num_dims=True)
+    yield row("rank 1", (35,), (11, 7))
+    for activation in ACTIVATIONS:
+        layer = (f"with {activation}", (3, 7), (19, 7), True)
+        yield row(*layer, fused_activation_function=activation)
+
+
+def matrices() -> Iterator[Case]:
+    for turned_first in (False, True):
+        for turned_second in (False, True):
+            first = (7, 5) if turned_first else (5, 7)
+            second = (11, 7) if turned_second else (7, 11)
+            attrs = {"adj_x": turned_first, "adj_y": turned_second}
+            for batch, other in (
+                ((), ()),
+                ((3,), (3,)),
+                ((2, 3), (3,)),
+                ((2, 1), (1, 3)),
+                ((1,), (3,)),
+            ):
+                situation = f"{(*batch, *first)} {(*other, *second)}"
+                operands: tuple[Value, ...] = x(*batch, *first), x(*other, *second)
+                yield Case("BATCH_MATMUL", situation, call("BATCH_MATMUL", *operands, **attrs))
+            for batch, other in (((3,), ()), ((2, 3), ()), ((2, 3), (3,))):
+                operands = x(*batch, *first), w(*other, *second)
+                value = call("BATCH_MATMUL", *operands, **attrs)
+                situation = f"{(*batch, *first)} constant {(*other, *second)}"
+                yield Case("BATCH_MATMUL", situation, value)
+                operands = w(*other, *first), x(*batch, *second)
+                value = call("BATCH_MATMUL", *operands, **attrs)
+                situation = f"constant {(*other, *first)} {(*batch, *second)}"
+                yield Case("BATCH_MATMUL", situation, value)
+    deep = call("BATCH_MATMUL", x(2, 1, 3, 5, 7), x(1, 3, 7, 5), adj_x=False, adj_y=False)
+    yield Case("BATCH_MATMUL", "rank 5", deep)
+    weights = call("ABS", w(11, 7))
+    computed = call("MUL", x(11, 7), weights)
+    for bias in (None, w(11), x(11)):
+        value = call("FULLY_CONNECTED", x(3, 7), computed, bias)
+        yield Case("FULLY_CONNECTED", f"computed weights {type(bias).__name__}", value)
+    activated = call(
+        "FULLY_CONNECTED",
+        x(2, 3, 7),
+        computed,
+        w(11),
+        keep_num_dims=True,
+        fused_activation_function="RELU6",
+    )
+    yield Case("FULLY_CONNECTED", "computed weights, rank 3", activated)
+
+
+TABLES = (fully_connected_layers, matrices)

@@ -1,0 +1,118 @@
+"""Normalizations in the spellings that converters and authors use for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from graphs import (
+    Value,
+    call,
+    ints,
+    number,
+    w,
+    x,
+)
+
+from .case import Case
+
+Norm = Callable[[Value, tuple[int, ...], Value, Value], Value]
+
+
+def mean(value: Value, axes: tuple[int, ...]) -> Value:
+    return call("MEAN", value, ints(*axes), keep_dims=True)
+
+
+def deviation(squares: Value, axes: tuple[int, ...]) -> Value:
+    """One divided by it."""
+    return call("RSQRT", call("ADD", mean(squares, axes), number(1e-3)))
+
+
+def layers(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """(x - m) r gain + offset, as PyTorch's converters have it."""
+    centered = call("SUB", image, mean(image, axes))
+    factor = deviation(call("MUL", centered, centered), axes)
+    return call("ADD", call("MUL", call("MUL", centered, factor), gain), offset)
+
+
+def batches(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """x (r gain) + (offset - m (r gain)), as Keras has it."""
+    center = mean(image, axes)
+    factor = deviation(call("SQUARED_DIFFERENCE", image, center), axes)
+    scale = call("MUL", factor, gain)
+    shift = call("SUB", offset, call("MUL", center, scale))
+    return call("ADD", call("MUL", image, scale), shift)
+
+
+def negated(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """The same with a negated mean, as MediaPipe's networks have it."""
+    center = mean(image, axes)
+    factor = deviation(call("SQUARED_DIFFERENCE", center, image), axes)
+    scale = call("MUL", gain, factor)
+    moved = call("MUL", call("NEG", center), scale)
+    return call("ADD", call("ADD", call("MUL", image, scale), moved), offset)
+
+
+def divided(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """gain (x - m) / sqrt(v + e) + offset."""
+    centered = call("SUB", image, mean(image, axes))
+    variance = call("ADD", number(1e-3), mean(call("SQUARE", centered), axes))
+    quotient = call("DIV", call("MUL", gain, centered), call("SQRT", variance))
+    return call("ADD", offset, quotient)
+
+
+def powered(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """(x - m) (v + e)^-0.5 gain + offset."""
+    centered = call("SUB", image, mean(image, axes))
+    variance = call("ADD", mean(call("SQUARE", centered), axes), number(1e-3))
+    factor = call("POW", variance, number(-0.5))
+    return call("ADD", call("MUL", call("MUL", centered, factor), gain), offset)
+
+
+def reciprocal(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """(x - m) (1 / sqrt(v + e)) gain + offset."""
+    center = mean(image, axes)
+    squares = call("SQUARED_DIFFERENCE", image, center)
+    root = call("SQRT", call("ADD", mean(squares, axes), number(1e-3)))
+    factor = call("DIV", number(1), root)
+    product = call("MUL", call("SUB", image, center), factor)
+    return call("ADD", call("MUL", product, gain), offset)
+
+
+def root_mean_square(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """x r gain, without a mean to be subtracted."""
+    return call("MUL", image, call("MUL", deviation(call("SQUARE", image), axes), gain))
+
+
+NORMS: dict[str, Norm] = {
+    "layers": layers,
+    "batches": batches,
+    "negated": negated,
+    "divided": divided,
+    "powered": powered,
+    "reciprocal": reciprocal,
+    "root mean square": root_mean_square,
+}
+
+
+def norms() -> Iterator[Case]:
+    for name, norm in NORMS.items():
+        yield Case("recognized", f"{name} of a row", norm(x(2, 3, 5, 19), (3,), w(19), w(19)))
+    shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+        "vectors": ((7, 37), (1,)),
+        "an instance": ((2, 7, 11, 19), (1, 2)),
+        "a picture": ((2, 5, 7, 19), (1, 2, 3)),
+        "rows": ((1, 5, 7, 3), (1,)),
+        "groups": ((2, 3, 5, 2, 7), (1, 2, 4)),
+    }
+    for name, (shape, axes) in shapes.items():
+        gain, offset = w(shape[-1]), w(shape[-1])
+        yield Case("recognized", f"norm of {name}", batches(x(*shape), axes, gain, offset))
+    value = root_mean_square(x(2, 7, 11, 19), (1, 2), w(19), w(19))
+    yield Case("recognized", "root mean square of an instance", value)
+    style = call("TANH", x(2, 1, 1, 19))
+    image = x(2, 7, 11, 19)
+    value = call("RELU", batches(image, (1, 2), style, call("ABS", style)))
+    yield Case("recognized", "norm of an instance with computed gain", call("ADD", value, image))
+
+
+TABLES = (norms,)

@@ -1,0 +1,78 @@
+"""Values no ordinary draw has: NaN, quotients next to whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from graphs import (
+    Call,
+    call,
+    known,
+    largest,
+    typed,
+    x,
+    xi,
+)
+
+from .case import Case
+
+SPECIAL = (np.nan, -3.5, -0.5, 0.0, 0.25, 1.0, 2.5, 7.0, 8.0)
+
+
+ZERO = known(np.array(0.0, np.float32))
+
+
+ONE = known(np.array(1.0, np.float32))
+
+
+def computed(*values: float) -> Call:
+    """Rows of those values that no compiler can know beforehand."""
+    zeros = call("MUL", x(3, 1), ZERO)
+    return call("ADD", zeros, known(np.array(values, np.float32)))
+
+
+def kept_nan() -> Iterator[Case]:
+    """Operators that hand NaN on."""
+    for operator in (
+        "ELU",
+        "LEAKY_RELU",
+        "RELU",
+        "RELU6",
+        "RELU_0_TO_1",
+        "RELU_N1_TO_1",
+        "SIGN",
+        "TANH",
+    ):
+        attrs = {"alpha": 0.1} if operator == "LEAKY_RELU" else {}
+        value = call(operator, computed(*SPECIAL), **attrs)
+        yield Case(operator, "of special values", value)
+    for operator in ("MAXIMUM", "MINIMUM"):
+        lines = computed(*SPECIAL)
+        yield Case(operator, "with NaN first", call(operator, lines, ONE))
+        yield Case(operator, "with NaN second", call(operator, ONE, lines))
+
+
+def largest_beside_nan() -> Iterator[Case]:
+    """NaN, wherever it stands, is no number's rival."""
+    for size, count in ((40, 4), (40, 20), (40, 40), (800, 10), (800, 200)):
+        values = [float(place * 7 % 11) for place in range(size)]
+        for place in (0, 3, size // 2, size - 1):
+            values[place] = np.nan
+        yield Case("TOPK_V2", f"{count} of {size} with NaN", largest(computed(*values), count))
+
+
+def quotients() -> Iterator[Case]:
+    """Where the rounded quotient is a whole number and the exact one is not, and zeros."""
+    first = computed(1, 0.3, -1, -0.3, 7, -7, 7, -7, 5.5, 0.6, 1e6)
+    second = known(np.array([0.1, 0.1, 0.1, 0.1, 3, 3, -3, -3, -2, 0.2, 0.7], np.float32))
+    for operator in ("FLOOR_DIV", "FLOOR_MOD"):
+        yield Case(operator, "next to whole quotients", call(operator, first, second))
+    bases = computed(0, 0, 0, -2, -2, -2, -2, -8, np.nan, 1, -3)
+    powers = known(np.array([-1, 0, 2, 2, 3, -1, 0.5, 1 / 3, 0, np.nan, 3], np.float32))
+    yield Case("POW", "of zeros and negative values", call("POW", bases, powers))
+    whole = known(np.array([0, 1, 2, 3, 4], np.int32))
+    yield Case("POW", "of integers", typed("int32", "POW", xi(3, 5), whole))
+
+
+TABLES = (kept_nan, largest_beside_nan, quotients)

@@ -1,0 +1,82 @@
+"""The cases of operators, compiled: once a session for all tests that look at them.
+
+Storage is not left to the compiler's choice here: an operator's cases are compiled once with the
+first implementation that suits each operator, once with the second, and so on, so that every kernel
+is generated. Tests of one operator run in one process, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pytest
+from agreement import any_order
+from cases import Case, families
+from graphs import model
+
+from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.ir import Array, Graph, Op
+from tflgpu.compiler.select.legality import Candidates
+from tflgpu.compiler.select.storage import Choice
+from tflgpu.compiler.target import Target
+
+each_operator = pytest.mark.parametrize(
+    "operator", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in families()]
+)
+"""A test for each operator that has cases."""
+
+
+@dataclass(frozen=True)
+class CompiledCases:
+    """Cases compiled as one model."""
+
+    cases: tuple[Case, ...]
+    rank: int
+    """Which of its implementations each operator has."""
+    model: CompiledModel
+    inputs: Mapping[str, Array]
+    choices: Mapping[str, int]
+    """By the name of a case, the most implementations that an operator in it can have."""
+
+
+@lru_cache(maxsize=64)
+def compile_cases(
+    cases: tuple[Case, ...], target: str, profile: str, rank: int = 0
+) -> CompiledCases:
+    """Cases compiled with the implementation of a rank for each operator."""
+    choices: dict[str, int] = {}
+
+    def choose(graph: Graph, legal: Mapping[Op, Candidates], target: Target) -> Choice:
+        chosen = {}
+        for op, candidates in legal.items():
+            found = candidates.implementations
+            chosen[op] = found[rank % len(found)]
+            name = op.output.name.split("/")[0].split(":")[0]
+            choices[name] = max(choices.get(name, 1), len(found))
+        return chosen
+
+    together = model({case.name: case.value for case in cases})
+    options = Options(target=target, device=profile, fallback="none")  # type: ignore[arg-type]
+    with any_order(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "choose_storage", choose)
+        compiled = pipeline.build(together.content, options)
+    return CompiledCases(cases, rank, compiled, together.inputs, choices)
+
+
+def every_kernel(
+    operator: str, target: str, profile: str, others: tuple[int, int] | None
+) -> Iterator[CompiledCases]:
+    """An operator's cases with its first implementations, then some with each of the others.
+
+    `others` are where these cases begin and how far they are apart; None for none of them.
+    """
+    first = compile_cases(families()[operator], target, profile)
+    yield first
+    if others is not None:
+        tried = first.cases[slice(others[0], None, others[1])]
+        for rank in range(1, max(first.choices.values(), default=1)):
+            chosen = tuple(case for case in tried if first.choices.get(case.name, 1) > rank)
+            if chosen:
+                yield compile_cases(chosen, target, profile, rank)

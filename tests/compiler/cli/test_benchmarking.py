@@ -1,0 +1,218 @@
+"""`tflgpu benchmark`: what it says, not how fast it is."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import as_json, invoke
+from graphs import call, model, w, xi
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler import pipeline
+from tflgpu.compiler.cli import benchmarking
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.litert.reference import ReferenceMissingError
+from tflgpu.compiler.options import Options
+from tflgpu.compiler.target import match
+from tflgpu.compiler.tools.benchmark import kept_roofline
+from tflgpu.compiler.tools.benchmark import measure as benchmark
+from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
+from tflgpu.compiler.tools.benchmark.roofline import (
+    Roofline,
+    bytes_moved,
+)
+from tflgpu.runtime import devices as devices_present
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where rooflines are kept in these tests: not among those of whoever runs them."""
+    folder = tmp_path_factory.mktemp("rooflines")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_roofline, "folder", lambda: folder)
+        yield folder
+
+
+@cache
+def measured(device: str) -> Any:
+    """What `tflgpu benchmark --json` says of the digits network."""
+    arguments = ("benchmark", DIGITS_MODEL, "--device", device, "--rounds", 2, "--threads", 1)
+    return as_json(*arguments)
+
+
+def test_the_figures_are_positive_and_consistent(opencl_device: str) -> None:
+    value = measured(opencl_device)
+    assert value["device"] == opencl_device
+    for side in (value, value["litert"]):
+        lower, upper = side["quartiles_ms"]
+        assert 0 < lower <= side["median_ms"] <= upper
+        assert side["runs"] == 2 * 4
+    assert value["litert"]["threads"] == 1
+    assert value["ratio"] > 0
+    assert min(value[key] for key in ("load_ms", "first_run_ms", "build_ms")) > 0
+    memory = value["memory"]
+    assert memory["process_peak"] > memory["arena"] + memory["weights"] + memory["buffers"] > 0
+
+
+def test_every_kernel_is_measured(opencl_device: str) -> None:
+    value = measured(opencl_device)
+    plan = pipeline.build(DIGITS_MODEL, Options(device=opencl_device)).plan
+    assert [kernel["label"] for kernel in value["kernels"]] == [d.label for d in plan.dispatches]
+    for kernel, dispatch in zip(value["kernels"], plan.dispatches, strict=True):
+        assert kernel["file"] == plan.kernels[dispatch.kernel].file
+        assert kernel["flops"] == dispatch.flops
+        assert kernel["bytes"] == bytes_moved(dispatch) > 0
+        assert kernel["gflops"] * kernel["ms"] * 1e6 == pytest.approx(dispatch.flops)
+        assert kernel["gbps"] * kernel["ms"] * 1e6 == pytest.approx(kernel["bytes"])
+        assert 0 < kernel["roofline"] < 1.5
+
+
+def test_the_roofline_is_what_the_shares_refer_to(opencl_device: str) -> None:
+    value = measured(opencl_device)
+    copies = tuple((item["bytes"], item["gbps"] * 1e9) for item in value["roofline"]["copies"])
+    roofline = Roofline(value["roofline"]["gflops"] * 1e9, copies, 0.0)
+    for kernel in value["kernels"]:
+        least = roofline.seconds(kernel["flops"], kernel["bytes"])
+        assert kernel["roofline"] * kernel["ms"] == pytest.approx(least * 1e3)
+
+
+def test_a_roofline_is_measured_once(
+    opencl_device: str, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = measured(opencl_device)["roofline"]
+    file = Path(value["file"])
+    assert file.parent == kept and json.loads(file.read_text())["device"] == opencl_device
+    assert 0 < value["dispatch_us"] < 1000 and len(value["measured"]) == len("2020-02-20")
+
+    def forbidden(*arguments: object) -> Roofline:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(kept_roofline, "measure", forbidden)
+    info = next(item for item in devices_present() if str(item) == opencl_device)
+    profile = match(info).profile
+    assert kept_roofline.roofline_of(info, profile).roofline.flops / 1e9 == value["gflops"]
+    # What is damaged, or of other kernels, is measured again.
+    for content in ("", "[]", file.read_text().replace('"kernels": "', '"kernels": "0')):
+        file.write_text(content)
+        with pytest.raises(AssertionError, match="measured again"):
+            kept_roofline.roofline_of(info, profile)
+    found = Roofline(1.0, ((8, 2.0),), 3.0)
+    monkeypatch.setattr(kept_roofline, "measure", lambda *arguments: found)
+    assert kept_roofline.roofline_of(info, profile).roofline == found
+    monkeypatch.setattr(kept_roofline, "measure", forbidden)
+    assert kept_roofline.roofline_of(info, profile).roofline == found
+    file.unlink()
+
+
+def test_glsl_is_measured(opengl_device: str) -> None:
+    arguments = ("--target", "glsl", "--device", opengl_device, "--rounds", 1, "--no-litert")
+    value = as_json("benchmark", DIGITS_MODEL, *arguments)
+    assert value["target"] == "glsl" and value["median_ms"] > 0
+    assert all(kernel["file"].endswith(".comp") for kernel in value["kernels"])
+
+
+def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmarking, "TOP", 2)
+    labels = [kernel["label"] for kernel in measured(opencl_device)["kernels"]]
+    command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
+    whole = invoke(*command, "--all").stdout
+    assert all(label in whole for label in labels)
+    assert f"All {len(labels)} kernels, in the order of dispatch" in whole
+    short = invoke(*command).stdout
+    assert sum(label in short for label in labels) == 2
+    assert f"The slowest 2 of {len(labels)} kernels" in short
+    for text in (whole, short):
+        assert "GFLOP/s" in text and "copies in and out included" in text
+        assert "tflgpu / LiteRT" not in text
+
+
+def test_shares_above_the_roofline_are_explained(opencl_device: str, tmp_path: Path) -> None:
+    lookup = call("GATHER", w(100_000, 19), xi(3, draw="places"), axis=0)
+    path = tmp_path / "lookup.tflite"
+    path.write_bytes(model({"y": lookup}).content)
+    command = ("benchmark", "--device", opencl_device, "--rounds", 1, "--no-litert")
+    assert as_json(*command, path)["kernels"][0]["roofline"] > 1
+    assert benchmarking.BEYOND in invoke(*command, path).stdout
+    assert benchmarking.BEYOND not in invoke(*command, DIGITS_MODEL).stdout
+
+
+def test_without_litert_the_way_out_is_shown(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1)
+    message = invoke(*command, code=1).stderr
+    assert "pip install 'tflgpu[litert]'" in message and "--no-litert" in message
+    value = as_json(*command, "--no-litert")
+    assert value["litert"] is None and value["ratio"] is None
+
+
+def test_litert_on_the_gpu_takes_turns_too(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Fake:
+        def __init__(self, model: object) -> None:
+            pass
+
+        def run(self, inputs: object) -> None:
+            time.sleep(0.02)
+
+    monkeypatch.setattr(benchmark, "Accelerated", Fake)
+    command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
+    value = as_json(*command, "--litert-gpu")
+    assert value["litert"] is None and value["litert_gpu"]["median_ms"] > 20
+    assert 0 < value["litert_gpu"]["ratio"] < 1
+    assert "tflgpu / LiteRT GPU" in invoke(*command, "--litert-gpu").stdout
+
+
+def test_litert_on_the_gpu_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.compiled_model", None)
+    with pytest.raises(ReferenceMissingError, match="pip install 'tflgpu"):
+        Accelerated(DIGITS_MODEL)
+
+
+def test_litert_on_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled_model = pytest.importorskip("ai_edge_litert.compiled_model")
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise RuntimeError("No adapters found")
+
+    monkeypatch.setattr(compiled_model.CompiledModel, "from_file", refuse)
+    with pytest.raises(ModelError, match="or finds no GPU"):
+        Accelerated(DIGITS_MODEL)
+
+
+def test_a_plot_is_a_picture(opencl_device: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
+    path = tmp_path / "kernels.png"
+    assert invoke(*command, "--plot", path).stdout.splitlines()[-1] == str(path)
+    assert path.read_bytes().startswith(PNG)
+    missing = tmp_path / "missing" / "kernels.png"
+    result = invoke(*command, "--plot", missing, code=1)
+    assert f"cannot write {missing}" in result.stderr
+    # What was measured is not lost.
+    assert "kernels, in the order of dispatch" in result.stdout
+
+
+def test_a_plot_without_matplotlib_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before anything is measured, too: the model need not even exist."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    arguments = ("benchmark", tmp_path / "none.tflite", "--plot", tmp_path / "kernels.png")
+    assert "pip install 'tflgpu[plot]'" in invoke(*arguments, code=1).stderr
+
+
+def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
+    result = invoke("benchmark", DIGITS_MODEL, "--plot", tmp_path / "kernels.txt", code=2)
+    assert ".png, .svg, .pdf" in result.stderr

@@ -1,0 +1,94 @@
+"""`tflgpu explain`, `devices` and `ops`: reasons, profiles and operators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands import as_json, invoke
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler.cli.listing import operators_markdown
+from tflgpu.compiler.devices import profiles
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.rewrites import PIPELINE
+
+PROFILE = "cpu_avx2"
+"""For compilations whose result is not run."""
+
+
+def elementwise(path: Path, *steps: str, inputs: int = 1) -> Path:
+    """A model that applies operators one after the other; all inputs feed the first."""
+    graph = Graph("steps")
+    graph.inputs = [Tensor(f"x{number}", (1, 3, 5, 7)) for number in range(inputs)]
+    graph.input_names = [tensor.name for tensor in graph.inputs]
+    operands = tuple(graph.inputs)
+    for index, name in enumerate(steps):
+        output = Tensor(f"y{index}", (1, 3, 5, 7))
+        attrs = {"fused_activation_function": "NONE"} if name == "ADD" else {}
+        graph.add(Op(name, operands, (output,), attrs, index=index))
+        operands = (output,)
+    graph.outputs, graph.output_names = list(operands), [operands[0].name]
+    path.write_bytes(write(graph))
+    return path
+
+
+def test_explain_gives_reasons() -> None:
+    value = as_json("explain", DIGITS_MODEL, "--device", PROFILE)
+    assert value["findings"] == [] and value["profile"] == PROFILE
+    declined = [event for event in value["passes"] if not event["applied"]]
+    assert declined and all(event["reason"] and event["operators"] for event in declined)
+    assert {event["pass"] for event in value["passes"]} <= {step.__name__ for step in PIPELINE}
+    fused = [event for event in value["passes"] if event["pass"] == "fuse_elementwise"]
+    assert ["2 CONV_2D", "3 ADD"] in [event["operators"] for event in fused]
+    kernels = {item["operator"]: item for item in value["kernels"]}
+    fused_pair = kernels["2 tflgpu.depthwise_pointwise + 2 RELU + 3 ADD"]
+    assert fused_pair["kernel"] == "depthwise_pointwise_rows"
+    assert "conv_1x1: the window is not 1x1" in kernels["0 CONV_2D + 0 RELU"]["objections"]
+    text = invoke("explain", DIGITS_MODEL, "--device", PROFILE).stdout
+    assert all(event["reason"] in text for event in declined)
+    assert text.splitlines()[-1] == "Every operator can run on the device."
+
+
+def test_explain_lists_every_refusal(tmp_path: Path) -> None:
+    model = elementwise(tmp_path / "m.tflite", "Mystery", "ABS", "Riddle")
+    value = as_json("explain", model, "--device", PROFILE)
+    found = [(item["index"], item["operator"]) for item in value["findings"]]
+    assert found == [(0, "Mystery"), (2, "Riddle")]
+    text = invoke("explain", model, "--device", PROFILE).stdout
+    assert "0 Mystery" in text and "2 Riddle" in text and "tflgpu does not know" in text
+    assert all("cut the model" in item["advice"] for item in value["findings"])
+
+
+def test_devices_shows_the_profile_of_each(opencl_device: str, tmp_path: Path) -> None:
+    value = as_json("devices")
+    assert [item["name"] for item in value["profiles"]] == list(profiles())
+    text = invoke("devices").stdout
+    (line,) = [line for line in text.splitlines() if line.startswith(opencl_device)]
+    built = as_json("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", opencl_device)
+    assert f"-{line.split()[-1]}-" in Path(built["path"]).name
+    assert line.split()[-1] in [item["profile"] for item in value["devices"]]
+
+
+def test_ops_lists_the_registry() -> None:
+    value = as_json("ops")
+    listed = {item["name"]: item for item in value["operators"]}
+    assert list(listed) == sorted(name for name in OPS if not name.startswith("tflgpu."))
+    for name, item in listed.items():
+        assert item["dtypes"] == list(OPS[name].dtypes)
+        assert set(item["kernels"]) == {kernel.name for kernel in OPS[name].kernels}
+    rows = invoke("ops", "--markdown").stdout
+    assert rows == operators_markdown()
+    lines = rows.splitlines()
+    assert lines[1] == "|---|---|---|---|---|---|" and len(lines) == len(listed) + 2
+    assert all(line.count(" | ") == 5 for line in (lines[0], *lines[2:]))
+    assert "| FULLY_CONNECTED | 1 to 14 | float32 | OpenCL C, GLSL | fully_connected" in rows
+    assert "CONV_2D" in invoke("ops").stdout
+
+
+def test_help_names_every_command() -> None:
+    text = invoke("--help").stdout
+    for name in ("compile", "run", "verify", "inspect", "explain", "devices", "ops"):
+        assert f"\n  {name} " in text
+        assert f"Usage: main {name} " in invoke(name, "--help").stdout

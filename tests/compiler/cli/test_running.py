@@ -1,0 +1,111 @@
+"""`tflgpu run`: inputs, outputs and the names of classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import as_json, invoke
+from paths import DIGITS, DIGITS_MODEL, SEVEN
+
+import tflgpu
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert.reference import Reference
+
+
+def elementwise(path: Path, *steps: str, inputs: int = 1) -> Path:
+    """A model that applies operators one after the other; all inputs feed the first."""
+    graph = Graph("steps")
+    graph.inputs = [Tensor(f"x{number}", (1, 3, 5, 7)) for number in range(inputs)]
+    graph.input_names = [tensor.name for tensor in graph.inputs]
+    operands = tuple(graph.inputs)
+    for index, name in enumerate(steps):
+        output = Tensor(f"y{index}", (1, 3, 5, 7))
+        attrs = {"fused_activation_function": "NONE"} if name == "ADD" else {}
+        graph.add(Op(name, operands, (output,), attrs, index=index))
+        operands = (output,)
+    graph.outputs, graph.output_names = list(operands), [operands[0].name]
+    path.write_bytes(write(graph))
+    return path
+
+
+@pytest.fixture
+def cache(opencl_device: str, tmp_path: Path) -> Path:
+    """A cache that holds the digits network for a device."""
+    invoke("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", opencl_device)
+    return tmp_path / "cache"
+
+
+def test_run_names_the_classes_of_an_image(cache: Path, opencl_device: str) -> None:
+    command = ("run", cache, "--device", opencl_device, "--input", SEVEN)
+    value = as_json(*command, "--labels", DIGITS / "labels.txt")
+    best = value["classes"]
+    assert best[0]["label"] == "7" and len(best) == 5
+    scores = [item["score"] for item in best]
+    assert scores == sorted(scores, reverse=True) and 0.5 < scores[0] <= 1
+    (output,) = value["outputs"]
+    assert output["name"] == "probabilities" and output["shape"] == [1, 10]
+    assert output["max"] == pytest.approx(scores[0])
+    assert output["mean"] == pytest.approx(0.1, abs=1e-5)
+    shown = invoke(*command, "--labels", DIGITS / "labels.txt")
+    assert "note: image: pixels 0..255 become 0..1" in shown.stderr
+    assert shown.stdout.split("score", 1)[1].split()[0] == "7"
+
+
+def test_run_writes_what_litert_computes(cache: Path, opencl_device: str, tmp_path: Path) -> None:
+    image = np.random.default_rng(7).random((1, 8, 8, 1), np.float32)
+    np.save(tmp_path / "image.npy", image)
+    output = tmp_path / "out.npz"
+    source = f"image={tmp_path / 'image.npy'}"
+    common = ("run", cache, "--model", DIGITS_MODEL, "--device", opencl_device)
+    result = invoke(*common, "--input", source, "--output", output)
+    assert result.stdout.splitlines()[-1] == str(output) and result.stderr == ""
+    (expected,) = Reference(DIGITS_MODEL).run([image])
+    with np.load(output) as arrays:
+        assert list(arrays) == ["probabilities"]
+        np.testing.assert_allclose(arrays["probabilities"], expected, atol=1e-4)
+
+
+def test_run_scales_pixels_as_asked(cache: Path, opencl_device: str, tmp_path: Path) -> None:
+    common = ("run", cache, "--device", opencl_device, "--input", SEVEN)
+    result = invoke(*common, "--mean", 10, "--std", 51, "--output", tmp_path / "out.npz")
+    assert "pixels 0..255 become -0.196078..4.80392" in result.stderr
+    fault = invoke(*common, "--std", 0, code=1)
+    assert fault.stderr == "error: std is 0; pixels are divided by it, so it must not be zero\n"
+    assert "both must be numbers" in invoke(*common, "--mean", "nan", code=1).stderr
+
+
+def test_run_repeats_with_a_seed(cache: Path, opencl_device: str) -> None:
+    command = ("run", cache, "--device", opencl_device, "--input", "random", "--seed")
+    assert as_json(*command, 7) == as_json(*command, 7)
+    assert as_json(*command, 7)["outputs"] != as_json(*command, 11)["outputs"]
+
+
+def test_run_with_several_inputs(opencl_device: str, tmp_path: Path) -> None:
+    model = elementwise(tmp_path / "m.tflite", "ADD", inputs=2)
+    path = tflgpu.compile(model, tmp_path / "cache", device=opencl_device)
+    random = np.random.default_rng(7)
+    arrays = [random.standard_normal((1, 3, 5, 7)).astype(np.float32) for _ in range(2)]
+    for number, array in enumerate(arrays):
+        np.save(tmp_path / f"{number}.npy", array)
+    common = ("run", path, "--device", opencl_device)
+    both = [option for n in (1, 0) for option in ("--input", f"x{n}={tmp_path / f'{n}.npy'}")]
+    invoke(*common, *both, "--output", tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as results:
+        np.testing.assert_allclose(results["y0"], arrays[0] + arrays[1], rtol=1e-6)
+    fault = invoke(*common, "--input", f"x0={tmp_path / '0.npy'}", code=1)
+    assert fault.stderr.startswith("error: input x1 has no value: pass --input x1=FILE")
+
+
+def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path) -> None:
+    few, many, none = (tmp_path / f"{name}.txt" for name in ("few", "many", "none"))
+    few.write_text("a\nb\nc\n")
+    many.write_text("\n".join("abcdefghijk"))
+    none.touch()
+    common = ("run", cache, "--device", opencl_device, "--input", SEVEN, "--labels")
+    assert "has 10 classes and there are 3 labels" in invoke(*common, few, code=1).stderr
+    assert "warning: 11 labels for 10 classes" in invoke(*common, many).stderr
+    assert "holds no labels" in invoke(*common, none, code=1).stderr
+    assert "cannot read the labels" in invoke(*common, tmp_path / "gone.txt", code=1).stderr

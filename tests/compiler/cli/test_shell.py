@@ -1,0 +1,67 @@
+"""The command line in an unkind shell: names that are no text, paths left empty, stdout full."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from commands import SCRIPT, as_json, invoke, program
+from paths import DIGITS_MODEL
+
+PROFILE = "cpu_avx2"
+"""For compilations whose result is not run."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="such names are none elsewhere")
+def test_a_file_name_that_is_no_text(tmp_path: Path) -> None:
+    model = tmp_path / os.fsdecode(b"digits\xff.tflite")
+    model.write_bytes(DIGITS_MODEL.read_bytes())
+    path = as_json("compile", model, "-o", tmp_path / "cache", "--device", PROFILE)["path"]
+    assert as_json("inspect", path)["model"] == "digits\ufffd.tflite"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("compile", "", "-o", "cache"), ("compile", DIGITS_MODEL, "-o", ""), ("cache", "clear", "")],
+)
+def test_an_empty_path_is_not_the_current_folder(arguments: tuple[object, ...]) -> None:
+    assert "the path is empty" in invoke(*arguments, code=2).stderr
+
+
+def test_commands_run_in_any_thread_and_leave_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with ThreadPoolExecutor(1) as threads:
+        assert "CONV_2D" in threads.submit(invoke, "ops").result().stdout
+    assert "CONV_2D" in invoke("ops").stdout
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_links_that_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "there is no cache at" in invoke("inspect", tmp_path / "loop", code=1).stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_stdout_that_is_full_or_closed() -> None:
+    with open("/dev/full", "w") as full:
+        result = program("ops", stdout=full)
+    assert result.returncode == 1
+    assert result.stderr == "error: cannot write the output: No space left on device\n"
+    closed = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -c '{SCRIPT}' ops >&-"], capture_output=True, text=True
+    )
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_names_that_stdout_cannot_spell(tmp_path: Path) -> None:
+    model = tmp_path / "数字.tflite"
+    model.write_bytes(DIGITS_MODEL.read_bytes())
+    arguments = ("compile", model, "-o", tmp_path / "cache", "--device", PROFILE)
+    result = program(*arguments, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("\\u6570\\u5b57.tflite")

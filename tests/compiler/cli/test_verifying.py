@@ -1,0 +1,53 @@
+"""`tflgpu verify`: agreement, and what departs first."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import as_json, invoke
+from paths import DIGITS_MODEL, SEVEN
+
+from tflgpu.compiler.litert.reference import Reference
+
+
+def test_verify_agrees(opencl_device: str) -> None:
+    value = as_json("verify", DIGITS_MODEL, "--device", opencl_device, "--seed", 7)
+    (output,) = value["outputs"]
+    assert value["ok"] is True and output["name"] == "probabilities"
+    assert output["max_error"] <= output["tolerance"] == pytest.approx(1e-4)
+    image = as_json("verify", DIGITS_MODEL, "--device", opencl_device, "--input", SEVEN, "--layers")
+    assert image["ok"] is True
+    names = [item["name"] for item in image["layers"]]
+    assert names.index("first") < names.index("residual") < names.index("scores")
+
+
+def test_verify_knows_what_half_precision_may_cost(opencl_device: str) -> None:
+    value = as_json("verify", DIGITS_MODEL, "--device", opencl_device, "--precision", "f16")
+    (output,) = value["outputs"]
+    assert value["ok"] is True and output["tolerance"] == pytest.approx(1e-2)
+    assert 1e-6 < output["max_error"] < output["tolerance"]
+
+
+def test_verify_names_what_departs(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bent(self: Reference, name: str) -> Any:
+        value = tensor(self, name)
+        return value if value is None or name in ("first", "depthwise_1") else value * np.nan
+
+    tensor, run = Reference.tensor, Reference.run
+    monkeypatch.setattr(Reference, "tensor", bent)
+    monkeypatch.setattr(Reference, "run", lambda *args: tuple(2 * y for y in run(*args)))
+    command = ("verify", DIGITS_MODEL, "--device", opencl_device)
+    result = invoke(*command, "--json", code=1)
+    value = json.loads(result.stdout)
+    assert value["ok"] is False and value["outputs"][0]["max_error"] > 0.01
+    assert result.stderr.startswith("error: departs from LiteRT:\n  probabilities is off by")
+    layers = invoke(*command, "--layers", "--disable-pass", "fuse_depthwise", "--json", code=1)
+    message = "error: the first tensor to depart from LiteRT: residual is not NaN at [0, 0, 0, 0]"
+    assert layers.stderr.startswith(message)
+    assert layers.stderr.endswith("(CONV_2D + RELU + ADD -> residual)\n")
+    entries = {item["name"]: item for item in json.loads(layers.stdout)["layers"]}
+    assert entries["first"]["ok"] is True
+    assert entries["residual"]["ok"] is False and entries["residual"]["max_error"] is None

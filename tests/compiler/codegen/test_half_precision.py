@@ -1,0 +1,70 @@
+"""precision="f16": activations stored in half precision, computed in single, in both languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases.convolutions import window
+from graphs import call, model, w, x
+from paths import DIGITS_MODEL
+
+import tflgpu
+from tflgpu.compiler.codegen.accessors import HalfView
+from tflgpu.compiler.litert.reference import Reference
+
+TOLERANCE = 1e-2
+
+
+@pytest.mark.parametrize(
+    "target, profile",
+    [
+        ("opencl", "cpu"),
+        ("opencl", "cpu_avx512"),
+        ("opencl", "gpu"),
+        ("opencl", "adreno"),
+        ("glsl", "gpu"),
+    ],
+)
+def test_half_storage_agrees_with_litert(
+    target: str, profile: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    device = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
+    options = {"target": target, "device": profile, "fallback": "none"}
+    image = np.random.default_rng(3).random((1, 8, 8, 1), np.float32)
+    single = tflgpu.compile(DIGITS_MODEL, tmp_path, **options)
+    half = tflgpu.compile(DIGITS_MODEL, tmp_path, precision="f16", **options)
+    assert single != half
+    with tflgpu.load(half, device=device) as session:
+        session.poison()
+        scores = session.run(image)["probabilities"]
+        stored = [tensor for tensor in session.plan.tensors if tensor.half]
+        assert stored and all(tensor.lanes for tensor in stored)
+        planned = session.plan.memory.planned
+        inner = session.read(stored[-1].name)
+        assert inner.shape == stored[-1].shape and np.isfinite(inner).all()
+    with tflgpu.load(single, device=device) as session:
+        assert planned < session.plan.memory.planned
+    expected = Reference(DIGITS_MODEL).run([image])[0]
+    assert np.abs(scores - expected).max() <= TOLERANCE * max(1.0, np.abs(expected).max())
+    assert scores.argmax() == expected.argmax()
+
+
+def test_half_views_name_no_language() -> None:
+    view = HalfView.of("x", (1, 5, 7, 11), 4)
+    assert view.read("0", "gy", "gx", "gs") == "load_half(x, (gs * 5 + gy) * 7 + gx)"
+    assert view.assign("i", "v") == "store_half(x, i, v);"
+    assert view.lane("0", "0", "0", "c") == "half_lane(x, (((c) / 4) * 5) * 7, (c) % 4)"
+
+
+def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> None:
+    image = call("ABS", x(1, 5, 7, 32))
+    convolution = call("CONV_2D", image, w(32, 3, 3, 16), w(32), **window())
+    grouped = model({"value": call("ABS", convolution)})
+    options = {"device": "gpu", "precision": "f16", "fallback": "none"}
+    path = tflgpu.compile(grouped.content, tmp_path, **options)
+    with tflgpu.load(path, device=opencl_device) as session:
+        found = session.run(grouped.inputs)["value"]
+    expected = Reference(grouped.content).run(grouped.inputs)[0]
+    assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()

@@ -1,0 +1,114 @@
+"""Persistent kernels: what becomes one launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import difference
+from devices import own_profile
+from graphs import Value, call, ints, model, x
+from paths import DIGITS_MODEL
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.errors import FallbackWarning
+from tflgpu.compiler.litert.reference import Reference
+
+
+def chain(*operators: str) -> bytes:
+    """A model of operators in a row, none of which a rewrite takes into another."""
+    value: Value = x(1, 5, 7, 11)
+    for operator in operators:
+        value = call(operator, value, **({"beta": 1.0} if operator == "SOFTMAX" else {}))
+    return model({"y": value}).content
+
+
+def stretches(content: bytes, **options: Any) -> list[tuple[int, int]]:
+    plan = pipeline.build(content, Options(**options)).plan
+    return [(record.first, record.count) for record in plan.persistent]
+
+
+@pytest.mark.parametrize(
+    ("length", "longest", "merged"),
+    [
+        (6, 256, [(0, 6)]),
+        (6, 4, [(0, 4), (4, 2)]),
+        (7, 3, [(0, 3), (3, 3)]),
+        (1, 256, []),
+        (6, 1, []),
+        (6, 0, []),
+    ],
+)
+def test_longest(tmp_path: Path, length: int, longest: int, merged: list[tuple[int, int]]) -> None:
+    profile = own_profile(tmp_path, "cpu", persistent_dispatches=longest)
+    assert stretches(chain(*["SOFTMAX"] * length), device=profile) == merged
+
+
+@pytest.mark.parametrize(
+    ("place", "merged"),
+    [(0, [(0, 4)]), (1, [(1, 3)]), (2, [(0, 2), (2, 2)]), (3, [(0, 3)]), (4, [(0, 4)])],
+)
+def test_launches_end_at_parts_on_litert(
+    tmp_path: Path, opencl_device: str, place: int, merged: list[tuple[int, int]]
+) -> None:
+    operators = ["SOFTMAX"] * 4
+    operators.insert(place, "L2_NORMALIZATION")
+    content = chain(*operators)
+    options: dict[str, Any] = {"fallback": "litert", "fallback_ops": ("L2_NORMALIZATION",)}
+    assert stretches(content, device="cpu", **options) == merged
+    array = np.random.default_rng(7).standard_normal((1, 5, 7, 11), np.float32)
+    with pytest.warns(FallbackWarning):
+        folder = tflgpu.compile(content, tmp_path, device="cpu", **options)
+    with tflgpu.load(folder, device=opencl_device) as session:
+        first = session.run(array)["y"]
+        (expected,) = Reference(content).run([array])
+        assert difference(first, expected) is None
+        np.testing.assert_array_equal(session.run(array)["y"], first)
+
+
+def test_kernels_whose_work_items_exchange_data(tmp_path: Path) -> None:
+    """On a GPU's profile a group of several work-items adds up a long row; it keeps its launch."""
+    profile = own_profile(tmp_path, "gpu", persistent_dispatches=256)
+    value: Value = x(5, 4099)
+    for operator in ("GATHER", "GATHER", "SOFTMAX", "GATHER", "GATHER", "GATHER"):
+        if operator == "GATHER":
+            value = call("GATHER", value, ints(2, 1, 0, 3, 4), axis=0, batch_dims=0)
+        else:
+            value = call("SOFTMAX", value, beta=1.0)
+    content = model({"y": value}).content
+    plan = pipeline.build(content, Options(device=profile)).plan
+    assert "group" in plan.kernels[plan.dispatches[2].kernel].name
+    assert stretches(content, device=profile) == [(0, 2), (3, 3)]
+
+
+def test_only_in_opencl(tmp_path: Path) -> None:
+    profile = own_profile(tmp_path, "gpu", persistent_dispatches=256)
+    content = chain("SOFTMAX", "SOFTMAX")
+    assert stretches(content, device=profile) == [(0, 2)]
+    assert stretches(content, device=profile, target="glsl") == []
+
+
+def test_more_regions_than_a_kernel_takes(tmp_path: Path) -> None:
+    """A network has arena, weights, input and output; the counters are one more."""
+    content = DIGITS_MODEL.read_bytes()
+    enough = own_profile(tmp_path, "cpu_avx512", max_arguments=5)
+    assert stretches(content, device=enough) == [(0, 6)]
+    assert stretches(content, device=own_profile(tmp_path, "cpu_avx512", max_arguments=4)) == []
+
+
+def test_the_same_text_each_time() -> None:
+    texts = {
+        pipeline.build(DIGITS_MODEL, Options(device="cpu_avx512")).sources[
+            "kernels/006_persistent.cl"
+        ]
+        for _ in range(3)
+    }
+    (text,) = texts
+    assert "run_step(1, 8, depthwise_pointwise_rows_001_item(0, item, 0, part(arena, 0, " in text
+    assert text.count("__kernel") == 1
+    # A group of light work-items is called as a whole.
+    assert "separate void max_pool_002_group(" in text
+    assert "max_pool_002_item(group_0 * 4 + i0, group_1 * 4 + i1, group_2, x, y);" in text

@@ -1,0 +1,58 @@
+"""Kernels for other runtimes: Vulkan's SPIR-V and Metal's source, made for every kernel."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from devices import need_programs
+from paths import DIGITS_MODEL
+
+import tflgpu
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.codegen.spirv import ToolError, assemble
+from tflgpu.runtime.errors import DeviceError
+from tflgpu.runtime.plan.file import from_bytes, to_bytes
+
+SPIRV_MAGIC = b"\x03\x02\x23\x07"
+
+
+def test_vulkan_kernels_come_with_valid_modules(tmp_path: Path) -> None:
+    need_programs("glslangValidator", "spirv-val")
+    folder = tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", target="vulkan", fallback="none")
+    plan = from_bytes((folder / "plan.tflgpu").read_bytes())
+    assert len(plan.companions) == len(plan.kernels) > 5
+    for kernel in plan.kernels:
+        source = (folder / kernel.file).read_text()
+        assert source.startswith("#version 450\n// ") and "precision" not in source
+        module = (folder / kernel.file).with_suffix(".spv")
+        assert module.read_bytes()[:4] == SPIRV_MAGIC
+        subprocess.run(["spirv-val", str(module)], check=True)
+    assert from_bytes(to_bytes(plan)) == plan
+
+
+def test_vulkan_and_gles_kernels_share_their_bodies() -> None:
+    need_programs("glslangValidator")
+    texts = []
+    for target in ("glsl", "vulkan"):
+        program = build(DIGITS_MODEL, Options(target=target, device="gpu", fallback="none"))
+        texts.append([text.split("#define", 1)[1] for text in program.sources.values()])
+    assert texts[0] == texts[1]
+
+
+def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
+    need_programs("glslangValidator", "spirv-cross")
+    folder = tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", target="metal", fallback="none")
+    plan = from_bytes((folder / "plan.tflgpu").read_bytes())
+    assert {Path(kernel.file).suffix for kernel in plan.kernels} == {".metal"}
+    for kernel in plan.kernels:
+        assert f"kernel void {kernel.name}(" in (folder / kernel.file).read_text()
+    with pytest.raises(DeviceError, match="kernels for opencl and glsl, not for metal"):
+        tflgpu.load(folder)
+
+
+def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ToolError, match="apt install glslang-tools"):
+        assemble("#version 450\nvoid main() {}\n", "kernels/000_nothing.comp")

@@ -1,0 +1,142 @@
+"""Device profiles: which one a device gets and why, and the profiles users write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import invoke
+from devices import fake
+from paths import DIGITS_MODEL, PROFILES
+
+from tflgpu.compiler import OptionError, Options, pipeline
+from tflgpu.compiler.devices import profile, profiles
+from tflgpu.compiler.devices.profile import LIMITS
+from tflgpu.compiler.target import match
+from tflgpu.runtime.launch.device import DeviceInfo
+from tflgpu.runtime.opencl.device import SUB_GROUPS
+
+CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
+
+
+def device(**said: Any) -> DeviceInfo:
+    """A device of which only some things are known."""
+    known = fake("some platform", "OpenCL 3.0", "gpu").__dict__
+    return DeviceInfo(**{**known, **said})
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "because"),
+    [
+        ({"type": "cpu", "vector_width": 4}, "cpu", "target opencl, type cpu"),
+        ({"type": "cpu", "vector_width": 8}, "cpu_avx2", "target opencl, type cpu, lanes 8"),
+        ({"type": "cpu", "vector_width": 16}, "cpu_avx512", "target opencl, type cpu, lanes 16"),
+        ({"vendor": "NVIDIA Corporation"}, "nvidia", "type gpu, vendor nvidia"),
+        (
+            {"extensions": ("cl_khr_fp16", "cl_nv_device_attribute_query")},
+            "nvidia",
+            "type gpu, extension cl_nv_device_attribute_query",
+        ),
+        ({"vendor": "Advanced Micro Devices, Inc."}, "amd", None),
+        (
+            {"vendor": "Intel(R) Corporation", "extensions": (SUB_GROUPS,)},
+            "intel_gpu",
+            f"target opencl, type gpu, vendor intel, extension {SUB_GROUPS}",
+        ),
+        ({"vendor": "Intel(R) Corporation"}, "gpu", None),
+        ({"target": "glsl", "vendor": "Intel"}, "intel_gpu", "target glsl, type gpu, vendor intel"),
+        ({"name": "QUALCOMM Adreno(TM) 740"}, "adreno", None),
+        ({"name": "Mali-G78", "vendor": "ARM"}, "mali", None),
+        ({"vendor": "Imagination Technologies"}, "powervr", None),
+        ({"name": "Apple M1", "vendor": "Apple"}, "apple", None),
+        ({}, "gpu", "any"),
+        ({"type": "cpu", "target": "glsl"}, "llvmpipe", "target glsl, type cpu"),
+        ({"target": "glsl", "vendor": "ARM"}, "mali", "type gpu, vendor arm"),
+    ],
+)
+def test_the_profile_of_a_device(said: dict[str, Any], name: str, because: str | None) -> None:
+    found = match(device(**said))
+    assert found.profile.name == name
+    assert because is None or str(found.rule) == because
+
+
+def test_every_profile_can_be_read_and_is_for_something() -> None:
+    assert {item.slice_width for item in profiles().values()} == {4, 8, 16}
+    assert [name for name, item in profiles().items() if not item.match] == ["gles31"]
+
+
+def test_a_profile_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "My board.toml"
+    path.write_text(CPU.replace("slice_width = 4", "slice_width = 8"))
+    plan = pipeline.build(DIGITS_MODEL, Options(device=str(path))).plan
+    assert plan.profile.startswith("my_board_") and f'"{plan.profile}"' in plan.options
+    assert {tensor.lanes for tensor in plan.tensors} <= {0, 8}
+    path.write_text(CPU)
+    # Plans are kept by the profile's name, so that of another content is another one.
+    assert profile(str(path)).name != plan.profile
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("alignment = 256", "", "lacks alignment"),
+        ("alignment = 256", "alignment = 256\nwarp = 32", "has no use for warp; it may have desc"),
+        ("alignment = 256", 'alignment = "256"', "alignment is '256', it must be a whole number"),
+        ("alignment = 256", "alignment = true", "alignment is True, it must be a whole number"),
+        ("alignment = 256", "alignment = 100", "alignment is 100, it must be a power of two"),
+        ("slice_width = 4", "slice_width = 64", "slice_width is 64, it must be 4 to 16"),
+        ("light_group = 64", "light_group = 8192", "light_group is 8192, above max_group"),
+        ("alignment = 256", "alignment 256", "is no TOML: "),
+        ("blocks = true", "blocks = 1", "transposed_blocks is 1, it must be true or false"),
+        ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, it must be a power of two"),
+        (
+            "work_items",
+            "sub_group = 16\nwork_items",
+            "sub_group is given, so persistent_dispatches must be 0",
+        ),
+        ("work_items", "weight_storage = 4\nwork_items", "weight_storage is 4, it must be a text"),
+        (
+            "work_items",
+            'tensor_storage = "texture"\nwork_items',
+            "tensor_storage is 'texture', it must be one of buffer, image",
+        ),
+        (
+            "work_items",
+            'tensor_storage = "image"\nwork_items',
+            "tensor_storage is 'image', so persistent_dispatches must be 0",
+        ),
+        (
+            "slice_width = 4",
+            'weight_storage = "image"\nslice_width = 8',
+            "weight_storage is 'image', so slice_width must be 4",
+        ),
+        ('target = "opencl"', 'colour = "red"', "match has no use for colour; it may have target"),
+        ('target = "opencl"', "target = 3", "match: target is 3, it must be a text"),
+    ],
+)
+def test_a_wrong_profile(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(CPU.replace(old, new, 1))
+    with pytest.raises(OptionError) as caught:
+        profile(str(path))
+    assert str(caught.value).startswith(str(path)) and message in str(caught.value)
+
+
+def test_a_profile_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text("a = " + "[" * 100_000)
+    with pytest.raises(OptionError, match=r"own\.toml is no TOML: maximum recursion depth"):
+        profile(str(path))
+
+
+def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
+    result = invoke("compile", DIGITS_MODEL, "-o", tmp_path, "--device", "missing.toml", code=1)
+    assert (
+        result.stderr == "error: cannot read the profile missing.toml: No such file or directory\n"
+    )
+
+
+def test_every_number_of_a_profile_has_limits() -> None:
+    numbers = {key for key, value in vars(profile("cpu")).items() if type(value) is int}
+    assert numbers == LIMITS.keys()

@@ -1,0 +1,107 @@
+"""What the reader says about a .tflite file that is not sound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+
+Change = Callable[[Any], Any]
+
+
+def chain() -> Graph:
+    """x -> CONV_2D -> y -> SOFTMAX -> z, of prime sizes."""
+    random = np.random.default_rng(5)
+    graph = Graph("chain")
+    x, y, z = (Tensor(n, (1, 5, 7, c)) for n, c in (("x", 3), ("y", 11), ("z", 11)))
+    weights = constant("weights", random.standard_normal((11, 3, 3, 3)).astype(np.float32))
+    attrs = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "dilation_h_factor": 2}
+    graph.add(Op("CONV_2D", (x, weights, None), (y,), {**attrs, "dilation_w_factor": 1}))
+    graph.add(Op("SOFTMAX", (y,), (z,), {"beta": 0.5}, 1))
+    graph.inputs, graph.outputs = [x], [z]
+    graph.input_names, graph.output_names = ["x"], ["z"]
+    return graph
+
+
+def altered(change: Change, graph: Graph | None = None) -> bytes:
+    """The bytes of a graph after `change` has worked on LiteRT's view of the whole model."""
+    model = schema.ModelT.InitFromPackedBuf(write(graph or chain()), 0)
+    change(model)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def tensor(model: Any, name: str) -> Any:
+    return next(t for t in model.subgraphs[0].tensors if t.name == name.encode())
+
+
+def first(model: Any) -> Any:
+    return model.subgraphs[0].operators[0]
+
+
+def second(model: Any) -> Any:
+    return model.subgraphs[0].operators[1]
+
+
+MALFORMED: tuple[tuple[Change, str], ...] = (
+    (lambda m: setattr(m, "version", 2), "schema version 2"),
+    (lambda m: setattr(m, "subgraphs", []), "no subgraph"),
+    (lambda m: setattr(tensor(m, "y"), "buffer", 9), "tensor 2 y: it wants buffer 9"),
+    (lambda m: setattr(tensor(m, "y"), "type", 77), "tensor 2 y: its element type 77"),
+    (lambda m: setattr(tensor(m, "y"), "shape", [1, -5, 7, 11]), "tensor 2 y: .* negative size"),
+    (
+        lambda m: setattr(tensor(m, "y"), "shape", [2**15] * 4),
+        "tensor 2 y: .* 1152921504606846976 elements",
+    ),
+    (
+        lambda m: setattr(tensor(m, "weights"), "shape", [13, 3, 3, 3]),
+        r"tensor 1 weights: its shape \[13, 3, 3, 3\] needs 1404 bytes, its buffer has 1188",
+    ),
+    (lambda m: setattr(tensor(m, "weights"), "isVariable", True), "tensor 1 weights: it keeps"),
+    (lambda m: setattr(first(m), "inputs", [0, 99, -1]), "operator 0 CONV_2D: .* tensor 99"),
+    (lambda m: setattr(first(m), "inputs", [0, -2]), "operator 0 CONV_2D: .* tensor -2"),
+    (lambda m: setattr(first(m), "outputs", [-1]), "operator 0 CONV_2D: .* tensor -1"),
+    (lambda m: setattr(first(m), "opcodeIndex", 5), "operator 0: it is of kind 5"),
+    (lambda m: setattr(first(m).builtinOptions, "padding", 9), "padding has the unknown value 9"),
+    (lambda m: setattr(m.subgraphs[0], "outputs", [7]), "outputs name tensor 7"),
+    (lambda m: setattr(second(m), "outputs", [0]), "operator 1 SOFTMAX writes .*x, .* an input"),
+    (lambda m: setattr(second(m), "outputs", [1]), "SOFTMAX writes .*weights, .* a constant"),
+    (lambda m: setattr(second(m), "outputs", [2]), "SOFTMAX writes .*y, .*also written by"),
+    (lambda m: setattr(first(m), "inputs", [3, 1, -1]), "CONV_2D reads tensor z, which nothing"),
+    (lambda m: m.subgraphs[0].operators.reverse(), "operator 0 SOFTMAX reads tensor y"),
+    (lambda m: m.subgraphs[0].operators.pop(), "output z is never written"),
+)
+
+
+@pytest.mark.parametrize("change, message", MALFORMED, ids=[message for _, message in MALFORMED])
+def test_malformed_models_are_named(change: Change, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "broken.tflite"
+    path.write_bytes(altered(change))
+    with pytest.raises(ModelError, match=f"broken.tflite: .*{message}"):
+        read(path)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"nowhere\.tflite: No such file"):
+        read(tmp_path / "nowhere.tflite")
+    with pytest.raises(ModelError, match="Is a directory"):
+        read(tmp_path)
+    empty = tmp_path / "empty.tflite"
+    empty.touch()
+    with pytest.raises(ModelError, match="the file is empty"):
+        read(str(empty))
+    with pytest.raises(ModelError, match="it is no plain file"):
+        read("/dev/null")
+    with pytest.raises(ModelError, match=r"not a \.tflite model"):
+        read(b"<html>404")

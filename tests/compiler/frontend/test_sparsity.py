@@ -1,0 +1,102 @@
+"""Sparse constants, as LiteRT reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+
+Change = Callable[[Any], Any]
+
+
+def altered(change: Change, graph: Graph | None = None) -> bytes:
+    """The bytes of a graph after `change` has worked on LiteRT's view of the whole model."""
+    model = schema.ModelT.InitFromPackedBuf(write(graph or chain()), 0)
+    change(model)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def chain() -> Graph:
+    """x -> CONV_2D -> y -> SOFTMAX -> z, of prime sizes."""
+    random = np.random.default_rng(5)
+    graph = Graph("chain")
+    x, y, z = (Tensor(n, (1, 5, 7, c)) for n, c in (("x", 3), ("y", 11), ("z", 11)))
+    weights = constant("weights", random.standard_normal((11, 3, 3, 3)).astype(np.float32))
+    attrs = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "dilation_h_factor": 2}
+    graph.add(Op("CONV_2D", (x, weights, None), (y,), {**attrs, "dilation_w_factor": 1}))
+    graph.add(Op("SOFTMAX", (y,), (z,), {"beta": 0.5}, 1))
+    graph.inputs, graph.outputs = [x], [z]
+    graph.input_names, graph.output_names = ["x"], ["z"]
+    return graph
+
+
+def buffer_of(model: Any, name: str) -> Any:
+    return model.buffers[tensor(model, name).buffer]
+
+
+def tensor(model: Any, name: str) -> Any:
+    return next(t for t in model.subgraphs[0].tensors if t.name == name.encode())
+
+
+def sparse(model: Any, block: bool) -> None:
+    """Makes the constant of a DENSIFY sparse: CSR, or CSR over blocks of two columns."""
+    levels = [schema.DimensionMetadataT() for _ in range(3 if block else 2)]
+    levels[0].denseSize = 3
+    levels[1].format = schema.DimensionType.SPARSE_CSR
+    levels[1].arraySegmentsType = levels[1].arrayIndicesType = schema.SparseIndexVector.Uint8Vector
+    levels[1].arraySegments, levels[1].arrayIndices = schema.Uint8VectorT(), schema.Uint8VectorT()
+    levels[1].arraySegments.values = [0, 1, 1, 3]
+    levels[1].arrayIndices.values = [1, 0, 2]
+    parameters = schema.SparsityParametersT()
+    parameters.dimMetadata = levels
+    parameters.traversalOrder = [0, 1, 2] if block else [0, 1]
+    parameters.blockMap = [1] if block else []
+    if block:
+        levels[2].denseSize = 2
+    constant = tensor(model, "c")
+    constant.shape = [3, 6]
+    constant.sparsity = parameters
+    values = np.arange(1, 7 if block else 4, dtype=np.float32)
+    buffer_of(model, "c").data = np.frombuffer(values.tobytes(), np.uint8)
+
+
+@pytest.mark.parametrize(
+    "block, expected",
+    [
+        (False, [[0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0], [2, 0, 3, 0, 0, 0]]),
+        (True, [[0, 0, 1, 2, 0, 0], [0, 0, 0, 0, 0, 0], [3, 4, 0, 0, 5, 6]]),
+    ],
+)
+def test_sparse_constants_are_made_dense(block: bool, expected: list[list[float]]) -> None:
+    graph = Graph()
+    y = Tensor("y", (3, 6))
+    graph.add(Op("DENSIFY", (constant("c", np.ones((3, 6), np.float32)),), (y,)))
+    graph.outputs, graph.output_names = [y], ["y"]
+    model = altered(lambda m: sparse(m, block), graph)
+    np.testing.assert_array_equal(read(model).ops[0].constant(0), expected)
+    litert = Interpreter(
+        model_content=model,
+        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    )
+    litert.allocate_tensors()
+    litert.invoke()
+    np.testing.assert_array_equal(litert.get_tensor(1), expected)
+
+    def beyond(m: Any) -> None:
+        sparse(m, block)
+        tensor(m, "c").sparsity.dimMetadata[1].arrayIndices.values = [1, 0, 7]
+
+    with pytest.raises(ModelError, match="tensor 0 c: the indices of a sparse level"):
+        read(altered(beyond, graph))

@@ -1,0 +1,95 @@
+"""LiteRT as the oracle: inputs by name and position, shapes, tensors, and what is refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler.errors import ModelError
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
+from tflgpu.runtime import InputError, TensorInfo
+
+
+def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def addition() -> bytes:
+    """c = a + b over [1, 3, 5, 7]."""
+    a, b, c = (Tensor(name, (1, 3, 5, 7)) for name in "abc")
+    graph = Graph("addition")
+    graph.add(Op("ADD", (a, b), (c,), {"fused_activation_function": "NONE"}))
+    graph.inputs, graph.input_names = [a, b], ["a", "b"]
+    graph.outputs, graph.output_names = [c], ["c"]
+    return write(graph)
+
+
+@pytest.mark.parametrize("delegates", [False, True])
+def test_reference_by_name_and_by_position(delegates: bool) -> None:
+    reference = Reference(addition(), delegates=delegates, threads=2)
+    assert [info.name for info in reference.inputs] == ["a", "b"]
+    assert reference.outputs == (TensorInfo("c", (1, 3, 5, 7), "float32"),)
+    a, b = normal(1, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
+    for inputs in ({"b": b, "a": a}, [a, b]):
+        (c,) = reference.run(inputs)
+        np.testing.assert_allclose(c, a + b, rtol=1e-6)
+
+
+def test_reference_keeps_results_of_earlier_runs() -> None:
+    reference = Reference(addition())
+    a, b = normal(1, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
+    (first,) = reference.run([a, b])
+    reference.run([b, b])
+    np.testing.assert_allclose(first, a + b, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(2, 3, 5, 7), (1, 3, 5, 7)], {"a": (2, 3, 5, 7)}], ids=["position", "name"]
+)
+def test_reference_with_another_shape(shapes: Any) -> None:
+    reference = Reference(addition(), input_shapes=shapes)
+    a, b = normal(2, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
+    (c,) = reference.run([a, b])
+    np.testing.assert_allclose(c, a + b, rtol=1e-6)
+
+
+def test_reference_reads_tensors() -> None:
+    reference = Reference(DIGITS_MODEL, keep_intermediates=True)
+    reference.run([normal(1, 8, 8, 1)])
+    pool = reference.tensor("pool")
+    residual = reference.tensor("residual")
+    assert pool is not None and residual is not None
+    windows = residual.reshape(1, 4, 2, 4, 2, 16).max((2, 4))
+    np.testing.assert_array_equal(pool, windows)
+    assert reference.tensor("no such tensor") is None
+
+
+def test_reference_refuses_wrong_inputs() -> None:
+    reference = Reference(addition())
+    with pytest.raises(InputError, match="input b has no array"):
+        reference.run({"a": normal(1, 3, 5, 7)})
+    with pytest.raises(InputError, match=r"input a is float64\[1, 3, 5, 7\]; the model takes flo"):
+        reference.run([normal(1, 3, 5, 7).astype(np.float64)] * 2)
+    with pytest.raises(ModelError, match="no input 'z'; the model has a, b"):
+        Reference(addition(), input_shapes={"z": (1, 3)})
+
+
+def test_reference_refuses_what_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="LiteRT does not run this model"):
+        Reference(b"no model" * 11)
+    with pytest.raises(ModelError, match="LiteRT does not run this model"):
+        Reference(tmp_path / "missing.tflite")
+
+
+def test_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    with pytest.raises(ReferenceMissingError, match=r"pip install 'tflgpu\[litert\]'"):
+        Reference(addition())

@@ -1,0 +1,65 @@
+"""Transposed convolutions by phases, on profiles made so that each kernel runs in each language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import problems
+from cases import Case, families
+from cases.transposed_convolutions import transposed
+from devices import Way, own_profile
+from graphs import call, known, w, x
+
+CASES = [
+    case for name in ("TRANSPOSE_CONV", "Convolution2DTransposeBias") for case in families()[name]
+]
+
+
+ATTRS = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+
+
+def check(cases: list[Case], way: Way, folder: Path) -> None:
+    found = problems(cases, way, folder)
+    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
+
+
+def test_blocks_in_glsl(opengl_device: str, tmp_path: Path) -> None:
+    profile = own_profile(tmp_path, "gpu", transposed_blocks="true")
+    check(CASES, Way("glsl", profile, opengl_device, slice(0)), tmp_path)
+
+
+def test_blocks_of_images(opencl_device: str, tmp_path: Path) -> None:
+    profile = own_profile(tmp_path, "adreno", transposed_blocks="true")
+    check(CASES[::2], Way("opencl", profile, opencl_device, slice(0)), tmp_path)
+
+
+def test_few_accumulators(opencl_device: str, tmp_path: Path) -> None:
+    """Tiles of one pixel, which keep more sums than the profile asks for."""
+    profile = own_profile(tmp_path, "cpu_avx512", accumulators=3, tile_slices=4)
+    check(CASES[::4], Way("opencl", profile, opencl_device, slice(0)), tmp_path)
+
+
+def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: Path) -> None:
+    profile = own_profile(tmp_path, "cpu", transposed_thin=8)
+    values = {
+        n: transposed(x(1, 5, 7, 11), n, (2, 2), (10, 14), True, **ATTRS) for n in (3, 4, 5, 8)
+    }
+    cases = [Case("TRANSPOSE_CONV", f"{n} channels", value) for n, value in values.items()]
+    check(cases, Way("opencl", profile, opencl_device, slice(0)), tmp_path)
+
+
+@pytest.mark.parametrize("profile", ["cpu_avx512", "cpu"])
+def test_thin_ones_amid_others(profile: str, opencl_device: str, tmp_path: Path) -> None:
+    """A value that is stored before its activation, too, and outputs that are parts of others."""
+    value = transposed(x(2, 5, 7, 11), 3, (2, 2), (10, 14), True, **ATTRS)
+    curve = call("LOGISTIC", value)
+    both = call("CONCATENATION", call("MAXIMUM", value, known(np.float32(0.25))), curve, axis=3)
+    rows = call("CONCATENATION", curve, call("ABS", x(2, 3, 14, 3)), axis=1)
+    used_twice = call("CONV_2D", both, w(5, 1, 1, 6), w(5), padding="SAME", stride_h=1, stride_w=1)
+    cases = [
+        Case("TRANSPOSE_CONV", name, found)
+        for name, found in (("channels", used_twice), ("rows", call("TANH", rows)))
+    ]
+    check(cases, Way("opencl", profile, opencl_device, slice(0)), tmp_path)

@@ -1,0 +1,79 @@
+"""3x3 convolutions by Winograd's algorithm: in both languages, with all slice widths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import difference
+from cases.convolutions import conv, window
+from devices import Attached
+from graphs import Value, call, known, model
+from test_variants import pooled
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.litert.reference import Reference
+
+FEW_CHANNELS = ("winograd_channels = 64", "winograd_channels = 8")
+
+
+FEW_SQUARES = ("winograd_squares = 32", "winograd_squares = 1")
+
+
+OWN_MEMORY = (
+    ("heavy_group = 32", "heavy_group = 1"),
+    ("local_memory = 16384", "local_memory = 32768"),
+)
+"""What lets work-items of a GPU have memory of their own: in GLSL, too, the one kernel can run."""
+
+
+def profiles(target: str, folder: Path) -> dict[str, int]:
+    """Profiles with which the algorithm is chosen, each with the kernels of a convolution."""
+    processors = ["cpu_avx2", "cpu_avx512"] if target == "opencl" else []
+    one = gpu(folder / "one.toml", FEW_CHANNELS, FEW_SQUARES, *OWN_MEMORY)
+    three = gpu(folder / "three.toml", FEW_CHANNELS, FEW_SQUARES)
+    return {**dict.fromkeys(processors, 1), one: 1, three: 3}
+
+
+def network() -> Value:
+    """Edges of every kind, several pictures, and all that a store may do besides."""
+    image = pooled(2, 15, 18, 19)
+    residual = call("RELU6", call("ADD", conv(image, (19, 19)), image))
+    pads = known(np.array([[0, 0], [1, 2], [0, 3], [0, 0]], np.int32))
+    padded = conv(call("PAD", residual, pads), (35, 19), **window("VALID"))
+    return call("MUL", padded, call("LOGISTIC", padded))
+
+
+def test_numbers_agree(attached: Attached, tmp_path: Path) -> None:
+    compiled = model({"y": network()})
+    (expected,) = Reference(compiled.content).run(compiled.inputs)
+    for name, steps in profiles(attached.target, tmp_path).items():
+        options = Options(target=attached.target, device=name, fallback="none")
+        program = pipeline.build(compiled.content, options)
+        files = [program.plan.kernels[d.kernel].file for d in program.plan.dispatches]
+        assert sum("winograd" in file for file in files) == 2 * steps, name
+        folder = pipeline.store(program, tmp_path)
+        with tflgpu.load(folder, device=attached.device, store_binaries=False) as session:
+            session.poison()
+            (found,) = session.run(compiled.inputs).values()
+        assert difference(found, expected, tolerance=1e-5) is None, name
+
+
+@pytest.mark.parametrize("channels", [32, 256])
+def test_errors_are_small(channels: int, opencl_device: str, tmp_path: Path) -> None:
+    """Against LiteRT, with weights that keep the size of the values."""
+    random = np.random.default_rng(channels)
+    weights = random.standard_normal((16, 3, 3, channels)) / (3 * channels**0.5)
+    image = pooled(1, 16, 16, channels)
+    zeros = np.zeros(16, np.float32)
+    value = call("CONV_2D", image, known(weights.astype(np.float32)), known(zeros), **window())
+    compiled = model({"y": value})
+    folder = tflgpu.compile(compiled.content, tmp_path, device="cpu_avx512")
+    with tflgpu.load(folder, device=opencl_device, store_binaries=False) as session:
+        files = [kernel.file for kernel in session.plan.kernels]
+        (found,) = session.run(compiled.inputs).values()
+    assert any("winograd" in file for file in files)
+    (expected,) = Reference(compiled.content).run(compiled.inputs)
+    assert difference(found, expected, tolerance=5e-6) is None

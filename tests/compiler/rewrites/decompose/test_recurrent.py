@@ -1,0 +1,139 @@
+"""Recurrent operators, run after run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from agreement import difference
+from devices import Way
+from numpy.typing import NDArray
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.litert.reference import Reference
+
+Array = NDArray[Any]
+
+
+class Builder:
+    """A model with one operator, whose operands are drawn from a fixed seed."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.random = np.random.default_rng(11)
+
+    def input(self, *shape: int) -> Tensor:
+        tensor = Tensor("x", shape)
+        self.graph.inputs.append(tensor)
+        self.graph.input_names.append("x")
+        return tensor
+
+    def weights(self, *shape: int) -> Tensor:
+        data = self.random.standard_normal(shape).astype(np.float32) * np.float32(0.7)
+        return constant(f"w{len(self.graph.tensors)}{self.random.integers(1 << 30)}", data)
+
+    def state(self, *shape: int) -> Tensor:
+        return Tensor(f"state{self.random.integers(1 << 30)}", shape, variable=True)
+
+    def model(
+        self, name: str, operands: list[Tensor | None], shape: tuple[int, ...], **attrs: Any
+    ) -> bytes:
+        output = Tensor("y", shape)
+        self.graph.add(Op(name, tuple(operands), (output,), attrs))
+        self.graph.outputs = [output]
+        self.graph.output_names = ["y"]
+        return write(self.graph)
+
+
+def lstm(
+    steps: int = 0,
+    batch: int = 2,
+    inputs: int = 3,
+    cells: int = 5,
+    outputs: int = 5,
+    coupled: bool = False,
+    peepholes: bool = False,
+    projected: bool = False,
+    normalized: bool = False,
+    **attrs: Any,
+) -> bytes:
+    """A full LSTM; of one step if `steps` is 0, else of a sequence, time or batch first."""
+    b = Builder()
+    major = attrs.get("time_major", False)
+    shape = ((steps, batch) if major else (batch, steps)) if steps else (batch,)
+    gates = [not coupled, True, True, True]
+    operands: list[Tensor | None] = [b.input(*shape, inputs)]
+    operands += [b.weights(cells, inputs) if there else None for there in gates]
+    operands += [b.weights(cells, outputs) if there else None for there in gates]
+    for there in (not coupled, True, True):
+        operands.append(b.weights(cells) if peepholes and there else None)
+    operands += [b.weights(cells) if there else None for there in gates]
+    operands += [b.weights(outputs, cells), b.weights(outputs)] if projected else [None, None]
+    operands += [b.state(batch, outputs), b.state(batch, cells)]
+    if normalized:
+        operands += [b.weights(cells) if there else None for there in gates]
+    name = "UNIDIRECTIONAL_SEQUENCE_LSTM" if steps else "LSTM"
+    options = {"fused_activation_function": "TANH", "cell_clip": 0.0, "proj_clip": 0.0, **attrs}
+    return b.model(name, operands, (*shape, outputs), **options)
+
+
+def rnn(steps: int = 0, **attrs: Any) -> bytes:
+    b = Builder()
+    shape = ((steps, 2) if attrs.get("time_major") else (2, steps)) if steps else (2,)
+    operands = [b.input(*shape, 3), b.weights(5, 3), b.weights(5, 5), b.weights(5), b.state(2, 5)]
+    name = "UNIDIRECTIONAL_SEQUENCE_RNN" if steps else "RNN"
+    return b.model(name, list(operands), (*shape, 5), fused_activation_function="TANH", **attrs)
+
+
+def svdf(rank: int, memory: int, bias: bool = True, activation: str = "RELU") -> bytes:
+    b = Builder()
+    filters = 4 * rank
+    operands = [b.input(2, 3), b.weights(filters, 3), b.weights(filters, memory)]
+    operands += [b.weights(4) if bias else None, b.state(2, filters * memory)]  # type: ignore[list-item]
+    return b.model("SVDF", list(operands), (2, 4), rank=rank, fused_activation_function=activation)
+
+
+MODELS: Mapping[str, Callable[[], bytes]] = {
+    "lstm": lstm,
+    "lstm of many cells": lambda: lstm(batch=3, inputs=17, cells=37, outputs=37),
+    "coupled gates": lambda: lstm(coupled=True),
+    "peepholes": lambda: lstm(peepholes=True),
+    "coupled gates, peepholes": lambda: lstm(coupled=True, peepholes=True),
+    "projection": lambda: lstm(projected=True, outputs=7),
+    "clipped": lambda: lstm(projected=True, outputs=7, cell_clip=0.3, proj_clip=0.2),
+    "normalized": lambda: lstm(normalized=True, peepholes=True, projected=True, outputs=2),
+    "sequence": lambda: lstm(7),
+    "sequence, time first": lambda: lstm(7, time_major=True),
+    "sequence of one": lambda: lstm(1, projected=True, outputs=7),
+    "coupled sequence": lambda: lstm(5, coupled=True, peepholes=True),
+    "rnn": rnn,
+    "sequence of rnn": lambda: rnn(5),
+    "sequence of rnn, time first": lambda: rnn(5, time_major=True),
+    "svdf": lambda: svdf(1, 7),
+    "svdf of rank 2": lambda: svdf(2, 5, activation="NONE"),
+    "svdf without bias": lambda: svdf(3, 4, False),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
+    content = MODELS[name]()
+    reference = Reference(content)
+    random = np.random.default_rng(5)
+    options = Options(target=way.target, device=way.profile)
+    path = pipeline.store(pipeline.build(content, options), tmp_path)
+    shape = reference.inputs[0].shape
+    arrays = [random.standard_normal(shape).astype(np.float32) for _ in range(3)]
+    with tflgpu.load(path, device=way.device) as session:
+        results = [session.run({"x": array})["y"] for array in arrays]
+        for array, result in zip(arrays, results, strict=True):
+            assert difference(result, reference.run([array])[0]) is None
+        assert difference(session.run({"x": arrays[0]})["y"], results[0]) is not None
+        session.reset()
+        np.testing.assert_array_equal(session.run({"x": arrays[0]})["y"], results[0])

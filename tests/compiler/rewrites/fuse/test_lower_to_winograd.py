@@ -1,0 +1,55 @@
+"""Winograd."""
+
+from __future__ import annotations
+
+import pytest
+from cases.convolutions import conv, window
+from graphs import Value, call, model, x
+
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.pipeline import rewrite
+
+
+def test_the_steps_of_a_convolution() -> None:
+    value = call("RELU6", conv(x(1, 21, 24, 64), (70, 64)))
+    graph = read(model({"y": value}).content)
+    rewrite(graph, profile("gpu"))
+    lines = [line.split(" window=")[0] for line in str(graph).splitlines()]
+    assert lines == [
+        "y/terms = tflgpu.winograd_input(y/in0) size=(21,24)",
+        "y/sums = tflgpu.winograd_product(y/terms, y/constant0/terms)",
+        "y = tflgpu.winograd_output(y/sums, none, y/constant1) size=(21,24) | RELU6(%0)",
+    ]
+    assert [tensor.shape for tensor in graph.ops[2].reads[:1]] == [(1, 36, 36, 70)]
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "reason"),
+    [
+        (conv(x(1, 21, 24, 63), (64, 63)), "gpu", "63 and 64 channels are too few"),
+        (
+            conv(x(1, 684, 683, 64), (64, 64)),
+            "gpu",
+            "269485056 bytes of terms are more than a buffer may have",
+        ),
+        (conv(x(1, 12, 40, 64), (64, 64)), "gpu", "30 squares of 4x4 outputs are too few"),
+        (conv(x(1, 1, 128, 64), (64, 64)), "gpu", "squares of 4x4 outputs would mostly be empty"),
+        (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the channels are split into groups or"),
+        (conv(x(1, 48, 48, 64), (64, 64), **window("SAME", (2, 2))), "gpu", "the window has a"),
+        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "one kernel does all steps"),
+    ],
+)
+def test_it_declines(value: Value, name: str, reason: str) -> None:
+    graph = read(model({"y": value}).content)
+    events = rewrite(graph, profile(name))
+    said = [event.reason for event in events if event.rule == "divide_by_winograd"]
+    assert len(said) == 1 and said[0] is not None and said[0].startswith(reason)
+
+
+def test_half_precision_stays_out_of_it() -> None:
+    value = conv(x(1, 21, 24, 64), (64, 64))
+    options = Options(device="gpu", precision="f16")
+    files = pipeline.build(model({"y": value}).content, options).sources
+    assert not any("winograd" in file for file in files)

@@ -1,0 +1,151 @@
+"""Which of several implementations an operator gets on which kind of device."""
+
+from __future__ import annotations
+
+import pytest
+from cases.convolutions import window
+from graphs import Value, call, ints, largest, model, w, x
+
+from tflgpu.compiler import Options, pipeline
+
+
+def pooled(*shape: int) -> Value:
+    """An image in slices: only the pooling kernel for slices computes it."""
+    size = {"filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1}
+    return call("MAX_POOL_2D", x(*shape), padding="SAME", **size)
+
+
+def templates(value: Value, profile: str) -> list[str]:
+    """The templates of a model's kernels, in the order of dispatch."""
+    options = Options(device=profile, fallback="none")
+    plan = pipeline.build(model({"value": value}).content, options).plan
+    files = [plan.kernels[dispatch.kernel].file for dispatch in plan.dispatches]
+    return [file.split("_", 1)[1].rsplit(".", 1)[0] for file in files]
+
+
+FEW_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(1, 3, 3, 32), w(1), **window())
+
+
+MORE_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(4, 3, 3, 32), w(4), **window())
+
+
+MANY_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(5, 3, 3, 32), w(5), **window())
+
+
+SQUARES = call("CONV_2D", pooled(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
+
+
+FROM_ROWS = call("CONV_2D", x(1, 13, 17, 8), w(8, 3, 3, 8), w(8), **window())
+
+
+FEW_SQUARES = call("CONV_2D", pooled(1, 12, 20, 8), w(8, 3, 3, 8), w(8), **window())
+
+
+EMPTY_SQUARES = call("CONV_2D", pooled(1, 1, 99, 8), w(8, 3, 3, 8), w(8), **window())
+
+
+STRIDE = call("CONV_2D", pooled(1, 32, 32, 8), w(8, 3, 3, 8), w(8), **window("SAME", (2, 2)))
+
+
+TOO_DEEP = call("CONV_2D", pooled(1, 13, 17, 400), w(8, 3, 3, 400), w(8), **window())
+
+
+DEEP = call("CONV_2D", pooled(1, 21, 24, 64), w(64, 3, 3, 64), w(64), **window())
+
+
+STEPS = ["winograd_input", "winograd_product", "winograd_output"]
+
+
+FIRST_LAYER = call("CONV_2D", x(1, 17, 19, 3), w(32, 3, 3, 3), w(32), **window("SAME", (2, 2)))
+
+
+ONE_VECTOR = call("FULLY_CONNECTED", pooled(1, 1, 1, 128), w(9, 128), w(9))
+
+
+ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
+
+
+MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
+
+
+MEAN_OF_FEW = call("MEAN", pooled(1, 7, 7, 32), ints(1, 2), keep_dims=True)
+
+
+SOFTMAX = call("SOFTMAX", x(3, 1001), beta=1.0)
+
+
+PRODUCT = call("BATCH_MATMUL", x(4, 9, 16), x(4, 16, 32))
+
+
+TRANSPOSED = call("BATCH_MATMUL", x(4, 9, 16), x(4, 32, 16), adj_y=True)
+
+
+FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
+
+
+FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
+
+
+TOP, _ = largest(x(2, 4000), 10)
+
+
+def transposed(outputs: int, size: int, stride: int = 2) -> Value:
+    attrs = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    shape = ints(1, 7 * stride, 11 * stride, outputs)
+    return call("TRANSPOSE_CONV", shape, w(outputs, size, size, 32), pooled(1, 7, 11, 32), **attrs)
+
+
+SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "profile", "expected"),
+    [
+        (FEW_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv_thin"]),
+        (FEW_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv_thin"]),
+        (MORE_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv_thin"]),
+        (MORE_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv"]),
+        (MANY_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv"]),
+        (SQUARES, "cpu", ["to_sliced", "max_pool", "winograd"]),
+        (FROM_ROWS, "cpu", ["to_sliced", "winograd"]),
+        (FROM_ROWS, "gpu", ["conv_linear"]),
+        (SQUARES, "gpu", ["to_sliced", "max_pool", "conv"]),
+        (FEW_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (EMPTY_SQUARES, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (STRIDE, "cpu", ["to_sliced", "max_pool", "conv"]),
+        (TOO_DEEP, "cpu", ["to_sliced", "max_pool", *STEPS]),
+        (DEEP, "cpu", ["to_sliced", "max_pool", "winograd"]),
+        (DEEP, "mali", ["to_sliced", "max_pool", *STEPS]),
+        (DEEP, "adreno", ["to_sliced", "max_pool", "conv"]),
+        (FIRST_LAYER, "cpu_avx512", ["conv_linear"]),
+        (FIRST_LAYER, "gpu", ["conv_linear"]),
+        (ONE_VECTOR, "gpu", ["max_pool", "split_sums"]),
+        (ONE_VECTOR, "cpu_avx512", ["max_pool", "conv_1x1"]),
+        (ROWS, "gpu", ["conv_1x1"]),
+        (MEAN, "gpu", ["to_sliced", "max_pool", "reduce_group"]),
+        (MEAN, "cpu_avx512", ["to_sliced", "max_pool", "reduce"]),
+        (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),
+        (SOFTMAX, "gpu", ["softmax_group_linear"]),
+        (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
+        (TOP, "cpu_avx512", ["top_insertion"]),
+        (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
+        (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
+        (transposed(4, 4), "adreno", ["to_sliced", "max_pool", "transpose_conv_thin"]),
+        (transposed(4, 4), "mali", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(4, 3), "adreno", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(9, 2), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_block"]),
+        (transposed(9, 3), "nvidia", ["to_sliced", "max_pool", "transpose_conv_block"]),
+        (transposed(9, 4), "nvidia", ["to_sliced", "max_pool", "transpose_conv_block"]),
+        (transposed(9, 5), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(9, 3, 3), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
+        (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv"]),
+        (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
+        (PRODUCT, "cpu_avx512", ["to_sliced", "batch_matmul_sliced"]),
+        (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),
+        (FEW_ROWS, "cpu_avx512", ["batch_matmul"]),
+        (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
+        (FEW_COLUMNS, "gpu", ["to_sliced", "to_sliced", "batch_matmul_sliced"]),
+    ],
+)
+def test_kernels(value: Value, profile: str, expected: list[str]) -> None:
+    assert templates(value, profile) == expected

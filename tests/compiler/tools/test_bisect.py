@@ -1,0 +1,80 @@
+"""A rewrite that changes the numbers is found by name; what every pass does can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import as_json, invoke
+from devices import opencl_devices, unavailable
+from graphs import call, model, w, x
+
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.devices import Profile
+from tflgpu.compiler.events import Event
+from tflgpu.compiler.ir import Array, Graph, constant
+from tflgpu.compiler.rewrites import PIPELINE
+from tflgpu.compiler.tools.bisect import bisect
+from tflgpu.runtime.plan.records import TensorInfo
+
+WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
+
+
+CONV = call("CONV_2D", x(1, 5, 7, 3), w(11, 3, 3, 3), w(11), **WINDOW)
+
+
+MODEL = model({"y": call("RELU", call("ADD", CONV, w(11)))})
+
+
+OPTIONS = Options(device="cpu_avx512", fallback="none")
+
+
+def feed(inputs: Sequence[TensorInfo]) -> Mapping[str, Array]:
+    return {info.name: MODEL.inputs["y/in0"] for info in inputs}
+
+
+def worsen(graph: Graph, profile: Profile) -> list[Event]:
+    """A rewrite that is wrong: it adds to the bias."""
+    for op in graph.ops:
+        if op.name == "CONV_2D":
+            bias = constant("wrong", op.constant(2) + np.float32(0.5))
+            graph.set_inputs(op, (*op.inputs[:2], bias))
+    return [Event("worsen", (), None)]
+
+
+def pipeline_with_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = len(PIPELINE) - 4
+    broken = (*PIPELINE[:place], worsen, *PIPELINE[place:])
+    monkeypatch.setattr(pipeline, "PIPELINE", broken)
+    monkeypatch.setattr("tflgpu.compiler.bisect.PIPELINE", broken)
+
+
+def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+    assert bisect(MODEL.content, OPTIONS, feed) is None
+    pipeline_with_fault(monkeypatch)
+    culprit = bisect(MODEL.content, OPTIONS, feed)
+    assert culprit is not None
+    assert culprit.rule == "worsen"
+    assert culprit.runs < 9
+    path = tmp_path / "model.tflite"
+    path.write_bytes(MODEL.content)
+    shown = invoke("verify", path, "--bisect", code=1)
+    assert "the rewrite worsen changes the numbers" in shown.output
+
+
+def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(MODEL.content)
+    folder = tmp_path / "graphs"
+    assert as_json("explain", path, "--device", "cpu", "--dump", folder)["passes"]
+    files = sorted(file.name for file in folder.iterdir())
+    assert files[0] == "00_read.txt"
+    assert files[-1] == f"{len(PIPELINE):02}_{PIPELINE[-1].__name__}.txt"
+    assert len(files) == len(PIPELINE) + 1
+    first, last = ((folder / files[i]).read_text() for i in (0, -1))
+    assert " = ADD(" in first
+    assert "CONV_2D" in last and " | RELU(%0)" in last and "= ADD(" not in last

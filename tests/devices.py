@@ -1,0 +1,138 @@
+"""The devices tests run on, and how they are reached."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from paths import PROFILES
+
+from tflgpu.runtime import DeviceError
+from tflgpu.runtime.launch.device import DeviceInfo
+
+REQUIRED = os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1"
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip the running test, or fail it where everything must be present."""
+    if REQUIRED:
+        pytest.fail(f"{reason}, and TFLGPU_REQUIRE_DEVICES=1 forbids skipping")
+    pytest.skip(reason)
+
+
+def need_programs(*names: str) -> None:
+    """Skip the running test, or fail it, where one of these programs is not installed."""
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        unavailable(f"not installed: {', '.join(missing)}")
+
+
+@cache
+def opencl_devices() -> Sequence[str]:
+    """The text of each OpenCL device present, which `device=` accepts as a whole."""
+    try:
+        from tflgpu.runtime.opencl.find import devices
+
+        return tuple(str(device) for device in devices())
+    except DeviceError:
+        return ()
+
+
+def short_name(device: str) -> str:
+    """Such as PoCL-3.1+debian, for the names of tests: what follows the version of OpenCL."""
+    words = device.split("OpenCL ")[-1].split()[1:3]
+    return "-".join(words).rstrip("):,") or "none"
+
+
+@dataclass(frozen=True)
+class Attached:
+    """A device, and the language its driver takes."""
+
+    target: str
+    device: str
+
+    def __str__(self) -> str:
+        return f"{self.target}-{short_name(self.device)}" if self.device else self.target
+
+
+ATTACHED = (*(Attached("opencl", name) for name in opencl_devices() or [""]), Attached("glsl", ""))
+"""Every OpenCL device with OpenCL C, then the best OpenGL device with GLSL."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A language, a profile to compile for, and the device that runs what comes of it."""
+
+    target: str
+    profile: str
+    device: str
+    others: tuple[int, int] | None
+    """The cases that run with the other implementations that suit them, too: the first one, and
+    how far they are apart."""
+
+    def __str__(self) -> str:
+        return f"{self.target}-{self.profile}-{short_name(self.device)}"
+
+
+def ways() -> list[Way]:
+    """Every OpenCL device with one slice width, both if there is one device; then OpenGL.
+
+    The first two share the cases that run with more than one implementation.
+    """
+    devices = opencl_devices() or [""]
+    profiles = ("cpu_avx512", "cpu")
+    rows = [
+        Way("opencl", profiles[i % 2], devices[i % len(devices)], (i, 2))
+        for i in range(max(2, len(devices)))
+    ]
+    return [*rows, Way("glsl", "gpu", "auto", None)]
+
+
+def device_kinds() -> list[Any]:
+    """The classes of the devices there can be here."""
+    from tflgpu.runtime.opencl.device import OpenCLDevice
+
+    try:
+        from tflgpu.runtime.opengl.device import OpenGLDevice
+    except DeviceError:
+        return [OpenCLDevice]
+    return [OpenCLDevice, OpenGLDevice]
+
+
+def fake(platform: str, version: str, type_: str, unified: bool = True, **said: Any) -> DeviceInfo:
+    """The description of a device that does not exist, of which only some things matter."""
+    known: dict[str, Any] = {
+        "name": "fake",
+        "driver": "1",
+        "vendor": "nobody",
+        "vector_width": 4,
+        "alignment": 128,
+        "max_group": 256,
+        "max_group_sizes": (256, 256, 256),
+        "max_allocation": 1 << 30,
+        "local_memory": 1 << 15,
+        "compute_units": 2,
+    }
+    described = {"platform": platform, "version": version, "type": type_, "unified": unified}
+    return DeviceInfo(**{**known, **described, **said})
+
+
+def own_profile(folder: Path, name: str, **changes: int | bool | str) -> str:
+    """The path of a profile that differs from another one in some values."""
+    lines = (PROFILES / f"{name}.toml").read_text(encoding="utf-8").splitlines()
+    for key, value in changes.items():
+        line = f"{key} = {json.dumps(value)}"
+        if any(other.startswith(f"{key} =") for other in lines):
+            lines = [line if other.startswith(f"{key} =") else other for other in lines]
+        else:
+            lines.insert(0, line)
+    path = folder / f"{name}_{abs(hash(str(changes)))}.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)

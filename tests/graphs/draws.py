@@ -1,0 +1,35 @@
+"""How the values of inputs and constants are drawn, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zlib import crc32
+
+import numpy as np
+
+from tflgpu.compiler.ir import Array, Shape
+
+Random = np.random.Generator
+
+DRAWS: dict[str, Callable[[Random, Shape], Array]] = {
+    "normal": lambda random, shape: random.standard_normal(shape),
+    "weights": lambda random, shape: 0.7 * random.standard_normal(shape),
+    "positive": lambda random, shape: random.uniform(0.1, 5, shape),
+    "away from zero": lambda random, shape: (
+        random.uniform(0.5, 3, shape) * random.choice([-1.0, 1.0], shape)
+    ),
+    "deep": lambda random, shape: random.uniform(-3e5, -2e4, shape),
+    "wide": lambda random, shape: random.uniform(-30, 30, shape),
+    "small": lambda random, shape: random.integers(-50, 50, shape),
+    "counts": lambda random, shape: random.integers(1, 9, shape),
+    "places": lambda random, shape: random.integers(0, 2, shape),
+    "large": lambda random, shape: random.integers(-(2**20), 2**20, shape),
+    "truth": lambda random, shape: random.integers(0, 2, shape),
+    "with ties": lambda random, shape: random.integers(-3, 3, shape) + 0.5,
+}
+
+
+def drawn(name: str, shape: Shape, kind: str = "normal", dtype: str = "float32") -> Array:
+    """An array from a seed that follows from a name, so that adding a model changes no other."""
+    random = np.random.default_rng(crc32(name.encode()))
+    return np.asarray(DRAWS[kind](random, shape)).astype(dtype)

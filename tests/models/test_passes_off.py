@@ -1,0 +1,54 @@
+"""Networks compute the same whichever rewrite is left out."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import difference
+from devices import opencl_devices, unavailable
+from numpy.typing import NDArray
+
+import tflgpu
+from tflgpu.compiler import OptionError, Options, pipeline
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Graph
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.rewrites import PIPELINE, REQUIRED
+
+OPTIONAL = [step.__name__ for step in PIPELINE if step.__name__ not in REQUIRED]
+
+
+NETWORKS = ["tiny_mlperf/trainedRes", "misc/fizzbuzz_model"]
+
+
+@cache
+def expected(path: Path) -> tuple[list[NDArray[np.float32]], tuple[NDArray[np.float32], ...]]:
+    """Drawn inputs of a network, and what LiteRT makes of them."""
+    random = np.random.default_rng(17)
+    infos = pipeline.build(path, Options(device="cpu_avx512")).plan.inputs
+    inputs = [random.standard_normal(info.shape).astype(info.dtype) for info in infos]
+    return inputs, Reference(path).run(inputs)
+
+
+@pytest.mark.parametrize("name", NETWORKS, ids=lambda name: name.split("/")[-1])
+@pytest.mark.parametrize("off", OPTIONAL)
+def test_networks_agree_without_it(off: str, name: str, models: Path, tmp_path: Path) -> None:
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+    path = models / "networks" / f"{name}.tflite"
+    inputs, wanted = expected(path)
+    options = Options(device="cpu_avx512", fallback="none", disable_passes=(off,))
+    folder = pipeline.store(pipeline.build(path, options), tmp_path)
+    with tflgpu.load(folder, device=opencl_devices()[0]) as session:
+        session.poison()
+        results = session.run(inputs).values()
+    assert [difference(*pair) for pair in zip(results, wanted, strict=True)] == [None] * len(wanted)
+
+
+@pytest.mark.parametrize("needed", sorted(REQUIRED))
+def test_what_kernels_rely_on_cannot_be_left_out(needed: str) -> None:
+    with pytest.raises(OptionError, match="cannot be left out"):
+        pipeline.rewrite(Graph(), profile("cpu"), (needed,))

@@ -1,0 +1,69 @@
+"""The chain with other parts: records of every kind, and faults of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tflgpu.runtime.plan.records import (
+    Argument,
+    Companion,
+    HostPart,
+    HostTensor,
+    Persistent,
+    Plan,
+    Region,
+    TensorInfo,
+    Variable,
+)
+
+from .chain import LENGTH, SIZE, Parts, chain, kernel
+
+
+def complete() -> Plan:
+    """The chain's plan with a record of every kind in it, each field unlike its default."""
+    plan = chain().plan
+    place = Argument(Region.ARENA, 0, 64, SIZE, True)
+    tensor = HostTensor("host", (LENGTH,), "float32", place=place)
+    last = HostTensor("y", (LENGTH,), "float32", output=0)
+    image = Argument(Region.WEIGHTS, 0, 0, 48, False, 16)
+    first, *others = plan.dispatches
+    return replace(
+        plan,
+        inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
+        kernels=(replace(plan.kernels[0], sub_group=1), *plan.kernels[1:]),
+        dispatches=(replace(first, arguments=(*first.arguments, image), why="many"), *others),
+        tensors=(*plan.tensors, replace(plan.tensors[1], name="half", lanes=4, half=True)),
+        companions=(Companion("kernels/000_add.spv", bytes(range(32))),),
+        variables=(Variable("zeros", 12), Variable("given", 8, 0)),
+        host_tensors=(tensor, last),
+        parts=(
+            HostPart("fallback/0.tflite", bytes(range(32)), 1, (), (0,), "ABS", (4,)),
+            HostPart("fallback/1.tflite", bytes(range(32)), 3, (0,), (1,), "NEG", (5, 6)),
+        ),
+        persistent=(Persistent(0, 1, 2, 448, (place, image)),),
+    )
+
+
+def misaligned() -> Parts:
+    """The chain with the sum at a byte that no device takes."""
+    parts = chain()
+    first, second, third = parts.plan.dispatches
+    moved = replace(first.arguments[2], offset=4)
+    return parts.replacing(
+        dispatches=(
+            replace(first, arguments=(*first.arguments[:2], moved)),
+            replace(second, arguments=(moved, *second.arguments[1:])),
+            third,
+        )
+    )
+
+
+def broken(statement: str) -> Parts:
+    """The chain with its second kernel replaced by one with `statement` on line 3."""
+    parts = chain()
+    file = "kernels/001_scale.cl"
+    parameters = "__global float* a, __global float* b, __global float* y"
+    source = f"__kernel void scale({parameters}) {{\n\n{statement}\n}}\n"
+    first, _, third = parts.plan.kernels
+    changed = parts.replacing(kernels=(first, kernel("scale", file, source), third))
+    return replace(changed, sources={**parts.sources, file: source})

@@ -1,0 +1,111 @@
+"""Which OpenCL device is chosen, and what is said where none can be."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from devices import fake
+
+from tflgpu.runtime import DeviceError, devices
+from tflgpu.runtime.opencl import find, library, pocl
+from tflgpu.runtime.opencl.find import select_device
+from tflgpu.runtime.opencl.library import OpenCLError
+from tflgpu.runtime.opencl.pocl import pocl_version
+
+
+def test_devices(opencl_device: str) -> None:
+    info = next(device for device in devices() if str(device) == opencl_device)
+    assert info.name and info.platform and info.version and info.driver and info.vendor
+    assert info.type in ("gpu", "accelerator", "cpu", "other")
+    assert info.vector_width >= 1
+    assert info.alignment & (info.alignment - 1) == 0
+    assert info.max_group >= 1 and len(info.max_group_sizes) >= 3
+    assert info.max_allocation >= 1 << 20
+    assert select_device(opencl_device.upper()) == info
+
+
+def test_auto_takes_the_first(opencl_device: str) -> None:
+    assert select_device() == select_device("auto") == find.devices()[0]
+
+
+def test_no_such_device(opencl_device: str) -> None:
+    with pytest.raises(DeviceError) as caught:
+        select_device("Voodoo")
+    assert str(caught.value) == "no OpenCL device has 'Voodoo' in its name; there are:" + "".join(
+        f"\n  {device}" for device in find.devices()
+    )
+
+
+def test_ranking() -> None:
+    best_first = [
+        fake("NVIDIA CUDA", "OpenCL 3.0 CUDA 12.4", "gpu", False),
+        fake("Intel(R) OpenCL Graphics", "OpenCL 3.0", "gpu"),
+        fake("Intel(R) OpenCL", "OpenCL 3.0 LINUX", "cpu"),
+        fake("Portable Computing Language", "OpenCL 3.0 PoCL 10.0 Linux", "cpu"),
+        fake("Portable Computing Language", "OpenCL 3.0 PoCL 3.1+debian", "cpu"),
+        fake("Portable Computing Language", "OpenCL 3.0 PoCL 3.0", "cpu"),
+        fake("Portable Computing Language", "OpenCL 3.0 PoCL 3.0-rc2 Linux", "cpu"),
+        fake("Other", "OpenCL 1.2", "cpu"),
+    ]
+    worst_first = best_first[::-1]
+    assert sorted(worst_first, key=find.preference, reverse=True) == best_first
+
+
+def test_pocl_version() -> None:
+    assert pocl_version("OpenCL 3.0 PoCL 3.1+debian  Linux") == ((3, 1), True, 0)
+    assert pocl_version("OpenCL 3.0 PoCL 3.0-rc2  Linux") == ((3, 0), False, 2)
+    assert pocl_version("OpenCL 3.0 CUDA 12.4.89") == ((), False, 0)
+
+
+def older_than_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every device look as one of a PoCL does that is older than the processor."""
+    version = b"OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic\0"
+    original = library.call
+
+    def refuse(function: str, *arguments: Any) -> None:
+        if function == "clBuildProgram":
+            raise OpenCLError(function, -11)
+        original(function, *arguments)
+
+    monkeypatch.setattr(pocl, "query", lambda *_: version)
+    monkeypatch.setattr(pocl, "call", refuse)
+
+
+def test_a_driver_older_than_the_processor(
+    monkeypatch: pytest.MonkeyPatch, opencl_device: str
+) -> None:
+    """It cannot compile, so it is not offered, and the error says what to install instead."""
+    older_than_the_processor(monkeypatch)
+    assert find.devices() == []
+    with pytest.raises(DeviceError) as caught:
+        select_device()
+    assert "cannot compile for this processor" in str(caught.value)
+    assert "pip install 'tflgpu[intel]'" in str(caught.value)
+
+
+def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "_present", list)
+    assert find.devices() == []
+    with pytest.raises(DeviceError, match=re.escape("pip install 'tflgpu[pocl]'")):
+        select_device()
+
+
+def test_no_loader() -> None:
+    """Without OpenCL's library the error says what to install."""
+    code = (
+        "import ctypes\n"
+        "def fail(name, *_, **__): raise OSError(name)\n"
+        "ctypes.CDLL = fail\n"
+        "from tflgpu.runtime import DeviceError, devices\n"
+        "try: devices()\n"
+        "except DeviceError as error: print(error)\n"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "OpenCL is not installed" in output.stdout
+    assert "pip install 'tflgpu[pocl]'" in output.stdout

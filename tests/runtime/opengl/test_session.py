@@ -1,0 +1,147 @@
+"""Sessions on OpenGL, with hand-written plans and with compiled models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from paths import DIGITS_MODEL
+from plans import Parts, chain, chain_result, opener, pair, shader, single
+
+import tflgpu
+from tflgpu.runtime.plan.records import TensorInfo
+from tflgpu.runtime.plan.storage import DEVICE_TYPES
+
+
+@pytest.fixture
+def opened(tmp_path: Path, opengl_device: str) -> Callable[[Parts], Any]:
+    return opener(tmp_path / "cache", opengl_device)
+
+
+def test_chain(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain(target="glsl")) as session:
+        assert session.device.target == "glsl"
+        for inputs in ({"b": b, "a": a}, [a, b], (a, b)):
+            session.poison()
+            result = session.run(inputs)
+            assert list(result) == ["y"] and result["y"].dtype == np.float32
+            np.testing.assert_allclose(result["y"], chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_results_belong_to_the_caller(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain(target="glsl")) as session:
+        first = session.run(pair(3))["y"]
+        kept = first.copy()
+        second = session.run(pair(4))["y"]
+        np.testing.assert_array_equal(first, kept)
+        assert not np.array_equal(first, second)
+
+
+def test_read_and_poison(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain(target="glsl")) as session:
+        session.run([a, b])
+        np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
+        np.testing.assert_array_equal(session.read("a"), a)
+        session.poison()
+        assert np.isnan(session.read("sum")).all() and np.isnan(session.read("y")).all()
+        session.poison(0)
+        assert (session.read("scaled") == 0).all()
+
+
+def test_profile(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain(target="glsl")) as session:
+        times = session.profile({"a": a, "b": b})
+        assert [index for index, _ in times] == [0, 1, 2]
+        assert all(0 < seconds < 10 for _, seconds in times)
+        np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+GROUPS = """#version 310 es
+precision highp float;
+layout(local_size_x = 5, local_size_y = 3, local_size_z = 2) in;
+layout(std430, binding = 0) readonly buffer x_buffer { float x[]; };
+layout(std430, binding = 1) buffer y_buffer { float y[]; };
+void main() {
+    uvec3 at = gl_GlobalInvocationID;
+    uint i = (at.z * 9u + at.y) * 35u + at.x;
+    y[i] = 100.0 * x[i] + float(gl_LocalInvocationIndex);
+}
+"""
+
+
+def test_groups_in_three_dimensions(opened: Callable[[Parts], Any]) -> None:
+    """The grid counts work-items; OpenGL is told groups."""
+    shape = (4, 9, 35)
+    parts = single(GROUPS, [TensorInfo("x", shape, "float32")], TensorInfo("y", shape, "float32"))
+    launch = replace(parts.plan.dispatches[0], grid=shape[::-1])
+    parts = parts.replacing(
+        kernels=(replace(parts.plan.kernels[0], group=(5, 3, 2)),), dispatches=(launch,)
+    )
+    x = np.random.default_rng(7).integers(1, 100, shape).astype(np.float32)
+    z, y, column = np.indices(shape)
+    with opened(parts) as session:
+        expected = 100 * x + (z % 2 * 3 + y % 3) * 5 + column % 5
+        np.testing.assert_array_equal(session.run(x)["y"], expected)
+
+
+@pytest.mark.parametrize("dtype", DEVICE_TYPES)
+def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
+    x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
+    info = TensorInfo("x", x.shape, dtype)
+    source = shader("x y", "y[i] = x[i];")
+    if DEVICE_TYPES[dtype] == "int32":
+        source = re.sub(r"float (x|y)\[\]", r"int \1[]", source)
+    with opened(single(source, [info], replace(info, name="y"), x.size)) as session:
+        y = session.run(x)["y"]
+    assert y.dtype == x.dtype
+    np.testing.assert_array_equal(y, x)
+
+
+def test_empty(opened: Callable[[Parts], Any]) -> None:
+    """A tensor without elements has no bytes to copy; other inputs are none the worse."""
+    infos = [TensorInfo("none", (3, 0), "float32"), TensorInfo("x", (5,), "float32")]
+    source = shader("none x y", "y[i] = 2.0 * x[i];")
+    x = np.arange(1, 6, dtype=np.float32)
+    with opened(single(source, infos, TensorInfo("y", (5,), "float32"), 5)) as session:
+        np.testing.assert_array_equal(session.run([np.empty((3, 0), np.float32), x])["y"], 2 * x)
+
+
+def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain(target="glsl")) as session:
+        (commands,) = session._opened()._commands.segments
+        assert [command.barrier for command in commands] == [False, True, True]
+
+
+def agrees_with_litert(model: Path, cache: Path, device: str) -> None:
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter").Interpreter(str(model))
+    folder = tflgpu.compile(model, cache, target="glsl", fallback="none")
+    with tflgpu.load(folder, device=device) as session:
+        session.poison()
+        random = np.random.default_rng(11)
+        arrays = [random.uniform(0, 1, info.shape).astype(info.dtype) for info in session.inputs]
+        results = list(session.run(arrays).values())
+    interpreter.allocate_tensors()
+    for details, array in zip(interpreter.get_input_details(), arrays, strict=True):
+        interpreter.set_tensor(details["index"], array)
+    interpreter.invoke()
+    for details, result in zip(interpreter.get_output_details(), results, strict=True):
+        expected = interpreter.get_tensor(details["index"])
+        tolerance = 1e-4 * max(1, np.abs(expected).max())
+        np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
+
+
+def test_digits(tmp_path: Path, opengl_device: str) -> None:
+    agrees_with_litert(DIGITS_MODEL, tmp_path, opengl_device)
+
+
+def test_mobilenet(tmp_path: Path, opengl_device: str, models: Path) -> None:
+    name = "mobilenet_v1_0.25_224_1_default_1.tflite"
+    agrees_with_litert(models / "networks" / "mobilenet_v1" / name, tmp_path, opengl_device)

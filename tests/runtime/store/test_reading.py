@@ -1,0 +1,152 @@
+"""Every byte of a cache folder is checked when it is read, and who may have written it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from plans import chain
+
+from tflgpu.runtime import PlanError, load
+from tflgpu.runtime.store.cache import find_variants
+from tflgpu.runtime.store.variant import read_variant
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
+
+
+FILES = [
+    "plan.tflgpu",
+    "weights.bin",
+    "kernels/000_add.cl",
+    "kernels/001_scale.cl",
+    "kernels/002_subtract.cl",
+]
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A variant's folder that tests leave as they found it."""
+    return chain().write(tmp_path_factory.mktemp("shared"))
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(FILES), st.data())
+def test_any_damage_is_noticed(shared: Path, file: str, data: st.DataObject) -> None:
+    path = shared / file
+    whole = path.read_bytes()
+    length = data.draw(st.integers(0, len(whole)), "bytes left")
+    content = bytearray(whole[:length])
+    if length == len(whole):
+        content[data.draw(st.integers(0, length - 1), "byte")] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    try:
+        with pytest.raises(PlanError, match=path.name):
+            read_variant(shared)
+    finally:
+        path.write_bytes(whole)
+    assert read_variant(shared).plan == chain().plan
+
+
+@pytest.mark.parametrize("file", [*FILES, "kernels"])
+def test_missing_file(cache: Path, file: str) -> None:
+    folder = chain().write(cache)
+    (folder / file).rename(folder / "gone")
+    with pytest.raises(PlanError, match=f"cannot read .*{Path(file).name}: No such file"):
+        read_variant(folder)
+
+
+@posix
+@pytest.mark.parametrize("file", [*FILES, "kernels"])
+def test_links_are_not_followed(cache: Path, tmp_path: Path, file: str) -> None:
+    folder = chain().write(cache)
+    outside = tmp_path / "outside"
+    (folder / file).rename(outside)
+    (folder / file).symlink_to(outside)
+    with pytest.raises(PlanError, match=Path(file).name):
+        read_variant(folder)
+
+
+@posix
+@pytest.mark.parametrize("depth", [1, 2])
+def test_linked_folder(cache: Path, tmp_path: Path, depth: int) -> None:
+    folder = chain().write(cache)
+    inner = [folder, folder.parent][depth - 1]
+    inner.rename(tmp_path / "outside")
+    inner.symlink_to(tmp_path / "outside")
+    with pytest.raises(PlanError, match="is a symbolic link"):
+        load(cache)
+
+
+@posix
+def test_cache_itself_may_be_a_link(cache: Path, tmp_path: Path) -> None:
+    folder = chain().write(cache)
+    (tmp_path / "link").symlink_to(cache)
+    assert find_variants(tmp_path / "link") == [folder.resolve()]
+
+
+@posix
+def test_pipe_is_refused(cache: Path) -> None:
+    folder = chain().write(cache)
+    (folder / "plan.tflgpu").unlink()
+    os.mkfifo(folder / "plan.tflgpu", 0o600)
+    with pytest.raises(PlanError, match=r"plan\.tflgpu is not a plain file"):
+        read_variant(folder)
+
+
+@posix
+@pytest.mark.parametrize("file", ["", *FILES, "kernels"])
+@pytest.mark.parametrize("mode", [0o770, 0o707])
+def test_writable_by_others(cache: Path, file: str, mode: int) -> None:
+    folder = chain().write(cache)
+    (folder / file).chmod(mode)
+    with pytest.raises(
+        PlanError, match=r"can be written to by other users \(mode 7.*chmod -R go-w"
+    ):
+        read_variant(folder)
+
+
+@posix
+@pytest.mark.parametrize("depth", [0, 1])
+def test_writable_parents(cache: Path, depth: int) -> None:
+    folder = chain().write(cache)
+    folder.parents[depth].chmod(0o777)
+    with pytest.raises(PlanError, match="can be written to by other users"):
+        load(cache)
+    with pytest.raises(PlanError, match="can be written to by other users"):
+        chain().write(cache)
+
+
+@posix
+def test_folder_of_another_user(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = chain().write(cache)
+    owner = folder.stat().st_uid
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    if owner == 0:
+        assert read_variant(folder).plan == chain().plan
+        return
+    with pytest.raises(PlanError, match=f"belongs to another user \\(id {owner}\\)"):
+        read_variant(folder)
+
+
+@posix
+def test_owner_is_checked(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = chain().write(cache)
+    lstat = Path.lstat
+
+    def foreign(path: Path) -> os.stat_result:
+        status = list(lstat(path))
+        status[stat.ST_UID] = 54321
+        return os.stat_result(status)
+
+    monkeypatch.setattr(Path, "lstat", foreign)
+    with pytest.raises(PlanError, match=r"belongs to another user \(id 54321\)"):
+        read_variant(folder)

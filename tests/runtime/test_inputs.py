@@ -1,0 +1,186 @@
+"""Arrays for the inputs of a model: which forms they may have, and what is said of those that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import Parts, chain, chain_result, copy, opener, pair, single
+
+from tflgpu.compiler.ir import Array
+from tflgpu.runtime import InputError
+from tflgpu.runtime.plan.records import TensorInfo
+from tflgpu.runtime.plan.storage import DEVICE_TYPES
+
+
+@pytest.fixture
+def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
+    return opener(tmp_path / "cache", opencl_device)
+
+
+TYPES = {name: {"int32": "int", "float32": "float"}[kind] for name, kind in DEVICE_TYPES.items()}
+"""The type of a kernel's elements, by the type of the tensor."""
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
+    x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
+    with opened(copy(TensorInfo("x", (3, 5), dtype), TYPES[dtype])) as session:
+        y = session.run(x)["y"]
+    assert y.dtype == x.dtype
+    np.testing.assert_array_equal(y, x)
+
+
+FORMS: dict[str, Callable[[Array], Any]] = {
+    "transposed": lambda x: np.ascontiguousarray(x.T).T,
+    "strided": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "backwards": lambda x: x[::-1].copy()[::-1],
+    "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
+    "other byte order": lambda x: x.astype(">f4"),
+    "smaller type": lambda x: x.astype(np.float16),
+    "integers": lambda x: x.astype(np.int16),
+    "nested list in a list": lambda x: [x.tolist()],
+    "by name": lambda x: {"x": x.tolist()},
+    "list of integers": lambda x: {"x": x.astype(int).tolist()},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_an_array(opened: Callable[[Parts], Any], form: str) -> None:
+    x = np.random.default_rng(6).integers(1, 50, (3, 5)).astype(np.float32)
+    with opened(copy(TensorInfo("x", (3, 5), "float32"))) as session:
+        np.testing.assert_array_equal(session.run(FORMS[form](x))["y"], x)
+
+
+@pytest.mark.parametrize("value", [2.5, np.float32(2.5), np.array(2.5, np.float32), [2.5]])
+def test_scalar(opened: Callable[[Parts], Any], value: Any) -> None:
+    with opened(copy(TensorInfo("x", (), "float32"))) as session:
+        y = session.run(value)["y"]
+    assert y.shape == ()
+    assert y == 2.5
+
+
+def test_empty(opened: Callable[[Parts], Any]) -> None:
+    """A tensor without elements has no bytes to copy; other inputs are none the worse."""
+    empty = TensorInfo("none", (3, 0), "float32")
+    source = """
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void main_kernel(__global const float* none, __global const float* x, __global float* y) {
+    y[get_global_id(0)] = 2.0f * x[get_global_id(0)];
+}
+"""
+    parts = single(
+        source, [empty, TensorInfo("x", (5,), "float32")], TensorInfo("y", (5,), "float32"), 5
+    )
+    x = np.arange(1, 6, dtype=np.float32)
+    with opened(parts) as session:
+        np.testing.assert_array_equal(session.run([np.empty((3, 0), np.float32), x])["y"], 2 * x)
+
+
+ONE = (TensorInfo("x", (2, 3), "float32"),)
+
+
+BYTES = (TensorInfo("x", (2,), "int8"),)
+
+
+TWO = (TensorInfo("a", (2,), "float32"), TensorInfo("b", (3, 1), "uint8"))
+
+
+SINGLES = np.ones((2, 3), np.float32)
+
+
+BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
+    "double": (
+        ONE,
+        SINGLES.astype(np.float64),
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float64 of "
+        'shape [2, 3]; convert it: x.astype("float32")',
+    ),
+    "integers": (
+        ONE,
+        SINGLES.astype(np.int64),
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got int64 of "
+        'shape [2, 3]; convert it: x.astype("float32")',
+    ),
+    "text": (
+        ONE,
+        "cat.png",
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got <U7 of "
+        "shape []",
+    ),
+    "shape": (
+        ONE,
+        SINGLES.T,
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float32 of "
+        "shape [3, 2]; reshape it: x.reshape([2, 3])",
+    ),
+    "size": (
+        ONE,
+        SINGLES[:1],
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float32 of "
+        "shape [1, 3]",
+    ),
+    "ragged": (
+        ONE,
+        [[[1, 2, 3], [4, 5]]],
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got a "
+        "ragged list",
+    ),
+    "bare list": (
+        ONE,
+        SINGLES.tolist(),
+        "2 inputs given, but the model has 1 input: x (float32 of shape [2, 3]); a list is taken "
+        "as several inputs, so pass an array, or a list of one array",
+    ),
+    "value": (
+        BYTES,
+        [[1, 200]],
+        "the inputs do not match the model:\n  x: expected int8 of shape [2], got a value that "
+        "int8 cannot hold",
+    ),
+    "fraction": (
+        BYTES,
+        [[1, 2.5]],
+        "the inputs do not match the model:\n  x: expected int8 of shape [2], got float64 of shape "
+        '[2]; convert it: x.astype("int8")',
+    ),
+    "count": (
+        TWO,
+        SINGLES,
+        "1 input given, but the model has 2 inputs: a (float32 of shape [2]), "
+        "b (uint8 of shape [3, 1])",
+    ),
+    "all at once": (
+        TWO,
+        {"b": np.ones((3, 1)), "c": 1},
+        "the inputs do not match the model:\n"
+        "  a is missing; expected float32 of shape [2]\n"
+        "  c is not an input of the model, which has a, b\n"
+        "  b: expected uint8 of shape [3, 1], got float64 of shape [3, 1]; convert it: "
+        'x.astype("uint8")',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_INPUTS)
+def test_bad_inputs(case: str) -> None:
+    from tflgpu.runtime.inputs import arrays_for
+
+    infos, inputs, message = BAD_INPUTS[case]
+    with pytest.raises(InputError) as caught:
+        arrays_for(infos, inputs)
+    assert str(caught.value) == message
+
+
+def test_session_stays_usable_after_bad_inputs(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain()) as session:
+        for call in (session.run, session.profile):
+            with pytest.raises(InputError, match="b is missing"):
+                call({"a": a})
+        np.testing.assert_allclose(
+            session.run([a, b])["y"], chain_result(a, b), rtol=1e-5, atol=1e-5
+        )

@@ -1,0 +1,148 @@
+"""Sessions on every OpenCL device, with hand-written plans and kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import (
+    LENGTH,
+    Parts,
+    chain,
+    chain_result,
+    copy,
+    opener,
+    pair,
+    single,
+)
+
+from tflgpu.runtime import DeviceError, InputError
+from tflgpu.runtime.plan.records import PlacedTensor, Region, TensorInfo
+
+
+@pytest.fixture
+def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
+    return opener(tmp_path / "cache", opencl_device)
+
+
+def test_chain(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain()) as session:
+        assert session.inputs == chain().plan.inputs
+        assert session.outputs == (TensorInfo("y", (LENGTH,), "float32", 0.5, -3),)
+        for inputs in ({"b": b, "a": a}, [a, b], (a, b)):
+            session.poison()
+            result = session.run(inputs)
+            assert list(result) == ["y"]
+            np.testing.assert_allclose(result["y"], chain_result(a, b), rtol=1e-5, atol=1e-5)
+            assert result["y"].dtype == np.float32
+
+
+def test_results_belong_to_the_caller(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain()) as session:
+        first = session.run(pair(3))["y"]
+        kept = first.copy()
+        second = session.run(pair(4))["y"]
+        np.testing.assert_array_equal(first, kept)
+        assert not np.array_equal(first, second)
+        first[:] = 7
+
+
+def test_read(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain()) as session:
+        with pytest.raises(InputError, match="sum has no content before the first run"):
+            session.read("sum")
+        session.run([a, b])
+        np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
+        np.testing.assert_array_equal(session.read("a"), a)
+        np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
+        with pytest.raises(
+            InputError, match=r"no tensor 'scale' in device memory; did you mean scaled\?"
+        ):
+            session.read("scale")
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (3, 5, 7), (5, 11), (3,), ()])
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_read_slices(opened: Callable[[Parts], Any], shape: tuple[int, ...], lanes: int) -> None:
+    """A channel-sliced tensor comes back in its own shape."""
+    batch, height, width, channels = (1,) * (4 - len(shape)) + shape
+    slices = -(-channels // lanes)
+    stored = TensorInfo("x", (batch, slices, height, width, lanes), "float32")
+    parts = copy(stored)
+    size = 4 * int(np.prod(stored.shape))
+    tensor = PlacedTensor("t", shape, "float32", lanes, Region.OUTPUT, 0, 0, size, 0, 1)
+    content = np.random.default_rng(8).uniform(1, 2, stored.shape).astype(np.float32)
+    expected = np.zeros((batch, height, width, channels), np.float32)
+    for channel in range(channels):
+        expected[..., channel] = content[:, channel // lanes, :, :, channel % lanes]
+    with opened(parts.replacing(tensors=(tensor,))) as session:
+        session.run(content)
+        np.testing.assert_array_equal(session.read("t"), expected.reshape(shape))
+
+
+def test_profile(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain()) as session:
+        times = session.profile({"a": a, "b": b})
+        assert [index for index, _ in times] == [0, 1, 2]
+        assert all(0 <= seconds < 1 for _, seconds in times)
+        np.testing.assert_allclose(session.read("y"), chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_poison(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain()) as session:
+        session.run(pair())
+        session.poison()
+        assert np.isnan(session.read("sum")).all()
+        assert np.isnan(session.read("y")).all()
+        session.poison(0)
+        assert (session.read("scaled") == 0).all()
+
+
+def test_threads(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain()) as session, ThreadPoolExecutor(4) as pool:
+        inputs = [pair(seed) for seed in range(40)]
+        results = list(pool.map(lambda arrays: session.run(arrays)["y"], inputs))
+    for (a, b), result in zip(inputs, results, strict=True):
+        np.testing.assert_allclose(result, chain_result(a, b), rtol=1e-5, atol=1e-5)
+
+
+def test_empty_output(opened: Callable[[Parts], Any]) -> None:
+    parts = copy(TensorInfo("x", (0, 7), "float32")).replacing(dispatches=(), kernels=())
+    with opened(replace(parts, sources={})) as session:
+        assert session.run(np.empty((0, 7), np.float32))["y"].shape == (0, 7)
+
+
+def test_no_inputs(opened: Callable[[Parts], Any]) -> None:
+    source = """
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void main_kernel(__global float* y) { y[get_global_id(0)] = 3.0f; }
+"""
+    with opened(single(source, [], TensorInfo("y", (5,), "float32"), 5)) as session:
+        np.testing.assert_array_equal(session.run()["y"], np.full(5, 3, np.float32))
+
+
+def test_use_after_close(opened: Callable[[Parts], Any]) -> None:
+    with opened(chain()) as session:
+        session.run(pair())
+        assert session.device.alignment > 0
+    session.close()
+    uses: list[Callable[[], Any]] = [
+        lambda: session.run(pair()),
+        lambda: session.profile(pair()),
+        lambda: session.read("sum"),
+        lambda: session.poison(),
+        lambda: session.device,
+        lambda: session.__enter__(),
+    ]
+    for use in uses:
+        with pytest.raises(DeviceError, match="the session is closed; load the model again"):
+            use()
+    assert session.inputs == chain().plan.inputs

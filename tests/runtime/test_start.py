@@ -1,0 +1,75 @@
+"""What a start takes: which variant is loaded, and what is imported for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from plans import LENGTH, Parts, chain, misaligned
+
+from tflgpu.runtime import PlanError, load
+
+
+def test_newest_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
+    def write(parts: Parts, name: str, age: int) -> None:
+        folder = parts.write(tmp_path, name)
+        os.utime(folder / "plan.tflgpu", (age, age))
+
+    write(chain().replacing(profile="old"), "a", 1000)
+    write(chain().replacing(profile="new"), "b", 2000)
+    write(misaligned().replacing(profile="newest, but not for this device"), "c", 3000)
+    with load(tmp_path, "ab" * 32, device=opencl_device) as session:
+        assert session.plan.profile == "new"
+
+
+def test_no_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
+    for name in ("a", "b"):
+        misaligned().write(tmp_path, name)
+    with pytest.raises(PlanError) as caught:
+        load(tmp_path, device=opencl_device)
+    message = str(caught.value)
+    assert "no variant in" in message
+    assert "\n  a: dispatch 0 (ADD -> sum) has" in message
+    assert "\n  b: dispatch 0 (ADD -> sum) has" in message
+
+
+def test_import_is_cheap() -> None:
+    program = "import sys, tflgpu.runtime; print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    heavy = {"numpy", "pyopencl", "flatbuffers", "filelock", "networkx", "jinja2", "tflite"}
+    assert "tflgpu.runtime" in output.stdout.split()
+    assert heavy.isdisjoint(output.stdout.split())
+
+
+def test_a_warm_start_imports_little(tmp_path: Path, opencl_device: str) -> None:
+    """Nothing that only compiling or storing needs, and no wrapper of the driver."""
+    folder = chain().write(tmp_path)
+    load(folder, device=opencl_device).close()
+    program = (
+        "import sys, tflgpu.runtime\n"
+        f"session = tflgpu.runtime.load({str(folder)!r}, device={opencl_device!r})\n"
+        f"session.run([[1.0] * {LENGTH}] * 2)\n"
+        "print(*sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = set(output.stdout.split())
+    assert {"numpy", "tflgpu.runtime.opencl"} <= loaded
+    assert loaded.isdisjoint({"pyopencl", "filelock", "tempfile", "jinja2", "tflgpu.compiler"})
+    assert "flatbuffers" not in loaded
+
+
+def test_a_plan_is_read_before_numpy_is_imported(tmp_path: Path) -> None:
+    """So that drivers can start meanwhile."""
+    folder = chain().write(tmp_path)
+    program = (
+        "import sys\nfrom pathlib import Path\n"
+        "from tflgpu.runtime.store.variant import read_plan\n"
+        f"print(read_plan(Path({str(folder)!r})).model, *sys.modules)"
+    )
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    model, *loaded = output.stdout.split()
+    assert model == "chain.tflite"
+    assert {"numpy", "flatbuffers"}.isdisjoint(loaded)

@@ -1,0 +1,141 @@
+"""Plans and kernels that a device cannot run: what is said of them, and what is none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import (
+    ADD,
+    Parts,
+    broken,
+    chain,
+    copy,
+    kernel,
+    misaligned,
+    opener,
+    pair,
+)
+
+from tflgpu.runtime import BuildError, DeviceError, PlanError, load
+from tflgpu.runtime.opencl import find
+from tflgpu.runtime.plan.records import Dispatch, Region, TensorInfo
+
+
+@pytest.fixture
+def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
+    return opener(tmp_path / "cache", opencl_device)
+
+
+def test_misaligned(tmp_path: Path, opencl_device: str) -> None:
+    alignment = find.select_device(opencl_device).alignment
+    with pytest.raises(PlanError) as caught:
+        load(misaligned().write(tmp_path), device=opencl_device)
+    assert (
+        "dispatch 0 (ADD -> sum) has an argument at byte 4, but this device needs multiples of "
+        f"{alignment}; compile the model for this device"
+    ) in str(caught.value)
+
+
+def test_group_too_large(tmp_path: Path, opencl_device: str) -> None:
+    parts = chain()
+    first, *others = parts.plan.kernels
+    group = (1, 1, 65536)
+    launch = replace(parts.plan.dispatches[0], grid=group)
+    parts = parts.replacing(
+        kernels=(replace(first, group=group), *others),
+        dispatches=(launch, *parts.plan.dispatches[1:]),
+    )
+    with pytest.raises(PlanError, match=r"000_add\.cl has work-groups of \[1, 1, 65536\]"):
+        load(parts.write(tmp_path), device=opencl_device)
+
+
+def test_arena_too_large(tmp_path: Path, opencl_device: str) -> None:
+    size = find.select_device(opencl_device).max_allocation + 1
+    with pytest.raises(PlanError, match=f"the arena takes {size} bytes, but a buffer of this"):
+        load(chain().replacing(arena_size=size).write(tmp_path), device=opencl_device)
+
+
+def test_other_target(tmp_path: Path, opencl_device: str) -> None:
+    parts = copy(TensorInfo("x", (3,), "float32")).replacing(
+        target="glsl", kernels=(), dispatches=()
+    )
+    with pytest.raises(DeviceError, match="the model was compiled for glsl"):
+        load(replace(parts, sources={}).write(tmp_path), device=opencl_device)
+
+
+def test_build_error(tmp_path: Path, opencl_device: str) -> None:
+    with pytest.raises(BuildError) as caught:
+        load(broken("y[0] = nothing;").write(tmp_path), device=opencl_device)
+    error = caught.value
+    assert error.kernel == "kernels/001_scale.cl"
+    assert "nothing" in error.log
+    assert str(error).startswith("the driver's compiler rejected kernels/001_scale.cl:\n")
+    assert error.source.splitlines()[2] == "3 | y[0] = nothing;"
+
+
+def test_wrong_number_of_arguments(tmp_path: Path, opencl_device: str) -> None:
+    parts = chain()
+    first = parts.plan.dispatches[0]
+    shorter = replace(first, arguments=first.arguments[1:])
+    folder = parts.replacing(dispatches=(shorter, *parts.plan.dispatches[1:])).write(tmp_path)
+    with pytest.raises(
+        DeviceError, match="add has 3 parameters, but the plan passes 2 arguments; compile"
+    ):
+        load(folder, device=opencl_device)
+
+
+def test_missing_entry_point(tmp_path: Path, opencl_device: str) -> None:
+    parts = chain()
+    first, *others = parts.plan.kernels
+    folder = parts.replacing(kernels=(replace(first, name="plus"), *others)).write(tmp_path)
+    with pytest.raises(DeviceError, match=r"with INVALID_KERNEL_NAME while binding .* of plus"):
+        load(folder, device=opencl_device)
+
+
+def test_remarks_of_the_compiler_are_no_warnings(opened: Callable[[Parts], Any]) -> None:
+    parts = chain()
+    file = "kernels/000_add.cl"
+    source = "#warning remark\n" + ADD
+    _, *others = parts.plan.kernels
+    changed = parts.replacing(kernels=(kernel("add", file, source), *others))
+    a, b = pair()
+    with opened(replace(changed, sources={**parts.sources, file: source})) as session:
+        session.run([a, b])
+        np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("clash", ["function", "entry point"])
+def test_files_that_clash(opened: Callable[[Parts], Any], clash: str) -> None:
+    """Two files that cannot be compiled together are compiled apart."""
+    names = ("twice", "twice") if clash == "entry point" else ("first", "second")
+    sources = {
+        f"kernels/{factor}.cl": f"""
+float times(float v) {{ return {factor}.0f * v; }}
+__kernel void {name}(__global const float* x, __global float* y) {{
+    y[get_global_id(0)] = times(x[get_global_id(0)]);
+}}
+"""
+        for factor, name in zip((3, 5), names, strict=True)
+    }
+    parts = copy(TensorInfo("x", (7,), "float32"))
+    x, y = parts.plan.dispatches[0].arguments
+    middle = replace(y, region=Region.ARENA)
+    steps = [(x, middle), (replace(middle, writes=False), y)]
+    parts = parts.replacing(
+        arena_size=28,
+        kernels=tuple(
+            kernel(name, file, sources[file]) for name, file in zip(names, sources, strict=True)
+        ),
+        dispatches=tuple(
+            Dispatch(index, (7, 1, 1), arguments, "times", (), 0)
+            for index, arguments in enumerate(steps)
+        ),
+    )
+    data = np.arange(1, 8, dtype=np.float32)
+    with opened(replace(parts, sources=sources)) as session:
+        np.testing.assert_array_equal(session.run(data)["y"], 15 * data)

@@ -1,0 +1,121 @@
+"""Each sample runs, prints what it promises, and the digits network is as good as it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from paths import DIGITS, DIGITS_MODEL, SAMPLES
+from PIL import Image
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+import tflgpu
+from tflgpu.compiler.ir import Array
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """A sample in a process of its own, as a user starts it."""
+    return subprocess.run(
+        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False
+    )
+
+
+def held_out() -> tuple[Array, Array]:
+    """The digits train.py keeps back, by the same split."""
+    digits = load_digits()
+    images = (digits.images[..., None] / 16).astype(np.float32)
+    _, images, _, labels = train_test_split(
+        images, digits.target, test_size=0.2, stratify=digits.target, random_state=1
+    )
+    return images, labels
+
+
+def test_the_network_is_small_and_right(opencl_device: str, tmp_path: Path) -> None:
+    """The device gets at least 97 % of digits right that the network was never trained on."""
+    assert DIGITS_MODEL.stat().st_size < 200_000
+    read_picture = runpy.run_path(str(DIGITS / "classify.py"))["read_picture"]
+    pictures = [read_picture(DIGITS / "images" / f"{label}.png") for label in range(10)]
+    images, labels = held_out()
+    compiled = tflgpu.compile(DIGITS_MODEL, tmp_path, device=opencl_device)
+    with tflgpu.load(compiled, device=opencl_device) as session:
+
+        def classify(image: Array) -> int:
+            return int(session.run({"image": image})["probabilities"].argmax())
+
+        assert [classify(picture) for picture in pictures] == list(range(10))
+        right = [
+            classify(image[None]) == label for image, label in zip(images, labels, strict=True)
+        ]
+    assert np.mean(right) >= 0.97
+
+
+def test_classify(opencl_device: str, tmp_path: Path) -> None:
+    """The second run finds the compiled model in the cache."""
+    command = (DIGITS / "classify.py", DIGITS / "images" / "7.png", "--device", opencl_device)
+    for _ in range(2):
+        result = run(*command, "--cache", tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert re.fullmatch(r"7  \([5-9]\d\.\d %\)\n", result.stdout)
+
+
+def test_a_picture_that_is_none_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "digit.png").write_text("not a picture")
+    for name in ("digit.png", "missing.png"):
+        result = run(DIGITS / "classify.py", tmp_path / name)
+        assert result.returncode == 1
+        assert name in result.stderr and "Traceback" not in result.stderr
+
+
+def test_pictures_are_enlarged_held_out_digits() -> None:
+    images, labels = held_out()
+    for label in range(10):
+        with Image.open(DIGITS / "images" / f"{label}.png") as picture:
+            pixels = np.asarray(picture)
+        assert pixels.shape == (80, 80)
+        first = images[labels == label][0, :, :, 0]
+        np.testing.assert_array_equal(pixels[::10, ::10], np.rint(first * 255))
+
+
+@pytest.mark.usefixtures("opencl_device")
+def test_compile_and_run() -> None:
+    result = run(SAMPLES / "compile_and_run.py")
+    assert result.returncode == 0, result.stderr
+    probabilities = [float(word) for word in result.stdout.strip().strip("[]").split()]
+    assert len(probabilities) == 10
+    assert sum(probabilities) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.usefixtures("opencl_device")
+def test_load_at_start(tmp_path: Path) -> None:
+    tflgpu.compile(DIGITS_MODEL, tmp_path)
+    result = run(SAMPLES / "load_at_start.py", tmp_path)
+    assert result.returncode == 0, result.stderr
+    classes = result.stdout.split()
+    assert len(classes) == 5 and set(classes) <= set("0123456789")
+
+
+def test_the_table_of_networks(tmp_path: Path) -> None:
+    """What runs has a row, what does not has a reason."""
+    shutil.copy(DIGITS_MODEL, tmp_path)
+    (tmp_path / "torn.tflite").write_bytes(DIGITS_MODEL.read_bytes()[:100])
+    script = SAMPLES / "benchmarks" / "networks.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), "--rounds", "1", "--threads", "1"],
+        capture_output=True,
+        text=True,
+        # Not among the rooflines of whoever runs this.
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\n\| digits\.tflite \| float32 (\| \d+\.\d\d ){5}\|\n", done.stdout)
+    assert re.search(r"\n- not run: torn\.tflite: \S", done.stdout)
+    for given in ("- date: 20", "- device: ", "GFLOP/s", "us a dispatch", "--rounds 1"):
+        assert given in done.stdout

@@ -1,0 +1,138 @@
+"""Generated graphs on every device against LiteRT."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from agreement import expected, problems
+from cases import Case
+from devices import Way, ways
+from graphs import model
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
+
+from sweep import ELSEWHERE, GENERATORS
+from tflgpu.compiler import ModelError
+from tflgpu.compiler.ops import OPS
+
+TOGETHER = 48
+"""Graphs compiled as one model."""
+
+
+HANDFUL = 8
+"""Graphs that hypothesis draws in one run."""
+
+
+MADE_SMALL = 3
+"""Of the graphs that differ, so many are reported."""
+
+
+def cases(name: str) -> st.SearchStrategy[Case]:
+    """All a generator can draw."""
+
+    @st.composite
+    def generate(draw: st.DrawFn) -> Case:
+        value = GENERATORS[name](draw)
+        return Case(name, f"{crc32(repr(value).encode()):08x}", value)
+
+    return generate()
+
+
+def visit(name: str, number: int, look: Callable[[Case], None], *phases: Phase) -> None:
+    """Shows a handful of cases of a generator, by number; the first is the simplest there is.
+
+    A longer run of hypothesis would soon repeat what it has drawn in variations.
+    """
+
+    @seed(number)
+    @settings(
+        max_examples=HANDFUL + 1,
+        database=None,
+        deadline=None,
+        phases=phases,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(name))
+    def shown(case: Case) -> None:
+        look(case)
+
+    shown()
+
+
+def accepted(case: Case) -> bool:
+    """Whether LiteRT runs it. The compiler has to infer its shapes in any case."""
+    model({case.name: case.value})
+    try:
+        expected(case)
+    except ModelError:
+        return False
+    return True
+
+
+def drawn(way: Way, count: int) -> Iterator[Case]:
+    """The cases for a device, of so many for each generator; a few of each in turn."""
+    names = [str(other) for other in ways()]
+    turn = names.index(str(way))
+    seen: set[str] = set()
+    for start in range(0, count, HANDFUL):
+        for place, name in enumerate(GENERATORS):
+            chosen = [j for j in range(HANDFUL) if (place + j) % len(names) == turn]
+            chosen = [j for j in chosen if start + j < count]
+            found: list[Case] = []
+            if chosen:
+                visit(name, start // HANDFUL, found.append, Phase.generate)
+            for case in (case for j, case in enumerate(found[1:]) if j in chosen):
+                if case.name not in seen and accepted(case):
+                    seen.add(case.name)
+                    yield case
+
+
+def smallest(case: Case, way: Way, count: int, folder: Path) -> str:
+    """What is wrong with the simplest graph that is wrong like a case."""
+    wrong: list[str] = []
+
+    def look(other: Case) -> None:
+        if (wrong or other.name == case.name) and accepted(other):
+            text = problems([other], way, folder / other.name).get(other.name)
+            if text is not None:
+                wrong.append(f"{model({other.name: other.value}).graph}\n  {text}")
+                raise AssertionError(text)
+
+    with suppress(AssertionError, Flaky):
+        for number in range(-(-count // HANDFUL)):
+            visit(case.operator, number, look, Phase.generate, Phase.shrink)
+    return wrong[-1] if wrong else "right on its own"
+
+
+def test_generated_graphs_agree_with_litert(
+    way: Way, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    wanted = request.config.getoption("--sweep") or len(GENERATORS)
+    count = -(-wanted // len(GENERATORS))
+    cases = drawn(way, count)
+    numbers: Counter[str] = Counter()
+    wrong: dict[Case, str] = {}
+    while batch := list(islice(cases, TOGETHER)):
+        found = problems(batch, way, tmp_path / str(numbers.total()))
+        wrong |= {case: found[case.name] for case in batch if case.name in found}
+        numbers.update(case.operator for case in batch)
+        print(f"{numbers.total()} graphs", *found.items(), sep="\n", flush=True)
+    print(*(f"{name} {number}" for name, number in sorted(numbers.items())), sep=", ")
+    assert not wrong, "\n".join(
+        f"{case.name}: {text}\n  {smallest(case, way, count, tmp_path)}"
+        for case, text in islice(wrong.items(), MADE_SMALL)
+    )
+
+
+def test_every_operator_has_a_generator_or_a_reason_for_none() -> None:
+    operators = {name for name in OPS if not name.startswith("tflgpu.")}
+    assert operators <= GENERATORS.keys() | ELSEWHERE.keys()
+    assert not GENERATORS.keys() & ELSEWHERE.keys()

@@ -1,0 +1,152 @@
+"""The text of kernels: both languages compile every file alone, and it is always the same text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pyopencl as cl
+import pytest
+from cases import CASES, families
+from cases.convolutions import window
+from devices import opencl_devices, unavailable
+from every_kernel import choosing, rivals
+from graphs import call, model, w, x
+from paths import PROFILES
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.runtime.opencl.device import PERSISTENT_OPTIONS
+
+PROFILES = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
+"""Both languages, and the widest slices and fewest buffers they have."""
+
+
+WEIGHTS = (w(7, 3, 3, 3), w(7))
+
+
+LOOKED_AT = 8
+"""Of an operator's cases every eighth is looked at; together they all run in test_ops.py."""
+
+
+def rendered(operator: str, target: str, profile: str) -> dict[str, str]:
+    """Sources of some of an operator's cases, of every kernel that suits them, by file name."""
+    cases = families()[operator][::LOOKED_AT]
+    compiled = model({case.name: case.value for case in cases})
+    options = Options(target=target, device=profile, fallback="none")
+    found = {}
+    with pytest.MonkeyPatch.context() as patch:
+        for rank in range(max(rivals(case, profile) for case in cases)):
+            patch.setattr(pipeline, "choose_storage", choosing(rank))
+            for file, source in pipeline.build(compiled.content, options).sources.items():
+                found[file.replace("kernels/", f"{rank}_")] = source
+    return found
+
+
+@pytest.mark.parametrize(("target", "profile"), PROFILES)
+@pytest.mark.parametrize("operator", families())
+def test_every_file_stands_alone(operator: str, target: str, profile: str, tmp_path: Path) -> None:
+    sources = rendered(operator, target, profile)
+    for file, source in sources.items():
+        if file.endswith("_persistent.cl"):
+            begins_with_what_it_merges(source)
+        else:
+            begins_with_what_it_computes(file, source)
+        for word in re.findall(r"^#define (\w+)", source, re.M):
+            assert len(re.findall(rf"\b{word}\b", source)) > 1, f"{file} defines {word} in vain"
+    if target == "opencl":
+        compile_opencl(sources)
+    else:
+        compile_glsl(sources, tmp_path)
+
+
+def test_both_languages_have_the_same_operators() -> None:
+    """Whatever one language runs, the other runs too, with the same kernels in the same order."""
+    compiled = model({cases[0].name: cases[0].value for cases in families().values()})
+    plans = [
+        pipeline.build(compiled.content, Options(target=target, device="gpu", fallback="none")).plan
+        for target in ("opencl", "glsl")
+    ]
+    kernels = [[(d.label, plan.kernels[d.kernel].name) for d in plan.dispatches] for plan in plans]
+    assert kernels[0] == kernels[1]
+    assert len(kernels[0]) > len(families())
+
+
+def begins_with_what_it_computes(file: str, source: str) -> None:
+    lines = source.splitlines()
+    if file.endswith(".comp"):
+        assert lines.pop(0) == "#version 310 es"
+    comment = [line for line in lines if line.startswith("// ")]
+    assert lines[: len(comment)] == comment, f"{file}: comments lie elsewhere, too"
+    number, stem = re.match(r"\d_(\d+)_(\w+)\.", file).groups()  # type: ignore[union-attr]
+    assert comment[0].startswith(f"// {stem}_{number}: ")
+    text = "\n".join(comment)
+    assert re.search(r"^// \w+: writes \w+ \[[\d, ]*\], ", text, re.M), file
+    assert re.search(r"^// grid \d+ x \d+ x \d+ in groups of \d+ x \d+ x \d+$", text, re.M)
+    assert re.search(r"^// operator -?\d+ \w", text, re.M)
+    assert "@" not in source and "{{" not in source
+
+
+def begins_with_what_it_merges(source: str) -> None:
+    merged = re.match(
+        r"// persistent_\d+: dispatches (\d+) to (\d+) in one launch\n// counters: ", source
+    )
+    assert merged
+    steps = re.findall(r"^  // dispatch (\d+), operator -?\d+ \w", source, re.M)
+    assert [int(step) for step in steps] == list(range(int(merged[1]), int(merged[2]) + 1))
+    assert source.count("__kernel ") == 1 and "__local " not in source
+    assert "@" not in source and "{{" not in source
+
+
+def compile_opencl(sources: dict[str, str]) -> None:
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+    for file, source in sources.items():
+        try:
+            cl.Program(context(), source).build(PERSISTENT_OPTIONS.split(), cache_dir=False)
+        except cl.RuntimeError as error:
+            pytest.fail(f"{file}: {error}\n{source}")
+
+
+@cache
+def context() -> cl.Context:
+    """Of any device: what is compiled here does not run."""
+    return cl.Context([next(d for platform in cl.get_platforms() for d in platform.get_devices())])
+
+
+def compile_glsl(sources: dict[str, str], folder: Path) -> None:
+    validator = shutil.which("glslangValidator")
+    if validator is None:
+        unavailable("glslangValidator is not installed")
+    assert validator is not None
+    for file, source in sources.items():
+        (folder / file).write_text(source)
+    files = sorted(folder.iterdir())
+    result = subprocess.run([validator, *map(str, files)], capture_output=True, text=True)
+    errors = [line for line in result.stdout.splitlines() if "ERROR" in line]
+    assert result.returncode == 0, "\n".join(errors[:20])
+
+
+@pytest.mark.parametrize(("target", "profile"), PROFILES)
+def test_compiling_twice_gives_the_same_folder(target: str, profile: str, tmp_path: Path) -> None:
+    compiled = model({case.name: case.value for case in CASES[::31]})
+    folders = [
+        tflgpu.compile(compiled.content, tmp_path / name, target=target, device=profile)
+        for name in ("first", "second")
+    ]
+    contents = [
+        {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+        for folder in folders
+    ]
+    assert len(contents[0]) > 30
+    assert contents[0] == contents[1]
+
+
+def test_equal_kernels_are_written_once() -> None:
+    alike = {name: call("CONV_2D", x(1, 5, 7, 3), *WEIGHTS, **window()) for name in ("a", "b")}
+    plan = pipeline.build(model(alike).content, Options(device="cpu")).plan
+    kernels = [d.kernel for d in plan.dispatches if d.label.startswith("CONV_2D")]
+    assert len(kernels) == 2 and len(set(kernels)) == 1
