@@ -134,7 +134,7 @@ def test_an_operand_of_another_shape_is_refused(name: str) -> None:
             changed.shape = shape
             if changed.data is not None:
                 changed.data = np.zeros(shape, np.float32)
-            with pytest.raises(ModelError, match="operator 0 .*(operand|input|have|weights)"):
+            with pytest.raises(ModelError, match=r"operator 0 .*(operand|input|have|weights)"):
                 pipeline.build(write(graph), Options(fallback="none"))
 
 
