@@ -207,7 +207,7 @@ def chain(
         tensors=tensors,
         memory=Memory(2 * SIZE, OFFSET + SIZE, 2 * SIZE),
     )
-    return Parts(plan, sources, weights)
+    return Parts(sealed(plan), sources, weights)
 
 
 def pair(seed: int = 3) -> tuple[Array, Array]:
