@@ -17,10 +17,11 @@ from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
 from tflgpu.compiler.cli import benchmarking
+from tflgpu.compiler.devices.attached import profile_for
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.litert.reference import ReferenceMissingError
 from tflgpu.compiler.options import Options
-from tflgpu.compiler.target import match
+from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.benchmark import kept_roofline
 from tflgpu.compiler.tools.benchmark import measure as benchmark
 from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
@@ -98,18 +99,18 @@ def test_a_roofline_is_measured_once(
 
     monkeypatch.setattr(kept_roofline, "measure", forbidden)
     info = next(item for item in devices_present() if str(item) == opencl_device)
-    profile = match(info).profile
-    assert kept_roofline.roofline_of(info, profile).roofline.flops / 1e9 == value["gflops"]
+    target = Target(profile_for(info))
+    assert kept_roofline.roofline_of(info, target).roofline.flops / 1e9 == value["gflops"]
     # What is damaged, or of other kernels, is measured again.
     for content in ("", "[]", file.read_text().replace('"kernels": "', '"kernels": "0')):
         file.write_text(content)
         with pytest.raises(AssertionError, match="measured again"):
-            kept_roofline.roofline_of(info, profile)
+            kept_roofline.roofline_of(info, target)
     found = Roofline(1.0, ((8, 2.0),), 3.0)
     monkeypatch.setattr(kept_roofline, "measure", lambda *arguments: found)
-    assert kept_roofline.roofline_of(info, profile).roofline == found
+    assert kept_roofline.roofline_of(info, target).roofline == found
     monkeypatch.setattr(kept_roofline, "measure", forbidden)
-    assert kept_roofline.roofline_of(info, profile).roofline == found
+    assert kept_roofline.roofline_of(info, target).roofline == found
     file.unlink()
 
 

@@ -12,8 +12,8 @@ from paths import DIGITS_MODEL, PROFILES
 
 from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
+from tflgpu.compiler.devices.attached import match
 from tflgpu.compiler.devices.profile import LIMITS
-from tflgpu.compiler.target import match
 from tflgpu.runtime.launch.device import DeviceInfo
 from tflgpu.runtime.opencl.device import SUB_GROUPS
 

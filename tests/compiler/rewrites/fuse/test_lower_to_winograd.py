@@ -1,21 +1,20 @@
-"""Winograd."""
+"""Convolutions by Winograd's algorithm as three operators."""
 
 from __future__ import annotations
 
 import pytest
 from cases.convolutions import conv, window
 from graphs import Value, call, model, x
+from rewriting import rewritten
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.devices import profile
-from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.pipeline import rewrite
+from tflgpu.compiler.rewrites import PIPELINE
+from tflgpu.compiler.rewrites.fuse.lower_to_winograd import lower_to_winograd
 
 
 def test_the_steps_of_a_convolution() -> None:
     value = call("RELU6", conv(x(1, 21, 24, 64), (70, 64)))
-    graph = read(model({"y": value}).content)
-    rewrite(graph, profile("gpu"))
+    graph, _ = rewritten(value, *PIPELINE, device="gpu")
     lines = [line.split(" window=")[0] for line in str(graph).splitlines()]
     assert lines == [
         "y/terms = tflgpu.winograd_input(y/in0) size=(21,24)",
@@ -42,9 +41,8 @@ def test_the_steps_of_a_convolution() -> None:
     ],
 )
 def test_it_declines(value: Value, name: str, reason: str) -> None:
-    graph = read(model({"y": value}).content)
-    events = rewrite(graph, profile(name))
-    said = [event.reason for event in events if event.rule == "divide_by_winograd"]
+    _, events = rewritten(value, *PIPELINE, device=name)
+    said = [event.reason for event in events if event.rule == lower_to_winograd.name]
     assert len(said) == 1 and said[0] is not None and said[0].startswith(reason)
 
 
