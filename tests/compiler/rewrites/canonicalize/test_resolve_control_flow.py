@@ -105,7 +105,7 @@ def test_a_loop_nobody_can_count_is_refused() -> None:
         pipeline.build(content, Options(device="cpu", fallback="none"))
     (finding,) = caught.value.findings
     assert (finding.operator, finding.index) == ("WHILE", 0)
-    assert finding.reason == "how often it runs is only known while the model runs"
+    assert finding.reason == "the number of iterations is known only while the model runs"
 
 
 def test_a_composite_is_its_subgraph(models: Path, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ def test_the_steps_of_a_convolution() -> None:
     assert lines == [
         "y/terms = tflgpu.winograd_input(y/in0) size=(21,24)",
         "y/sums = tflgpu.winograd_product(y/terms, y/constant0/terms)",
-        "y = tflgpu.winograd_output(y/sums, none, y/constant1) size=(21,24) | RELU6(%0)",
+        "y = { y/CONV_2D0.0 = tflgpu.winograd_output(y/sums, none, y/constant1) size=(21,24) "
+        "| y = RELU6(y/CONV_2D0.0) }",
     ]
     assert [tensor.shape for tensor in graph.ops[2].reads[:1]] == [(1, 36, 36, 70)]
 
@@ -27,17 +28,17 @@ def test_the_steps_of_a_convolution() -> None:
 @pytest.mark.parametrize(
     ("value", "name", "reason"),
     [
-        (conv(x(1, 21, 24, 63), (64, 63)), "gpu", "63 and 64 channels are too few"),
+        (conv(x(1, 21, 24, 63), (64, 63)), "gpu", "63 input and 64 output channels are too few"),
         (
             conv(x(1, 684, 683, 64), (64, 64)),
             "gpu",
-            "269485056 bytes of terms are more than a buffer may have",
+            "its terms need 269485056 bytes, above the 134217728 of a buffer",
         ),
         (conv(x(1, 12, 40, 64), (64, 64)), "gpu", "30 squares of 4x4 outputs are too few"),
         (conv(x(1, 1, 128, 64), (64, 64)), "gpu", "squares of 4x4 outputs would mostly be empty"),
-        (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the channels are split into groups or"),
+        (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the convolution is grouped or has a gate"),
         (conv(x(1, 48, 48, 64), (64, 64), **window("SAME", (2, 2))), "gpu", "the window has a"),
-        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "one kernel does all steps"),
+        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "conv_winograd does all steps in one kernel"),
     ],
 )
 def test_it_declines(value: Value, name: str, reason: str) -> None:
