@@ -77,7 +77,7 @@ def test_reference_refuses_wrong_inputs() -> None:
     with pytest.raises(InputError, match="no array is given for input b"):
         reference.run({"a": normal(1, 3, 5, 7)})
     with pytest.raises(
-        InputError, match=r"input a : got float64\[1, 3, 5, 7\], but the model takes flo"
+        InputError, match=r"input a: got float64\[1, 3, 5, 7\], but the model takes flo"
     ):
         reference.run([normal(1, 3, 5, 7).astype(np.float64)] * 2)
     with pytest.raises(ModelError, match="no input 'z'; the model has a, b"):

@@ -170,7 +170,7 @@ def test_only_parts_that_share_a_slice_are_copied() -> None:
 
 
 def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one() -> None:
-    told = "1 of 2 parts is copied: a kernel goes along y/TANH1.0 across the gaps it would have"
+    told = "1 of 2 parts is copied: a kernel cannot skip the gaps that y/TANH1.0 would have"
     assert reasons(beside(2)) == [told]
 
 
