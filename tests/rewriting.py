@@ -52,7 +52,7 @@ def assert_becomes(
 ) -> Graph:
     """The rewrites make this text of a graph; returns the graph."""
     graph, events = rewritten(source, *passes, device=device)
-    assert str(graph).splitlines() == list(lines(expected))
+    assert str(graph).splitlines() == list(lines(expected)), f"it became\n{graph}"
     assert {event.rule for event in events if event.reason is None} == {p.name for p in passes}
     return graph
 

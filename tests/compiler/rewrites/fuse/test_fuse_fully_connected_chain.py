@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cases.layers import layer, perceptron, squeezed
-from graphs import Value, call, ints, w, x
+from graphs import Value, call, ints, x
 from rewriting import kernels, operators, reasons, rewritten
 
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
