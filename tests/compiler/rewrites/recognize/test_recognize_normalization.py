@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cases.norms import NORMS, batches, layers, mean, root_mean_square
+from cases.norms import NORMS, layers, mean, root_mean_square
 from graphs import Value, call, ints, number, w, x
 from rewriting import assert_becomes, assert_declines, kernels, operators
 
