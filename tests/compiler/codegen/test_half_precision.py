@@ -11,8 +11,10 @@ from graphs import call, model, w, x
 from paths import DIGITS_MODEL
 
 import tflgpu
-from tflgpu.compiler.codegen.accessors import HalfView
+from tflgpu.compiler.accessors import HalfAccessor
+from tflgpu.compiler.devices import profile
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.target import Target
 
 TOLERANCE = 1e-2
 
@@ -51,11 +53,11 @@ def test_half_storage_agrees_with_litert(
     assert scores.argmax() == expected.argmax()
 
 
-def test_half_views_name_no_language() -> None:
-    view = HalfView.of("x", (1, 5, 7, 11), 4)
+def test_half_accessors_name_no_language() -> None:
+    view = HalfAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu"), precision="f16"), set())
     assert view.read("0", "gy", "gx", "gs") == "load_half(x, (gs * 5 + gy) * 7 + gx)"
     assert view.assign("i", "v") == "store_half(x, i, v);"
-    assert view.lane("0", "0", "0", "c") == "half_lane(x, (((c) / 4) * 5) * 7, (c) % 4)"
+    assert view.lane("0", "0", "0", "c") == "half_lane(x, c / 4 * 5 * 7, c % 4)"
 
 
 def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> None:

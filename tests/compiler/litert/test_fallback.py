@@ -25,7 +25,7 @@ from tflgpu.compiler.errors import FallbackWarning, Finding, OptionError, Unsupp
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
-from tflgpu.compiler.litert.partition import Cut
+from tflgpu.compiler.litert.partition import partition
 from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
 from tflgpu.runtime.errors import DeviceError, InputError, PlanError
 
@@ -60,12 +60,13 @@ def graph_of(lines: Sequence[Line], outputs: Sequence[str], **dtypes: str) -> Gr
 def cut_text(
     lines: Sequence[Line], outputs: Sequence[str], chosen: Sequence[int], inside: str = ""
 ) -> list[str]:
-    cut = Cut()
-    cut.add(Finding(index, lines[index][2], "it is chosen") for index in chosen)
-    if inside:
-        cut.kept_inside[inside] = "its shape is known only while the model runs"
     graph = graph_of(lines, outputs)
-    cut.apply(graph, graph_of(lines, outputs))
+    for tensor in (tensor for op in graph.ops for tensor in op.outputs):
+        tensor.dynamic = tensor.name == inside
+    hosted = {
+        op: Finding(op.index, op.name, "it is chosen") for op in graph.ops if op.index in chosen
+    }
+    partition(graph, hosted).apply(graph)
     graph.verify()
     return str(graph).splitlines()
 

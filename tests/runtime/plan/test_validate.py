@@ -20,6 +20,7 @@ from tflgpu.runtime.plan.records import (
     Plan,
     Region,
 )
+from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.storage import sliced_shape
 from tflgpu.runtime.plan.validate import validate
 
@@ -110,10 +111,7 @@ INVALID = {
         "persistent kernel 1 computes dispatches 1 to 2 of 3",
     ),
     "merged group": (
-        with_persistent(
-            {},
-            kernels=with_kernel(group=(13, 1, 1)).kernels,
-        ),
+        sealed(with_persistent({}, kernels=with_kernel(group=(13, 1, 1)).kernels)),
         r"persistent kernel 0 has work-groups of \[13, 1, 1\]",
     ),
     "merged part": (
@@ -217,7 +215,7 @@ def test_sliced_shape() -> None:
 
 def test_persistent_kernels_survive() -> None:
     argument = Argument(Region.ARENA, 0, 4, 8, True)
-    plan = with_persistent({"first": 1, "count": 2, "arguments": (argument,)})
+    plan = sealed(with_persistent({"first": 1, "count": 2, "arguments": (argument,)}))
     validate(plan)
     assert from_bytes(to_bytes(plan)) == plan
 
