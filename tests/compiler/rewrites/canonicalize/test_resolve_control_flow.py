@@ -99,7 +99,7 @@ def test_results_agree_with_litert(name: str, opencl_device: str, tmp_path: Path
     np.testing.assert_allclose(result, Reference(content).run([x])[0], rtol=1e-5)
 
 
-def test_a_loop_nobody_can_count_is_refused() -> None:
+def test_a_loop_of_unknown_length_is_refused() -> None:
     content = write(loop(Tensor("rounds", (), "int32")))
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(content, Options(device="cpu", fallback="none"))
