@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Tensor
-from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
+from ...ops.recurrent import CELL_STATE, OUTPUT_STATE, PROJECTION
 from .decomposition import Decomposition, decomposes
 
 MAX_STEPS = 1000
@@ -20,7 +19,6 @@ INPUT, FORGET, CELL, OUTPUT = range(4)
 
 _PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
 _BIASES, _NORMS = 12, 20
-_PROJECTION, _PROJECTION_BIAS = 16, 17
 
 
 @decomposes("LSTM")
@@ -140,9 +138,9 @@ class _Cell:
         self.cell = self._clipped(self.cell, "cell_clip")
         leave = self._gate(OUTPUT, parts[OUTPUT])
         self.output = here.add("MUL", leave, _activated(here, self.cell))
-        weights = self.op.input(_PROJECTION)
+        weights = self.op.input(PROJECTION)
         if weights is not None:
-            bias = self.op.input(_PROJECTION_BIAS)
+            bias = self.op.input(PROJECTION + 1)
             projected = here.add("FULLY_CONNECTED", self.output, weights, bias)
             self.output = self._clipped(projected, "proj_clip")
         return self.output
@@ -235,6 +233,4 @@ def _too_long(op: Op, count: int) -> Finding:
 def _stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:
     """The results of all steps, stacked along the time axis."""
     axis = 0 if here.op.attrs.get("time_major", False) else 1
-    stacked = here.add("PACK", *results, values_count=len(results), axis=axis)
-    assert prod(stacked.shape) == here.op.output.elements
-    return stacked
+    return here.add("PACK", *results, values_count=len(results), axis=axis)
