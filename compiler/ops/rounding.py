@@ -157,7 +157,7 @@ ROUNDING = {
         _fixed_point_doubly,
     ),
     "tflgpu.requantize_product_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}({to_int}({a} * {b}), {multiplier}, {exponent}), "
+        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}) * {to_int}({b}), {multiplier}, {exponent}), "
         "{low}, {high}))",
         _product_doubly,
     ),

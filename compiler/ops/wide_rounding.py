@@ -41,6 +41,22 @@ def _by_channel(
     return np.clip(multiply_doubly(_joined(a, b), factor, exponent), low, high)
 
 
+def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
+    factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
+    return np.clip(multiply_doubly(_joined(a, b), factor, e) + f, low, high)
+
+
+def _shifted(values: Array, bits: int) -> Array:
+    return np.asarray((values + (1 << (bits - 1)) + (values >> 63)) >> bits)
+
+
+def _sum_of_products(
+    a: Array, b: Array, c: Array, d: Array, first: int, second: int, low: int, high: int
+) -> Array:
+    one, other = (x.astype(np.int64) * y.astype(np.int64) for x, y in ((a, b), (c, d)))
+    return np.clip(_shifted(one, first) + _shifted(other, second), low, high)
+
+
 def _by_channel_upwards(
     a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
 ) -> Array:
@@ -71,6 +87,16 @@ WIDE_ROUNDING = {
         f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}), {{low}}, {{high}}))",
         _by_channel,
     ),
+    "tflgpu.requantize_channels_onto": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}) + "
+        "{to_int}({f}), {low}, {high}))",
+        _onto,
+    ),
+    "tflgpu.sum_of_products": Elementwise(
+        "{to_float}(clamp({use.shift_away}({to_int}({a}) * {to_int}({b}), {first}) + "
+        "{use.shift_away}({to_int}({c}) * {to_int}({d}), {second}), {low}, {high}))",
+        _sum_of_products,
+    ),
     "tflgpu.requantize_channels_upwards": Elementwise(
         f"{{to_float}}(clamp({{use.multiply_each_upwards}}({_JOINED}, {_FACTOR}), "
         "{low}, {high}))",
@@ -78,6 +104,7 @@ WIDE_ROUNDING = {
     ),
 }
 """Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; 256 * a + b times a
-fixed-point number of 31 bits, rounded twice, with halves away from zero or upwards at the end."""
+fixed-point number of 31 bits, rounded twice, alone or added to a sixth operand; two products that
+are shifted right; rounded twice with the last halves upwards."""
 
 define_elementwise(WIDE_ROUNDING)

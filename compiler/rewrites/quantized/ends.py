@@ -8,7 +8,6 @@ from ...ir import Tensor
 from .fixed_point import fixed_point
 from .lowering import INTEGERS, Lowering, lowers
 
-
 SMALLEST_RATIO, LARGEST_RATIO = 2.0**-8, 2.0**7
 """Of the operand's scale to the result's, as XNNPACK takes them."""
 

@@ -18,7 +18,7 @@ ONE = 32767
 
 POWERS = (
     *((-2, 1672461947), (-1, 1302514674), (0, 790015084)),
-    *((1, 290630308), (2, 39332535), (3, 720401)),
+    *((1, 290630308), (2, 39332535), (3, 720401), (4, 242)),
 )
 """exp(-2^n) with 31 fractional bits, by n."""
 
@@ -98,9 +98,9 @@ def logistic(values: Array) -> Array:
     return np.where(values == 0, 1 << 14, np.where(values > 0, positive, ONE - positive))
 
 
-def tanh(values: Array) -> Array:
-    """Of numbers of 12 fractional bits; 15 fractional bits."""
-    x = _reciprocal_of_half(_exp_of_negative(-np.abs(values), 4))
+def tanh(values: Array, integer_bits: int = 3) -> Array:
+    """Of numbers with that many integer bits, at most 4; 15 fractional bits."""
+    x = _reciprocal_of_half(_exp_of_negative(-np.abs(values), integer_bits + 1))
     positive = _saturated((x - (1 << 13)) << 2)
     return np.sign(values) * positive
 

@@ -74,14 +74,16 @@ def rounded_twice(
     here: Lowering, sums: Sequence[Tensor], factors: Array, upwards: bool = False
 ) -> Tensor:
     """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits."""
-    numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
     low, high = here.bounds(here.op.output, half_away)
-    return here.add(
-        "tflgpu.requantize_channels_upwards" if upwards else "tflgpu.requantize_channels_doubly",
-        *sums,
+    name = "tflgpu.requantize_channels_upwards" if upwards else "tflgpu.requantize_channels_doubly"
+    return here.add(name, *sums, *by_channel(here, factors), low=low, high=high)
+
+
+def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
+    """Factors of 31 bits as constants: the upper 16 bits, the lower 15, and the exponents."""
+    numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
+    return (
         here.constant([n.multiplier >> 15 for n in numbers]),
         here.constant([n.multiplier & 0x7FFF for n in numbers]),
         here.constant([n.exponent for n in numbers]),
-        low=low,
-        high=high,
     )
