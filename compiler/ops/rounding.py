@@ -11,6 +11,7 @@ import numpy as np
 
 from ..ir import Array
 from .elementwise import Elementwise, define_elementwise
+from .fixed_point import multiply_doubly
 
 
 def _scaled(a: Array, b: Array, low: float, high: float) -> Array:
@@ -32,17 +33,6 @@ def _fixed_point_product(
     a: Array, factor: int, half: int, shift: int, low: int, high: int
 ) -> Array:
     return np.asarray(np.clip((a.astype(np.int64) * factor + half) >> shift, low, high))
-
-
-def multiply_doubly(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
-    """gemmlowp's SaturatingRoundingDoublingHighMul, then its RoundingDivideByPOT."""
-    exponent = np.asarray(exponent, np.int64)
-    product = (values.astype(np.int64) << np.maximum(exponent, 0)) * multiplier
-    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    high = np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
-    right = np.maximum(-exponent, 0)
-    mask = (np.int64(1) << right) - 1
-    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
 
 
 def _fixed_point_doubly(a: Array, multiplier: int, exponent: int, low: int, high: int) -> Array:
@@ -157,8 +147,8 @@ ROUNDING = {
         _fixed_point_doubly,
     ),
     "tflgpu.requantize_product_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}) * {to_int}({b}), {multiplier}, {exponent}), "
-        "{low}, {high}))",
+        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}) * {to_int}({b}), {multiplier}, "
+        "{exponent}), {low}, {high}))",
         _product_doubly,
     ),
     "tflgpu.requantize_by_sign": Elementwise(
@@ -208,6 +198,7 @@ ROUNDING = {
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
     "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b),
+    "tflgpu.pair": Elementwise("{a} * 256.0f + {b}", lambda a, b: a * 256 + b),
     "tflgpu.look_up": Elementwise("", _entry, table=True),
 }
 """Scale and round to the nearest even integer, of sums and of products of two operands; multiply by

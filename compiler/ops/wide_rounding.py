@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir import Array
 from .elementwise import Elementwise, define_elementwise
-from .rounding import multiply_doubly
+from .fixed_point import multiply_doubly
 
 
 def _wrapped(values: Array) -> Array:
@@ -84,7 +84,8 @@ WIDE_ROUNDING = {
         _wide,
     ),
     "tflgpu.requantize_channels_doubly": Elementwise(
-        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}), {{low}}, {{high}}))",
+        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}), "
+        "{low}, {high}))",
         _by_channel,
     ),
     "tflgpu.requantize_channels_onto": Elementwise(

@@ -7,7 +7,7 @@ from math import frexp
 import numpy as np
 
 from ...ir import Tensor
-from .fixed_point import fixed_point, half_away
+from ...ops.fixed_point import fixed_point, half_away
 from .lowering import Lowering, lowers
 
 LARGEST_RATIO, SMALLEST_RATIO = 2.0**8, 2.0**-10
@@ -108,9 +108,10 @@ def _multiply_doubly(here: Lowering, scale: float) -> None:
 
 @lowers("MAXIMUM", "MINIMUM")
 def pick(here: Lowering) -> None:
-    """Of operands that are quantized alike."""
-    operands = [here.op.operand(0), here.op.operand(1)]
-    if any(here.unlike(tensor, here.op.output) for tensor in operands):
-        raise here.declined("operands and result are quantized differently")
-    first, second = map(here.centered, operands)
+    """Of the integers themselves: LiteRT does not look at what they stand for."""
+    result = here.op.output
+    first, second = (
+        here.taken_over(here.centered(tensor), tensor, result)
+        for tensor in (here.op.operand(0), here.op.operand(1))
+    )
     here.finish_centered(here.add(here.op.name, first, second))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Tensor
-from .fixed_point import fixed_point
+from ...ops.fixed_point import fixed_point
 from .lowering import INTEGERS, Lowering, lowers
 
 SMALLEST_RATIO, LARGEST_RATIO = 2.0**-8, 2.0**7

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.batch_matmul import matrices
-from .fixed_point import fixed_point
+from ...ops.fixed_point import fixed_point
 from .hybrid import hybrid_product
 from .lowering import EXACT, INTEGERS, Lowering, lowers
 from .sixteen_bits import BYTE, bytes_of, rounded_once

@@ -22,3 +22,14 @@ def move(here: Lowering) -> None:
     values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
     results = zip(values, op.outputs, strict=True)
     here.finish_centered(*(here.taken_over(value, moved, result) for value, result in results))
+
+
+@lowers("SELECT", "SELECT_V2")
+def select(here: Lowering) -> None:
+    """The integers of either operand, whatever they stand for."""
+    op = here.op
+    choices = (
+        here.taken_over(here.centered(tensor), tensor, op.output)
+        for tensor in (op.operand(1), op.operand(2))
+    )
+    here.finish_centered(here.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs))

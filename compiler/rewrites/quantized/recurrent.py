@@ -1,7 +1,7 @@
 """UNIDIRECTIONAL_SEQUENCE_LSTM of int8, with gates and a cell state of int16.
 
-As LiteRT's lstm_eval computes it (Integer8x8_16): gates are sums of at most 16 bits with 12 fractional
-bits, their activations have 15, and the cell state is a power of two.
+As LiteRT's lstm_eval computes it (Integer8x8_16): gates are sums of at most 16 bits, of which 12
+are fractional, their activations have 15, and the scale of the cell state is a power of two.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import frexp
 import numpy as np
 
 from ...ir import Array, Tensor, constant
+from ...ops.fixed_point import fixed_point
 from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
 from ..decompose.recurrent import (
     BIASES,
@@ -27,7 +28,6 @@ from ..decompose.recurrent import (
     sequence_steps,
     stacked,
 )
-from .fixed_point import fixed_point
 from .lowering import EXACT, INTEGERS, Lowering, lowers
 from .sixteen_bit_functions import logistic, tanh
 from .sixteen_bits import by_channel
@@ -45,6 +45,18 @@ def sequence_lstm(here: Lowering) -> None:
     results = [cell.step(share) for share in sequence_steps(here, cell.projected)]
     cell.keep()
     here.finish_centered(stacked(here, results))
+
+
+@lowers("LSTM")
+def lstm(here: Lowering) -> None:
+    """One step of the same."""
+    if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
+        raise here.declined("its kernel type is BASIC")
+    source = here.op.operand(0)
+    cell = _Cell(here)
+    result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
+    cell.keep()
+    here.finish_centered(here.reshape(result, here.op.output.shape))
 
 
 class _Cell:
@@ -75,8 +87,8 @@ class _Cell:
             raise here.declined("its gates read the cell state (peepholes)")
         if op.input(NORMS + FORGET) is not None:
             raise here.declined("it normalizes its gates")
-        if not op.intermediates or op.intermediates[-1].quantization is None:
-            raise here.declined("its hidden state is not quantized")
+        if len(op.intermediates) != 5 or op.intermediates[-1].quantization is None:
+            raise here.declined("its hidden state is not quantized, or its gates are of 8 bits")
 
     def _table(self, name: str, function: object) -> Tensor:
         """A function of int16, as a table of all its results."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Tensor
-from .fixed_point import fixed_point
+from ...ops.fixed_point import fixed_point
 from .lowering import Lowering, lowers
 from .tables import integers, look_up
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...ir import Array, Tensor
-from .fixed_point import fixed_point, half_away
+from ...ops.fixed_point import fixed_point, half_away
 from .lowering import EXACT, Lowering
 
 BYTE = 128

@@ -8,7 +8,7 @@ from math import erf
 import numpy as np
 
 from ...ir import Array, constant
-from .fixed_point import fixed_point, half_away
+from ...ops.fixed_point import fixed_point, half_away, multiply_doubly, shift_away
 from .lowering import INTEGERS, Lowering, lowers
 from .sixteen_bit_functions import SIXTEEN_BITS
 
@@ -116,19 +116,6 @@ def relu(here: Lowering) -> None:
     look_up(here, np.clip(rounded, low, high))
 
 
-def multiply_doubly(values: Array, multiplier: int, exponent: int) -> Array:
-    """Integers times a fixed-point factor, rounded after the product and after the shift.
-
-    gemmlowp's SaturatingRoundingDoublingHighMul, then its RoundingDivideByPOT.
-    """
-    left, right = max(exponent, 0), max(-exponent, 0)
-    product = (values << left) * multiplier
-    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    high = np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
-    mask = (1 << right) - 1
-    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
-
-
 @lowers("HARD_SWISH")
 def hard_swish(here: Lowering) -> None:
     """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
@@ -140,15 +127,13 @@ def hard_swish(here: Lowering) -> None:
     scaled = _high_product(x, _sixteen_bits(out.multiplier))
     gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
     gate = _high_product(gate, _sixteen_bits(relu_part.multiplier))
-    if relu_part.exponent > 0:
-        gate = _saturated(gate * 2)
-    else:
-        gate = _rounding_shift(gate, -relu_part.exponent)
+    right = max(-relu_part.exponent, 0)
+    gate = _saturated(gate * 2) if relu_part.exponent > 0 else shift_away(gate, right)
     gate = (gate + 32768) >> 1
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
     low, high = here.bounds(result)
-    look_up(here, np.clip(_rounding_shift(halved, -out.exponent), low, high))
+    look_up(here, np.clip(shift_away(halved, -out.exponent), low, high))
 
 
 def _sixteen_bits(multiplier: int) -> int:
@@ -164,8 +149,3 @@ def _high_product(values: Array, factor: int) -> Array:
     product = values * factor
     moved = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
     return np.asarray(np.where(moved >= 0, moved >> 15, -((-moved) >> 15)))
-
-
-def _rounding_shift(values: Array, bits: int) -> Array:
-    mask = (1 << bits) - 1
-    return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
