@@ -11,11 +11,17 @@ from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import OpDef, define
 
-RECURRENT_WEIGHTS = 5
-"""Position of the first of an LSTM's four matrices for its output state."""
+INPUT, FORGET, CELL, OUTPUT = range(4)
+"""The gates of an LSTM in the order of its operands."""
 
-PROJECTION = 16
-"""Position of an LSTM's projection, which its bias follows."""
+INPUT_WEIGHTS, RECURRENT_WEIGHTS = 1, 5
+"""Positions of the first of an LSTM's four matrices for its input and for its output state."""
+
+PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
+BIASES, NORMS = 12, 20
+"""Positions of the first of an LSTM's four biases, and of its layer normalization's factors."""
+
+PROJECTION, PROJECTION_BIAS = 16, 17
 
 OUTPUT_STATE, CELL_STATE = 18, 19
 """Positions of the LSTM inputs that keep their content between runs."""
@@ -58,12 +64,12 @@ def _infer_full(op: Op) -> list[Shape]:
     rows, batch, width = _rows(op, 2 if op.name == "LSTM" else 3)
     cells, outputs = _matrix(op, RECURRENT_WEIGHTS + 3)
     expected: dict[int, Shape] = {
-        **dict.fromkeys(range(1, 5), (cells, width)),
+        **dict.fromkeys(range(INPUT_WEIGHTS, INPUT_WEIGHTS + 4), (cells, width)),
         **dict.fromkeys(range(RECURRENT_WEIGHTS, RECURRENT_WEIGHTS + 4), (cells, outputs)),
         **dict.fromkeys(range(9, 16), (cells,)),
-        **{PROJECTION: (outputs, cells), PROJECTION + 1: (outputs,)},
+        **{PROJECTION: (outputs, cells), PROJECTION_BIAS: (outputs,)},
         **{OUTPUT_STATE: (batch, outputs), CELL_STATE: (batch, cells)},
-        **dict.fromkeys(range(20, 24), (cells,)),
+        **dict.fromkeys(range(NORMS, NORMS + 4), (cells,)),
     }
     if op.input(PROJECTION) is None and cells != outputs:
         raise ModelError(

@@ -179,7 +179,7 @@ def test_operators_without_an_option_table_are_few() -> None:
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"name": "tflgpu.convert"}, "TFLite has no operator for y = tflgpu.convert"),
+        ({"name": "tflgpu.convert"}, "TFLite has no operator for 0 tflgpu.convert"),
         ({"attrs": {"pads": (1, 1)}}, "TFLite's CONV_2D has no option pads"),
         ({"attrs": {"padding": "sometimes"}}, "TFLite has no padding called sometimes"),
         ({"name": "WHILE", "attrs": {"body_subgraph_index": 3}}, "the graph has no subgraph 3"),
@@ -199,7 +199,7 @@ def test_fused_operators_are_refused() -> None:
     relu = Op("RELU", (conv.output,), (Tensor("z", conv.output.shape),), {})
     graph.remove(conv)
     graph.add(fuse(conv, relu))
-    with pytest.raises(PassError, match=r"TFLite has no operator for .* \| RELU"):
+    with pytest.raises(PassError, match="TFLite has no operator for 0 CONV_2D"):
         write(graph)
 
 

@@ -115,17 +115,6 @@ def test_build_error(tmp_path: Path, opengl_device: str) -> None:
     assert error.source.splitlines()[number] == f"{number + 1:2} |     y[i] = nothing;"
 
 
-def test_wrong_number_of_arguments(tmp_path: Path, opengl_device: str) -> None:
-    parts = chain(target="glsl")
-    first, *others = parts.plan.dispatches
-    shorter = replace(first, arguments=first.arguments[1:])
-    folder = parts.replacing(dispatches=(shorter, *others)).write(tmp_path)
-    with pytest.raises(
-        DeviceError, match="add has 3 parameters, but the plan passes 2 arguments; compile"
-    ):
-        load(folder, device=opengl_device)
-
-
 def test_memory_that_is_not_there(tmp_path: Path, opengl_device: str) -> None:
     parts = chain(target="glsl").replacing(arena_size=1 << 40)
     with pytest.raises(DeviceError, match=f"GL_OUT_OF_MEMORY while allocating {1 << 40} bytes"):
