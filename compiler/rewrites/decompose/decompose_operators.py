@@ -1,7 +1,7 @@
 """The pass that runs all registered decompositions.
 
     y = L2_NORMALIZATION(x)
-    becomes   y = DIV(x, MAXIMUM(SQRT(SUM(SQUARE(x))), 1e-6))
+    becomes   y = DIV(x, MAXIMUM(1e-6, SQRT(SUM(SQUARE(x)))))
 
 The resulting operators may be decomposed in turn.
 """
