@@ -82,8 +82,14 @@ RELUS = {"RELU": (0, None), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1), "RELU_0_TO
 @pytest.mark.parametrize("name", RELUS)
 @pytest.mark.parametrize(
     ("scale", "zero", "result_scale", "result_zero"),
-    [(0.05, -3, 0.05, -3), (0.05, 11, 0.031, -128), (0.2, 0, 0.013, 5), (0.004, -90, 0.05, -20)],
-    ids=["same", "finer", "much finer", "coarser"],
+    [
+        (0.05, -3, 0.05, -3),
+        (0.05, 2, 0.1, 7),
+        (0.05, 11, 0.031, -128),
+        (0.2, 0, 0.013, 5),
+        (0.004, -90, 0.05, -20),
+    ],
+    ids=["same", "half", "finer", "much finer", "coarser"],
 )
 def test_relu_rounds_twice(
     name: str, scale: float, zero: int, result_scale: float, result_zero: int
