@@ -9,7 +9,7 @@ import pytest
 from quantized_operators import EXACT, computed_at_run_time, evaluated, lowered, quantized
 
 from tflgpu.compiler import UnsupportedError
-from tflgpu.compiler.ir import Array, Graph, Op, Tensor, constant
+from tflgpu.compiler.ir import Array, Op, Tensor, constant
 
 ADD = "tflgpu.add_exact"
 LAYER = "FULLY_CONNECTED"
