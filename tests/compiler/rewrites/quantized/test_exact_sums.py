@@ -24,7 +24,8 @@ def biases(*values: int) -> Tensor:
 
 def requantized(sums: Array, scale: float) -> Array:
     """Sums as int8, rounded to float32, scaled, and rounded to the nearest even integer."""
-    return np.clip(np.rint(sums.astype(np.float32) * np.float32(scale)), -128, 127).astype(np.int8)
+    scaled = np.rint(sums.astype(np.float32) * np.float32(scale))
+    return np.asarray(np.clip(scaled, -128, 127), np.int8)
 
 
 def layer(inputs: int, bias: int, largest: bool) -> tuple[Tensor, Tensor, Tensor]:
