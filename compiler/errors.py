@@ -20,6 +20,10 @@ class OptionError(TflgpuError, ValueError):
     """An option has an invalid value, or two options contradict each other."""
 
 
+SPLIT = "split the model before it and run the rest elsewhere"
+"""The advice of a `Finding` if nothing about the operator can be changed."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """Why one operator cannot run on the device."""

@@ -99,7 +99,7 @@ class Chain:
         integers = device_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
         expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
         named = {}
-        for name, operand in zip("abc", operands, strict=False):
+        for name, operand in zip("abcdef", operands, strict=False):
             named[name] = operand
             if expression.count(f"{{{name}}}") > 1 and not operand.isidentifier():
                 named[name] = f"{name}{number}"

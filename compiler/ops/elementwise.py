@@ -36,9 +36,10 @@ class Elementwise:
     """An operator that computes each output element from the same element of each operand.
 
     Expressions are valid in all kernel languages, for one lane and for a slice of lanes. In them
-    the operands are {a}, {b} and {c}, an attribute is {its_name}, an intrinsic is {use.its_name},
-    and {to_int} and {to_float} convert the parenthesised expression that follows. Expressions for
-    truth values, 0 or 1, are valid for one lane only, since slices hold only floats.
+    the operands are {a}, {b}, {c} and so on to {f}, an attribute is {its_name}, an intrinsic is
+    {use.its_name}, and {to_int} and {to_float} convert the parenthesised expression that follows.
+    Expressions for truth values, 0 or 1, are valid for one lane only, since slices hold only
+    floats.
     """
 
     expression: str

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..ir import Array
 from .elementwise import Elementwise, define_elementwise
+from .fixed_point import multiply_doubly
 
 
 def _scaled(a: Array, b: Array, low: float, high: float) -> Array:
@@ -34,18 +35,8 @@ def _fixed_point_product(
     return np.asarray(np.clip((a.astype(np.int64) * factor + half) >> shift, low, high))
 
 
-def _doubly(values: Array, multiplier: int, exponent: int) -> Array:
-    """gemmlowp's SaturatingRoundingDoublingHighMul, then its RoundingDivideByPOT."""
-    product = (values.astype(np.int64) << max(exponent, 0)) * multiplier
-    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    high = np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
-    right = max(-exponent, 0)
-    mask = (1 << right) - 1
-    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
-
-
 def _fixed_point_doubly(a: Array, multiplier: int, exponent: int, low: int, high: int) -> Array:
-    return np.clip(_doubly(a, multiplier, exponent), low, high)
+    return np.clip(multiply_doubly(a, multiplier, exponent), low, high)
 
 
 def _sum_doubly(
@@ -61,9 +52,31 @@ def _sum_doubly(
     low: int,
     high: int,
 ) -> Array:
-    one = _doubly(a.astype(np.int64) << left, first, first_exponent)
-    other = _doubly(b.astype(np.int64) << left, second, second_exponent)
-    return np.clip(_doubly(one + other, back, back_exponent), low, high)
+    one = multiply_doubly(a.astype(np.int64) << left, first, first_exponent)
+    other = multiply_doubly(b.astype(np.int64) << left, second, second_exponent)
+    return np.clip(multiply_doubly(one + other, back, back_exponent), low, high)
+
+
+def _product_doubly(
+    a: Array, b: Array, multiplier: int, exponent: int, low: int, high: int
+) -> Array:
+    product = a.astype(np.int64) * b.astype(np.int64)
+    return np.clip(multiply_doubly(product, multiplier, exponent), low, high)
+
+
+def _by_sign(
+    a: Array,
+    b: Array,
+    positive: int,
+    positive_exponent: int,
+    negative: int,
+    negative_exponent: int,
+    low: int,
+    high: int,
+) -> Array:
+    above = multiply_doubly(np.maximum(a, 0), positive, positive_exponent)
+    below = multiply_doubly(np.minimum(a, 0) * b, negative, negative_exponent)
+    return np.clip(above + below, low, high)
 
 
 def _mean(
@@ -82,6 +95,12 @@ def _rescaled(a: Array, zero: float, scale: float, shift: float, low: float, hig
 def _quantized(a: Array, inverse: float, low: float, high: float) -> Array:
     scaled = np.float32(a) * np.float32(inverse)
     return np.where(np.isnan(scaled), high, np.clip(np.rint(scaled), low, high))
+
+
+def _divided(a: Array, scale: float, low: float, high: float) -> Array:
+    scaled = np.float32(a) / np.float32(scale)
+    away = np.sign(scaled) * np.floor(np.abs(scaled).astype(np.float64) + 0.5)
+    return np.asarray(np.clip(away, low, high))
 
 
 def _entry(a: Array, table: Array, offset: int) -> Array:
@@ -127,6 +146,18 @@ ROUNDING = {
         "{low}, {high}))",
         _fixed_point_doubly,
     ),
+    "tflgpu.requantize_product_doubly": Elementwise(
+        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}) * {to_int}({b}), {multiplier}, "
+        "{exponent}), {low}, {high}))",
+        _product_doubly,
+    ),
+    "tflgpu.requantize_by_sign": Elementwise(
+        "{to_float}(clamp("
+        "{use.multiply_doubly}(max({to_int}({a}), 0), {positive}, {positive_exponent}) + "
+        "{use.multiply_doubly}(min({to_int}({a}), 0) * {to_int}({b}), {negative}, "
+        "{negative_exponent}), {low}, {high}))",
+        _by_sign,
+    ),
     "tflgpu.requantize_sum_doubly": Elementwise(
         "{to_float}(clamp({use.multiply_doubly}("
         "{use.multiply_doubly}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
@@ -140,11 +171,14 @@ ROUNDING = {
         _mean,
     ),
     "tflgpu.rescale": Elementwise(
-        "clamp(round({use.rounded}(({a} + {zero}) * {scale}) + {shift}), {low}, {high})",
+        "clamp({use.round_away}({use.rounded}(({a} + {zero}) * {scale}) + {shift}), {low}, {high})",
         _rescaled,
     ),
     "tflgpu.quantize": Elementwise(
         "clamp({use.round_even}({use.nan_to}({a} * {inverse}, {high})), {low}, {high})", _quantized
+    ),
+    "tflgpu.quantize_by_division": Elementwise(
+        "clamp({use.round_away}({a} / {scale}), {low}, {high})", _divided
     ),
     "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
     "tflgpu.row_scale": Elementwise(
@@ -164,6 +198,7 @@ ROUNDING = {
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
     "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b),
+    "tflgpu.pair": Elementwise("{a} * 256.0f + {b}", lambda a, b: a * 256 + b),
     "tflgpu.look_up": Elementwise("", _entry, table=True),
 }
 """Scale and round to the nearest even integer, of sums and of products of two operands; multiply by

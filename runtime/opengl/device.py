@@ -105,8 +105,8 @@ class OpenGLDevice:
                 f"{self._name}: {exceeded}; compile the model for a device with lower limits: "
                 f"tflgpu-compile --target glsl --device gles31"
             )
-        shaders: dict[str, moderngl.ComputeShader] = {}
-        programs = []
+        shaders: dict[str, Shader] = {}
+        programs: list[Shader] = []
         with self._current:
             for kernel in kernels:
                 source = sources[kernel.file]

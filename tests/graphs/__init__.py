@@ -10,12 +10,14 @@ from .values import (
     Part,
     State,
     Value,
+    affine,
     call,
     ints,
     known,
     largest,
     number,
     parts,
+    quantized,
     reshape,
     table,
     transpose,
@@ -23,6 +25,7 @@ from .values import (
     w,
     x,
     xi,
+    xq,
 )
 
 __all__ = [
@@ -34,6 +37,7 @@ __all__ = [
     "Part",
     "State",
     "Value",
+    "affine",
     "call",
     "drawn",
     "ints",
@@ -44,6 +48,7 @@ __all__ = [
     "number",
     "parsed",
     "parts",
+    "quantized",
     "reshape",
     "table",
     "transpose",
@@ -51,4 +56,5 @@ __all__ = [
     "w",
     "x",
     "xi",
+    "xq",
 ]

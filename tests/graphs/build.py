@@ -20,6 +20,8 @@ from .values import Call, Constant, Input, Part, State, Value
 VERSIONS = {"BROADCAST_TO": 2}
 """Versions of operators of which LiteRT has no first one."""
 
+QUANTIZED_TYPES = ("int8", "uint8", "int16")
+
 SOURCES = {Input: "in", Constant: "constant", State: "state"}
 """What names of values begin with that no operator computes."""
 
@@ -82,7 +84,7 @@ class _Builder:
             if values is None:
                 values = drawn(name, value.shape, value.draw)
             return Tensor(name, value.shape, values.dtype.name, values, value.quantization)
-        tensor = Tensor(name, value.shape, value.dtype)
+        tensor = Tensor(name, value.shape, value.dtype, quantization=value.quantization)
         self.graph.inputs.append(tensor)
         self.graph.input_names.append(name)
         self.inputs[name] = drawn(name, value.shape, value.draw, value.dtype)
@@ -99,6 +101,8 @@ class _Builder:
             op = Op(value.operator, operands, results, dict(value.attrs), number, version)
             for tensor, shape in zip(results, value.shapes or _shapes(op), strict=True):
                 tensor.shape = tuple(int(size) for size in shape)
+                if tensor.dtype in QUANTIZED_TYPES:
+                    tensor.quantization = value.quantization
             self._calls[value] = self.graph.add(op).outputs
         return self._calls[value]
 

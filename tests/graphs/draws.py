@@ -28,8 +28,14 @@ DRAWS: dict[str, Callable[[Random, Shape], Array]] = {
     "with ties": lambda random, shape: random.integers(-3, 3, shape) + 0.5,
 }
 
+WHOLE_RANGE = "whole range"
+"""Draws from all integers of a type, which `drawn` looks up."""
+
 
 def drawn(name: str, shape: Shape, kind: str = "normal", dtype: str = "float32") -> Array:
     """An array from a seed that follows from a name, so that adding a model changes no other."""
     random = np.random.default_rng(crc32(name.encode()))
+    if kind == WHOLE_RANGE:
+        limits = np.iinfo(dtype)
+        return random.integers(limits.min, limits.max, shape, np.dtype(dtype), endpoint=True)
     return np.asarray(DRAWS[kind](random, shape)).astype(dtype)

@@ -21,6 +21,7 @@ class Input:
     shape: Shape
     draw: str = "normal"
     dtype: str = "float32"
+    quantization: Quantization | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,8 @@ class Call:
     outputs: int = 1
     dtypes: tuple[str, ...] = ()
     """Types of the outputs where they differ."""
+    quantization: Quantization | None = None
+    """Of each output that holds quantized integers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,28 @@ def w(*shape: int, draw: str = "normal") -> Constant:
 def ints(*values: int) -> Constant:
     """A constant vector of int32."""
     return Constant((len(values),), values=np.array(values, np.int32))
+
+
+def affine(scale: float, zero: int = 0) -> Quantization:
+    """A tensor quantized as a whole."""
+    return Quantization((float(np.float32(scale)),), (zero,))
+
+
+def xq(*shape: int, dtype: str = "int8", scale: float = 0.05, zero: int = 0) -> Input:
+    """A quantized input, drawn from all integers of its type."""
+    return Input(shape, "whole range", dtype, affine(scale, zero))
+
+
+def quantized(
+    operator: str,
+    *operands: Value | None,
+    dtype: str = "int8",
+    scale: float = 0.05,
+    zero: int = 0,
+    **attrs: Any,
+) -> Call:
+    """An operator with one quantized output."""
+    return Call(operator, operands, attrs, dtype=dtype, quantization=affine(scale, zero))
 
 
 def known(values: Array | np.generic, quantization: Quantization | None = None) -> Constant:

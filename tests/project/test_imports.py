@@ -39,6 +39,7 @@ OUTSIDE = {
     "compiler.devices": ("runtime",),
     # What the runtime checks of LiteRT's files as well.
     "compiler.frontend": ("runtime.litert", "runtime.plan"),
+    "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
 }
 """What of the other packages each part may import besides; the longest key that fits counts."""

@@ -14,7 +14,7 @@ from math import prod
 
 import numpy as np
 
-from ...errors import Finding, ModelError, UnsupportedError
+from ...errors import SPLIT, Finding, ModelError, UnsupportedError
 from ...ir import Graph, Op, Shape
 from ...ops import OPS, OpDef
 from ...target import Target
@@ -22,6 +22,9 @@ from ..rewrite import Attempt, graph_rewrite
 
 MAX_BYTES = 2**31 - 1
 """Bytes of the largest tensor that kernels can index."""
+
+_FLEX = "Flex"
+"""Prefix of TensorFlow operators in a .tflite file."""
 
 
 @graph_rewrite(required=True)
@@ -63,7 +66,9 @@ def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | 
 def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
     """Why an operator's shapes cannot be inferred; None if they can."""
     if definition is None:
-        return Finding(op.index, op.name, "tflgpu does not know this operator")
+        flex = op.name.startswith(_FLEX)
+        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else SPLIT
+        return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
     for tensor in op.reads:
         if tensor.dynamic:
             reason = f"the shape of its input {tensor.name} is known only while the model runs"

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Tensor
-from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
+from ...ops.recurrent import (
+    BIASES,
+    CELL,
+    CELL_STATE,
+    FORGET,
+    INPUT,
+    NORMS,
+    OUTPUT,
+    OUTPUT_STATE,
+    PEEPHOLES,
+    PROJECTION,
+    PROJECTION_BIAS,
+)
 from .decomposition import Decomposition, decomposes
 
 MAX_STEPS = 1000
 """Most steps of a sequence that is decomposed."""
-
-INPUT, FORGET, CELL, OUTPUT = range(4)
-"""The gates of an LSTM in the order of its operands."""
-
-_PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
-_BIASES, _NORMS = 12, 20
-_PROJECTION, _PROJECTION_BIAS = 16, 17
 
 
 @decomposes("LSTM")
@@ -41,10 +45,10 @@ def lstm(here: Decomposition) -> str | None:
 def sequence_lstm(here: Decomposition) -> str | None:
     """One product computes the inputs' contribution to the gates for all steps."""
     cell = _Cell(here)
-    steps = _steps(here, cell.projected)
+    steps = sequence_steps(here, cell.projected)
     results = [cell.step(share) for share in steps]
     cell.keep()
-    here.finish(_stacked(here, results))
+    here.finish(stacked(here, results))
     return None
 
 
@@ -57,14 +61,14 @@ def rnn(here: Decomposition) -> str | None:
     def projected(rows: Tensor) -> Tensor:
         return here.add("FULLY_CONNECTED", rows, weights, bias)
 
-    steps = [projected(op.operand(0))] if op.name == "RNN" else _steps(here, projected)
+    steps = [projected(op.operand(0))] if op.name == "RNN" else sequence_steps(here, projected)
     state, results = hidden, []
     for share in steps:
         joint = here.add("ADD", share, here.add("FULLY_CONNECTED", state, recurrent))
         state = _activated(here, joint)
         results.append(state)
-    _keep(here, hidden, state)
-    here.finish(results[0] if op.name == "RNN" else _stacked(here, results))
+    keep_state(here, hidden, state)
+    here.finish(results[0] if op.name == "RNN" else stacked(here, results))
     return None
 
 
@@ -90,7 +94,7 @@ def svdf(here: Decomposition) -> str | None:
         sums = here.add("SUM", sums, last, keep_dims=False)
     if bias is not None:
         sums = here.add("ADD", sums, bias)
-    _keep(here, state, here.reshape(newest, state.shape))
+    keep_state(here, state, here.reshape(newest, state.shape))
     here.finish(sums)
     return None
 
@@ -104,7 +108,7 @@ class _Cell:
             gate for gate in range(4) if gate != INPUT or self.op.input(1 + INPUT) is not None
         ]
         self.output, self.cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
-        self.normalized = self.op.input(_NORMS + FORGET) is not None
+        self.normalized = self.op.input(NORMS + FORGET) is not None
         self.recurrent = self._joined([5 + gate for gate in self.gates])
 
     def _joined(self, positions: Sequence[int]) -> Tensor:
@@ -117,7 +121,7 @@ class _Cell:
         weights = self._joined([1 + gate for gate in self.gates])
         bias = None
         if not self.normalized:
-            bias = self._joined([_BIASES + gate for gate in self.gates])
+            bias = self._joined([BIASES + gate for gate in self.gates])
         return self.here.add("FULLY_CONNECTED", rows, weights, bias)
 
     def step(self, share: Tensor) -> Tensor:
@@ -140,15 +144,15 @@ class _Cell:
         self.cell = self._clipped(self.cell, "cell_clip")
         leave = self._gate(OUTPUT, parts[OUTPUT])
         self.output = here.add("MUL", leave, _activated(here, self.cell))
-        weights = self.op.input(_PROJECTION)
+        weights = self.op.input(PROJECTION)
         if weights is not None:
-            bias = self.op.input(_PROJECTION_BIAS)
+            bias = self.op.input(PROJECTION_BIAS)
             projected = here.add("FULLY_CONNECTED", self.output, weights, bias)
             self.output = self._clipped(projected, "proj_clip")
         return self.output
 
     def _gate(self, gate: int, value: Tensor) -> Tensor:
-        peephole = self.op.input(_PEEPHOLES[gate])
+        peephole = self.op.input(PEEPHOLES[gate])
         if peephole is not None:
             value = self.here.add("ADD", value, self.here.add("MUL", self.cell, peephole))
         return self.here.add("LOGISTIC", self._normal(gate, value))
@@ -162,8 +166,8 @@ class _Cell:
         centred = here.add("SUB", value, here.add("MEAN", value, last, keep_dims=True))
         variance = here.add("MEAN", here.add("SQUARE", centred), last, keep_dims=True)
         factor = here.add("RSQRT", here.add("ADD", variance, here.constant(1e-8)))
-        scaled = here.add("MUL", here.add("MUL", centred, factor), self.op.operand(_NORMS + gate))
-        return here.add("ADD", scaled, self.op.operand(_BIASES + gate))
+        scaled = here.add("MUL", here.add("MUL", centred, factor), self.op.operand(NORMS + gate))
+        return here.add("ADD", scaled, self.op.operand(BIASES + gate))
 
     def _clipped(self, value: Tensor, option: str) -> Tensor:
         limit = float(self.op.attrs.get(option, 0.0))
@@ -174,8 +178,8 @@ class _Cell:
 
     def keep(self) -> None:
         """Keep the states until the next run."""
-        _keep(self.here, self.op.operand(OUTPUT_STATE), self.output)
-        _keep(self.here, self.op.operand(CELL_STATE), self.cell)
+        keep_state(self.here, self.op.operand(OUTPUT_STATE), self.output)
+        keep_state(self.here, self.op.operand(CELL_STATE), self.cell)
 
 
 def _basic(here: Decomposition) -> None:
@@ -194,14 +198,14 @@ def _basic(here: Decomposition) -> None:
     gained = here.add("MUL", here.add("LOGISTIC", enter), here.add("TANH", new))
     state = here.add("ADD", kept, gained)
     result = here.add("MUL", here.add("LOGISTIC", leave), here.add("TANH", state))
-    _keep(here, output, here.reshape(result, output.shape))
-    _keep(here, cell, here.reshape(state, cell.shape))
+    keep_state(here, output, here.reshape(result, output.shape))
+    keep_state(here, cell, here.reshape(state, cell.shape))
     results = [result, state, joint, gates][: len(op.outputs)]
     shapes = [tensor.shape for tensor in op.outputs]
     here.finish(*(here.reshape(t, shape) for t, shape in zip(results, shapes, strict=True)))
 
 
-def _keep(here: Decomposition, variable: Tensor, value: Tensor) -> None:
+def keep_state(here: Decomposition, variable: Tensor, value: Tensor) -> None:
     if variable.variable:
         here.assign(variable, value)
 
@@ -211,7 +215,7 @@ def _activated(here: Decomposition, value: Tensor) -> Tensor:
     return value if name == "NONE" else here.add(name, value)
 
 
-def _steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
+def sequence_steps(here: Decomposition, projected: object) -> Sequence[Tensor]:
     """The inputs' contribution to each step (UnsupportedError for too long a sequence)."""
     assert callable(projected)
     op, source = here.op, here.op.operand(0)
@@ -232,9 +236,7 @@ def _too_long(op: Op, count: int) -> Finding:
     return Finding(op.index, op.name, reason, "convert the model for shorter sequences")
 
 
-def _stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:
+def stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:
     """The results of all steps, stacked along the time axis."""
     axis = 0 if here.op.attrs.get("time_major", False) else 1
-    stacked = here.add("PACK", *results, values_count=len(results), axis=axis)
-    assert prod(stacked.shape) == here.op.output.elements
-    return stacked
+    return here.add("PACK", *results, values_count=len(results), axis=axis)

@@ -7,11 +7,14 @@ from math import frexp
 import numpy as np
 
 from ...ir import Tensor
-from .fixed_point import fixed_point, half_away
+from ...ops.fixed_point import fixed_point, half_away
 from .lowering import Lowering, lowers
 
 LARGEST_RATIO, SMALLEST_RATIO = 2.0**8, 2.0**-10
 """Of an operand's scale to the result's, as XNNPACK adds them."""
+
+SMALLEST_PRODUCT = 2.0**-16
+"""Of the product of the operands' scales to the result's; at most LARGEST_RATIO, too."""
 
 
 @lowers("ADD", "SUB")
@@ -70,7 +73,11 @@ def _add_doubly(here: Lowering, first: Tensor, second: Tensor, sign: int) -> Non
 def multiply(here: Lowering) -> None:
     """The product of the integers, scaled by one product of float32."""
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
-    scale = np.float32(here.scale(first) * here.scale(second) / here.scale(result))
+    product = np.float32(here.scale(first) * here.scale(second))
+    scale = np.float32(product / here.scale(result))
+    if result.dtype == "int16" or not SMALLEST_PRODUCT <= scale < LARGEST_RATIO:
+        _multiply_doubly(here, float(np.float64(scale)))
+        return
     low, high = here.bounds(result)
     value = here.add(
         "tflgpu.requantize_product",
@@ -83,11 +90,28 @@ def multiply(here: Lowering) -> None:
     here.finish_centered(value)
 
 
+def _multiply_doubly(here: Lowering, scale: float) -> None:
+    """As LiteRT's own kernels: the product of the integers times a factor that rounds twice."""
+    factor = fixed_point(scale)
+    low, high = here.bounds(here.op.output, half_away)
+    value = here.add(
+        "tflgpu.requantize_product_doubly",
+        here.centered(here.op.operand(0)),
+        here.centered(here.op.operand(1)),
+        multiplier=factor.multiplier,
+        exponent=factor.exponent,
+        low=low,
+        high=high,
+    )
+    here.finish_centered(value)
+
+
 @lowers("MAXIMUM", "MINIMUM")
 def pick(here: Lowering) -> None:
-    """Of operands that are quantized alike."""
-    operands = [here.op.operand(0), here.op.operand(1)]
-    if any(here.unlike(tensor, here.op.output) for tensor in operands):
-        raise here.declined("operands and result are quantized differently")
-    first, second = map(here.centered, operands)
+    """Of the integers themselves: LiteRT does not look at what they stand for."""
+    result = here.op.output
+    first, second = (
+        here.taken_over(here.centered(tensor), tensor, result)
+        for tensor in (here.op.operand(0), here.op.operand(1))
+    )
     here.finish_centered(here.add(here.op.name, first, second))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Tensor, constant
-from .exact_sums import exact_sums
+from ...ir import Array, Tensor, constant
+from .exact_sums import CHANNEL_AXES, exact_sums
 from .hybrid import hybrid
 from .lowering import EXACT, INTEGERS, Lowering, lowers
+from .sixteen_bits import rounded_once, rounded_twice, sums_of_bytes
 
 ACTIVATION = "fused_activation_function"
 
@@ -22,6 +23,18 @@ def convolution(here: Lowering) -> None:
     if image.dtype not in INTEGERS:
         hybrid(here)
         return
+    if image.dtype == "int16":
+        axis = CHANNEL_AXES[op.name][0]
+        sums = sums_of_bytes(
+            here,
+            image,
+            here.centered(weights),
+            _bias(here, 2),
+            axis,
+            lambda x, b: _sums(here, x, b),
+        )
+        here.finish_centered(_rounded(here, sums, image, weights, bias))
+        return
     sums = exact_sums(
         here,
         op.name,
@@ -33,6 +46,39 @@ def convolution(here: Lowering) -> None:
     )
     sums = here.reshape(sums, op.output.shape)
     here.finish_centered(requantized(here, sums, image, weights))
+
+
+def _bias(here: Lowering, position: int) -> Array | None:
+    bias = here.op.input(position)
+    return None if bias is None else here.op.constant(position).reshape(-1)
+
+
+def _sums(here: Lowering, image: Tensor, bias: Array) -> Tensor:
+    """The sums of the operator on other operands."""
+    op = here.op
+    attrs = {**op.attrs, ACTIVATION: "NONE", "exact": True}
+    weights = here.centered(op.operand(1))
+    added = here.constant(bias)
+    if op.name == "TRANSPOSE_CONV":
+        sizes = op.operand(0)
+        return here.add(op.name, sizes, weights, image, added, dtype="float32", **attrs)
+    if op.name == "FULLY_CONNECTED":
+        image = here.reshape(image, (-1, weights.shape[1]))
+    return here.reshape(here.add(op.name, image, weights, added, **attrs), op.output.shape)
+
+
+def _rounded(
+    here: Lowering, sums: tuple[Tensor, Tensor], image: Tensor, weights: Tensor, bias: Tensor | None
+) -> Tensor:
+    """Sums of bytes as int16, by the type of the bias."""
+    scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, here.op.output)]
+    factors = scales[0] * scales[1] / scales[2]
+    if here.op.name == "FULLY_CONNECTED" and weights.elements and factors.ndim == 0:
+        # LiteRT multiplies these two scales in float32.
+        factors = np.float64(here.scale(image) * here.scale(weights)) / scales[2]
+    if bias is None or bias.dtype == "int64":
+        return rounded_once(here, sums, factors)
+    return rounded_twice(here, sums, factors, upwards=here.op.name == "TRANSPOSE_CONV")
 
 
 def requantized(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
@@ -52,6 +98,12 @@ def transposed_convolution(here: Lowering) -> None:
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     if not weights.constant or (bias is not None and not bias.constant):
         raise here.declined("weights or a bias are computed while the model runs")
+    if image.dtype == "int16":
+        sums = sums_of_bytes(
+            here, image, here.centered(weights), _bias(here, 3), 0, lambda x, b: _sums(here, x, b)
+        )
+        here.finish_centered(_rounded(here, sums, image, weights, bias))
+        return
     values = here.centered(weights)
     assert values.data is not None
     most = np.abs(values.data).sum((1, 2, 3), dtype=np.float64) * here.reach(image)

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...ir import Tensor
+from ...ops.fixed_point import fixed_point
 from .lowering import INTEGERS, Lowering, lowers
+
+SMALLEST_RATIO, LARGEST_RATIO = 2.0**-8, 2.0**7
+"""Of the operand's scale to the result's, as XNNPACK takes them."""
 
 
 @lowers("QUANTIZE")
 def quantize(here: Lowering) -> None:
-    """Floats are multiplied by the inverse scale and rounded to the nearest even integer."""
+    """Floats to integers, or integers to those of another scale."""
     source, result = here.op.operand(0), here.op.output
-    low, high = here.bounds(result)
+    if result.dtype not in INTEGERS:
+        raise here.declined(f"its result is {result.dtype}, not one of {', '.join(INTEGERS)}")
     if source.dtype not in INTEGERS:
-        inverse = np.float32(1) / here.scale(result)
-        value = here.add(
-            "tflgpu.quantize", source, inverse=float(inverse), low=float(low), high=float(high)
-        )
+        here.finish_centered(_of_floats(here, source, result))
+        return
+    ratio = here.scale(source) / here.scale(result)
+    low, high = here.bounds(result)
+    centered = here.centered(source)
+    if source.dtype == result.dtype != "int16" and SMALLEST_RATIO <= ratio <= LARGEST_RATIO:
+        factor = int(np.rint(np.float32(256) * ratio))
+        numbers = {"factor": factor << 7, "half": 1 << 14, "shift": 15, "low": low, "high": high}
+        value = here.add("tflgpu.requantize_fixed_point", centered, **numbers)
     else:
-        factor = int(np.rint(np.float32(256) * (here.scale(source) / here.scale(result))))
-        value = here.add(
-            "tflgpu.requantize_fixed_point",
-            here.centered(source),
-            factor=factor << 7,
-            half=1 << 14,
-            shift=15,
-            low=low,
-            high=high,
+        factor, exponent = fixed_point(
+            float(np.float64(here.scale(source)) / np.float64(here.scale(result)))
         )
+        numbers = {"multiplier": factor, "exponent": exponent, "low": low, "high": high}
+        value = here.add("tflgpu.requantize_doubly", centered, **numbers)
     here.finish_centered(value)
+
+
+def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
+    """Times the inverse scale to the nearest even integer; divided by the scale for int16."""
+    low, high = here.bounds(result)
+    if result.dtype == "int16":
+        scale = float(here.scale(result))
+        limits = {"low": float(low), "high": float(high)}
+        return here.add("tflgpu.quantize_by_division", source, scale=scale, **limits)
+    inverse = float(np.float32(1) / here.scale(result))
+    return here.add("tflgpu.quantize", source, inverse=inverse, low=float(low), high=float(high))
 
 
 @lowers("DEQUANTIZE")

@@ -18,21 +18,49 @@ def hybrid(here: Lowering) -> None:
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     rank = len(image.shape)
     axes = [rank - 1] if op.name == "FULLY_CONNECTED" else list(range(1, rank))
-    reduced = here.constant(axes, "int32")
-    low = here.add("REDUCE_MIN", image, reduced, keep_dims=True)
-    high = here.add("REDUCE_MAX", image, reduced, keep_dims=True)
-    scale = here.add("tflgpu.row_scale", low, high)
-    zero = here.add("tflgpu.row_zero", low, high, scale)
-    integers = here.add("tflgpu.quantize_rows", image, scale, zero)
+    integers, scale = _by_rows(here, image, axes)
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
     if len(sums.shape) != rank:
         scale = here.reshape(scale, (*sums.shape[:-1], 1))
-    inverse = here.add("tflgpu.times_inverse", sums, scale)
-    factors = here.constant(np.broadcast_to(here.scale(weights), sums.shape[-1:]))
-    added = bias if bias is not None else here.constant(np.zeros(sums.shape[-1], np.float32))
-    result: Tensor = here.add("tflgpu.multiply_add", inverse, factors, added)
+    result = _scaled(here, sums, scale, weights, bias)
     activation = op.attrs.get("fused_activation_function", "NONE")
     if activation != "NONE":
         result = here.add(activation, result)
     here.finish(result)
+
+
+def hybrid_product(here: Lowering) -> None:
+    """The same of BATCH_MATMUL with a constant matrix of int8: a scale for each row."""
+    op = here.op
+    first, second = op.operand(0), op.operand(1)
+    if not second.constant:
+        raise here.declined("its first operand is float32 and its second one computed int8")
+    rank = len(first.shape)
+    if op.attrs.get("adj_x"):
+        first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
+    integers, scale = _by_rows(here, first, [rank - 1])
+    adjoint = bool(op.attrs.get("adj_y"))
+    attrs = {"adj_x": False, "adj_y": adjoint}
+    sums = here.add(op.name, integers, here.centered(second), **attrs)
+    here.finish(_scaled(here, sums, scale, second, None))
+
+
+def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """Centered integers, and the scale they have along all but these axes."""
+    reduced = here.constant(axes, "int32")
+    low = here.add("REDUCE_MIN", values, reduced, keep_dims=True)
+    high = here.add("REDUCE_MAX", values, reduced, keep_dims=True)
+    scale = here.add("tflgpu.row_scale", low, high)
+    zero = here.add("tflgpu.row_zero", low, high, scale)
+    return here.add("tflgpu.quantize_rows", values, scale, zero), scale
+
+
+def _scaled(
+    here: Lowering, sums: Tensor, scale: Tensor, weights: Tensor, bias: Tensor | None
+) -> Tensor:
+    """Sums as floats: times the inverse of the rows' scales, then the weights', plus a bias."""
+    inverse = here.add("tflgpu.times_inverse", sums, scale)
+    factors = here.constant(np.broadcast_to(here.scale(weights), sums.shape[-1:]))
+    added = bias if bias is not None else here.constant(np.zeros(sums.shape[-1], np.float32))
+    return here.add("tflgpu.multiply_add", inverse, factors, added)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .lowering import Lowering, lowers
+from .lowering import INTEGERS, Lowering, lowers
 
 MOVES = (
     *("BATCH_TO_SPACE_ND", "DEPTH_TO_SPACE", "EXPAND_DIMS", "GATHER", "GATHER_ND", "MAX_POOL_2D"),
@@ -17,7 +17,19 @@ def move(here: Lowering) -> None:
     """The integers stay the same, whatever they stand for on either side."""
     op = here.op
     inputs = [None if tensor is None else here.centered(tensor) for tensor in op.inputs]
-    moved = next(tensor for tensor in op.reads if tensor.quantization is not None)
+    integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
+    moved = next((t for t in integers if t.quantization is not None), integers[0])
     values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
     results = zip(values, op.outputs, strict=True)
     here.finish_centered(*(here.taken_over(value, moved, result) for value, result in results))
+
+
+@lowers("SELECT", "SELECT_V2")
+def select(here: Lowering) -> None:
+    """The integers of either operand, whatever they stand for."""
+    op = here.op
+    choices = (
+        here.taken_over(here.centered(tensor), tensor, op.output)
+        for tensor in (op.operand(1), op.operand(2))
+    )
+    here.finish_centered(here.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs))

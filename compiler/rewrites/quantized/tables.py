@@ -8,8 +8,9 @@ from math import erf
 import numpy as np
 
 from ...ir import Array, constant
-from .fixed_point import fixed_point, half_away
+from ...ops.fixed_point import fixed_point, half_away, multiply_doubly, shift_away
 from .lowering import INTEGERS, Lowering, lowers
+from .sixteen_bit_functions import SIXTEEN_BITS
 
 Function = Callable[[Array, Lowering], Array]
 """Of real numbers in float32, for an operator."""
@@ -51,11 +52,12 @@ def table(here: Lowering) -> None:
     """What the function gives for each of the integers."""
     source, result = here.op.operand(0), here.op.output
     if source.dtype == "int16":
-        raise here.declined("a table of 65536 entries is not supported")
+        look_up(here, sixteen_bits(here))
+        return
     zero = here.zero(result)
     low, high = INTEGERS[result.dtype]
     with np.errstate(all="ignore"):
-        x = _integers(here) * here.scale(source)
+        x = integers(here) * here.scale(source)
         inverse = np.float32(1) / here.scale(result)
         if here.op.name in NEAREST_EVEN:
             y = NEAREST_EVEN[here.op.name](x, here).astype(np.float32)
@@ -67,11 +69,26 @@ def table(here: Lowering) -> None:
     look_up(here, entries)
 
 
-def _integers(here: Lowering) -> Array:
+def integers(here: Lowering) -> Array:
     """All centered integers that the operand can have, in order."""
     low, high = INTEGERS[here.op.operand(0).dtype]
     zero = here.zero(here.op.operand(0))
     return np.arange(low - zero, high - zero + 1, dtype=np.float32)
+
+
+def sixteen_bits(here: Lowering) -> Array:
+    """What a function of int16 gives for each integer; their zero points are 0."""
+    if here.op.name not in SIXTEEN_BITS:
+        raise here.declined("there is no formula for int16 operands")
+    function = SIXTEEN_BITS[here.op.name]
+    steps = float(here.scale(here.op.operand(0))) * 2.0**12
+    if steps in function.exact_steps:
+        return function.exact(integers(here).astype(np.int64) * int(steps))
+    factor, shift = 3 * steps, 0
+    while factor <= 32767 / 2 and shift <= 30:
+        factor, shift = 2 * factor, shift + 1
+    scaled = integers(here).astype(np.int64) * int(factor)
+    return function.lines((scaled + ((1 << shift) >> 1)) >> shift)
 
 
 def look_up(here: Lowering, entries: Array) -> None:
@@ -81,21 +98,6 @@ def look_up(here: Lowering, entries: Array) -> None:
     offset = here.zero(source) - INTEGERS[source.dtype][0]
     value = here.add("tflgpu.look_up", here.centered(source), content, offset=offset)
     here.finish_centered(value)
-
-
-@lowers("LEAKY_RELU")
-def leaky_relu(here: Lowering) -> None:
-    """A fixed-point factor of 8 fractional bits for each sign, as XNNPACK has them."""
-    source, result = here.op.operand(0), here.op.output
-    ratio = here.scale(source) / here.scale(result)
-    alpha = np.float32(here.op.attrs["alpha"])
-    positive, negative = (
-        int(np.rint(np.float32(256) * factor)) for factor in (ratio, ratio * alpha)
-    )
-    x = _integers(here).astype(np.int64)
-    low, high = here.bounds(result)
-    rounded = ((x << 7) * np.where(x > 0, positive, negative) + (1 << 14)) >> 15
-    look_up(here, np.clip(rounded, low, high))
 
 
 @lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
@@ -110,21 +112,8 @@ def relu(here: Lowering) -> None:
     if most is not None:
         high = min(high, int(half_away(np.float32(most) / scale)))
     factor = fixed_point(float(np.float64(here.scale(source) / scale)))
-    rounded = multiply_doubly(_integers(here).astype(np.int64), *factor)
+    rounded = multiply_doubly(integers(here).astype(np.int64), *factor)
     look_up(here, np.clip(rounded, low, high))
-
-
-def multiply_doubly(values: Array, multiplier: int, exponent: int) -> Array:
-    """Integers times a fixed-point factor, rounded after the product and after the shift.
-
-    gemmlowp's SaturatingRoundingDoublingHighMul, then its RoundingDivideByPOT.
-    """
-    left, right = max(exponent, 0), max(-exponent, 0)
-    product = (values << left) * multiplier
-    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
-    high = np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
-    mask = (1 << right) - 1
-    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
 
 
 @lowers("HARD_SWISH")
@@ -134,19 +123,17 @@ def hard_swish(here: Lowering) -> None:
     fine = np.float32(here.scale(source)) * np.float32(1.0 / 128)
     out = fixed_point(float(np.float64(fine / here.scale(result))))
     relu_part = fixed_point(float(np.float64(fine / np.float32(3.0 / 32768))))
-    x = _integers(here).astype(np.int64) * 128
+    x = integers(here).astype(np.int64) * 128
     scaled = _high_product(x, _sixteen_bits(out.multiplier))
     gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
     gate = _high_product(gate, _sixteen_bits(relu_part.multiplier))
-    if relu_part.exponent > 0:
-        gate = _saturated(gate * 2)
-    else:
-        gate = _rounding_shift(gate, -relu_part.exponent)
+    right = max(-relu_part.exponent, 0)
+    gate = _saturated(gate * 2) if relu_part.exponent > 0 else shift_away(gate, right)
     gate = (gate + 32768) >> 1
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
     low, high = here.bounds(result)
-    look_up(here, np.clip(_rounding_shift(halved, -out.exponent), low, high))
+    look_up(here, np.clip(shift_away(halved, -out.exponent), low, high))
 
 
 def _sixteen_bits(multiplier: int) -> int:
@@ -162,8 +149,3 @@ def _high_product(values: Array, factor: int) -> Array:
     product = values * factor
     moved = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
     return np.asarray(np.where(moved >= 0, moved >> 15, -((-moved) >> 15)))
-
-
-def _rounding_shift(values: Array, bits: int) -> Array:
-    mask = (1 << bits) - 1
-    return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))

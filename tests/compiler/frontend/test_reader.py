@@ -200,13 +200,13 @@ def test_a_buffer_may_lie_behind_the_flatbuffer() -> None:
         read(model(end) + weights[:-1])
 
 
-def custom(name: str, raw: bytes) -> dict[str, Any]:
+def custom(name: str, raw: bytes, operands: int = 1, results: int = 1) -> dict[str, Any]:
     """The attributes of a custom operator with the given options."""
     graph = Graph()
-    y = Tensor("y", (3,))
-    operator = Op(name, (constant("c", np.ones(3, np.float32)),), (y,), {"custom_options": raw})
-    graph.add(operator)
-    graph.outputs, graph.output_names = [y], ["y"]
+    known = [constant(f"c{i}", np.ones(3, np.float32)) for i in range(operands)]
+    outputs = [Tensor(f"y{i}", (3,)) for i in range(results)]
+    graph.add(Op(name, known, outputs, {"custom_options": raw}))
+    graph.outputs, graph.output_names = outputs, [tensor.name for tensor in outputs]
     (again,) = read(write(graph)).ops
     assert again.name == name
     assert again.attrs.pop("custom_options") == raw
@@ -216,12 +216,12 @@ def custom(name: str, raw: bytes) -> dict[str, Any]:
 def test_options_of_custom_operators() -> None:
     entries = {"max_detections": 10, "y_scale": 10.0, "use_regular_nms": False, "sizes": [3, 5, 7]}
     raw = bytes(flexbuffers.Dumps(entries))
-    assert custom("TFLite_Detection_PostProcess", raw) == {**entries, "sizes": (3, 5, 7)}
+    assert custom("TFLite_Detection_PostProcess", raw, 3, 4) == {**entries, "sizes": (3, 5, 7)}
     assert custom("Flexible", bytes(flexbuffers.Dumps([1, 2]))) == {}
     assert custom("Opaque", b"\xff" * 37) == {}
     layer = struct.pack("<3i", 1, 2, 3)
     expected = {"padding": "SAME", "stride_w": 2, "stride_h": 3}
-    assert custom("Convolution2DTransposeBias", layer) == expected
+    assert custom("Convolution2DTransposeBias", layer, 3) == expected
 
 
 def test_a_custom_operator_cannot_pass_for_a_builtin_one() -> None:

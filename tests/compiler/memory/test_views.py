@@ -144,14 +144,14 @@ def test_as_few_parts_are_copied_as_memory_allows(batch: int) -> None:
 
 def reasons(value: Value | list[Value]) -> list[str]:
     """Why parts are copied, in order."""
-    events = [event for event in compiled(value).events if event.rule == "share_memory"]
+    events = [event for event in compiled(value).events if event.rule == "place_views"]
     return [event.reason for event in events if event.reason]
 
 
 def test_explain_says_what_is_copied(tmp_path: Path) -> None:
     told = explain(model({"y": beside(2)}).content, OPTIONS, lambda stage, done, total: None)
-    assert [event for event in told.events if event.rule == "share_memory"] == [
-        event for event in compiled(beside(2)).events if event.rule == "share_memory"
+    assert [event for event in told.events if event.rule == "place_views"] == [
+        event for event in compiled(beside(2)).events if event.rule == "place_views"
     ]
 
 
@@ -166,18 +166,18 @@ def amid_slices() -> Value:
 
 def test_only_parts_that_share_a_slice_are_copied() -> None:
     assert len(copies(amid_slices())) == 2
-    assert [told.count("whole slices of 16 channels") for told in reasons(amid_slices())] == [2]
+    assert [told.count("on slices of 16 channels") for told in reasons(amid_slices())] == [2]
 
 
 def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one() -> None:
-    told = "1 of 2 parts is copied: a kernel goes along y/TANH1.0 across the gaps it would have"
+    told = "1 of 2 parts is copied: a kernel cannot skip the gaps that y/TANH1.0 would have"
     assert reasons(beside(2)) == [told]
 
 
 def test_parts_are_kept_together_to_be_readable() -> None:
     options = replace(OPTIONS, keep_intermediates=True)
     program = pipeline.build(model({"y": beside(1)}).content, options)
-    told = [event.reason for event in program.events if event.rule == "share_memory"]
+    told = [event.reason for event in program.events if event.rule == "place_views"]
     assert told[0] and "readable after the run" in told[0]
     shapes = [tensor.shape for tensor in program.plan.tensors]
     assert shapes.count((2, 5, 7, 35)) >= 2
@@ -190,7 +190,7 @@ def test_a_part_that_is_there_twice_is_copied_once() -> None:
 def test_a_part_that_is_an_output_is_copied() -> None:
     part = conv(x(1, 5, 7, 3), 16, 3)
     told = reasons([part, call("TANH", concat(0, part, x(1, 5, 7, 16)))])
-    assert any("is an input or output of the model" in reason for reason in told)
+    assert any("is an input, output or variable of the model" in reason for reason in told)
 
 
 def test_parts_lie_within_their_whole() -> None:

@@ -143,6 +143,7 @@ INVALID = {
         r"dispatch 0 \(ADD -> sum\) runs kernel 3, but the plan has 3",
     ),
     "grid 0": (with_dispatch(grid=(0, 1, 1)), r"grid \[0, 1, 1\] for work-groups of \[1, 1, 1\]"),
+    "grid volume": (with_dispatch(grid=(1 << 30, 1 << 30, 1)), "more than 68719476736 work-items"),
     "grid size": (with_dispatch(grid=(1 << 31, 1, 1)), "grid"),
     "grid multiple": (with_kernel(group=(2, 1, 1)), r"grid \[13, 1, 1\] for work-groups of \[2"),
     "group 0": (with_kernel(group=(0, 1, 1)), r"the work-group is \[0, 1, 1\]"),

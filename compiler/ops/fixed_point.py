@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir import Array
+from ..ir import Array
 
 
 class FixedPoint(NamedTuple):
@@ -33,3 +33,25 @@ def fixed_point(factor: float) -> FixedPoint:
 def half_away(values: Array | float) -> Array:
     """The nearest integers, halves away from zero, as C's round gives them."""
     return np.asarray(np.sign(values) * np.floor(np.abs(values) + 0.5))
+
+
+def high_product(values: Array, factor: Array | int) -> Array:
+    """gemmlowp's SaturatingRoundingDoublingHighMul: the upper half of a doubled product."""
+    product = values.astype(np.int64) * factor
+    moved = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    return np.where(moved >= 0, moved >> 31, -((-moved) >> 31))
+
+
+def shift_away(values: Array, bits: Array | int) -> Array:
+    """gemmlowp's RoundingDivideByPOT: shifted right, halves away from zero."""
+    mask = (np.int64(1) << bits) - 1
+    return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
+
+
+def multiply_doubly(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
+    """Integers times a fixed-point factor, rounded after the product and after the shift."""
+    left = np.maximum(exponent, 0)
+    return shift_away(
+        high_product(values.astype(np.int64) << left, multiplier),
+        np.maximum(np.negative(exponent), 0),
+    )

@@ -1,0 +1,111 @@
+"""Sums of 16-bit integers, which pass 2^24: added up as bytes, joined where they are rounded.
+
+    x = 256 * h + l        h = tflgpu.high_byte(x)   l = tflgpu.low_byte(x)
+    sum of x * w           a = sum of h * w,  b = sum of l * w:  256 * a + b
+
+Both sums are exact in float32. The rows below join and round them, with a factor for each channel
+that is given as floats that hold whole numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir import Array
+from .elementwise import Elementwise, define_elementwise
+from .fixed_point import multiply_doubly
+
+
+def _wrapped(values: Array) -> Array:
+    """Values as LiteRT holds them in 32 bits."""
+    return values.astype(np.int64).astype(np.int32).astype(np.int64)
+
+
+def _wide(
+    a: Array, b: Array, c: Array, multiplier: Array, shift: Array, low: int, high: int
+) -> Array:
+    total = (a.astype(np.int64) * 256 + b.astype(np.int64)) * 256 + c.astype(np.int64)
+    bits = shift.astype(np.int64)
+    scaled = (total * multiplier.astype(np.int64) + (np.int64(1) << (bits - 1))) >> bits
+    return np.clip(_wrapped(scaled), low, high)
+
+
+def _joined(a: Array, b: Array) -> Array:
+    return _wrapped(a.astype(np.int64) * 256 + b.astype(np.int64))
+
+
+def _by_channel(
+    a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
+) -> Array:
+    factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
+    return np.clip(multiply_doubly(_joined(a, b), factor, exponent), low, high)
+
+
+def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
+    factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
+    return np.clip(multiply_doubly(_joined(a, b), factor, e) + f, low, high)
+
+
+def _shifted(values: Array, bits: int) -> Array:
+    return np.asarray((values + (1 << (bits - 1)) + (values >> 63)) >> bits)
+
+
+def _sum_of_products(
+    a: Array, b: Array, c: Array, d: Array, first: int, second: int, low: int, high: int
+) -> Array:
+    one, other = (x.astype(np.int64) * y.astype(np.int64) for x, y in ((a, b), (c, d)))
+    return np.clip(_shifted(one, first) + _shifted(other, second), low, high)
+
+
+def _by_channel_upwards(
+    a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
+) -> Array:
+    factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
+    bits = exponent.astype(np.int64)
+    product = multiply_doubly(_wrapped(_joined(a, b) << np.maximum(bits, 0)), factor, 0 * bits)
+    right = np.maximum(-bits, 0)
+    return np.clip((product + ((np.int64(1) << right) >> 1)) >> right, low, high)
+
+
+_JOINED = "{to_int}({a}) * 256 + {to_int}({b})"
+_FACTOR = "{to_int}({c}) * 32768 + {to_int}({d}), {to_int}({e})"
+
+WIDE_ROUNDING = {
+    "tflgpu.high_byte": Elementwise(
+        "floor(({a} + 128.0f) * 0.00390625f)", lambda a: np.floor((a + 128) / 256)
+    ),
+    "tflgpu.low_byte": Elementwise(
+        "{a} - 256.0f * floor(({a} + 128.0f) * 0.00390625f)",
+        lambda a: a - 256 * np.floor((a + 128) / 256),
+    ),
+    "tflgpu.requantize_wide": Elementwise(
+        "{to_float}(clamp({use.scale_wide}({to_int}({a}), {to_int}({b}), {to_int}({c}), "
+        "{to_int}({d}), {to_int}({e})), {low}, {high}))",
+        _wide,
+    ),
+    "tflgpu.requantize_channels_doubly": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}), "
+        "{low}, {high}))",
+        _by_channel,
+    ),
+    "tflgpu.requantize_channels_onto": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}) + "
+        "{to_int}({f}), {low}, {high}))",
+        _onto,
+    ),
+    "tflgpu.sum_of_products": Elementwise(
+        "{to_float}(clamp({use.shift_away}({to_int}({a}) * {to_int}({b}), {first}) + "
+        "{use.shift_away}({to_int}({c}) * {to_int}({d}), {second}), {low}, {high}))",
+        _sum_of_products,
+    ),
+    "tflgpu.requantize_channels_upwards": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_upwards}}({_JOINED}, {_FACTOR}), "
+        "{low}, {high}))",
+        _by_channel_upwards,
+    ),
+}
+"""Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; 256 * a + b times a
+fixed-point number of 31 bits, rounded twice, alone or added to a sixth operand; two products that
+are shifted right; rounded twice with the last halves upwards."""
+
+define_elementwise(WIDE_ROUNDING)

@@ -1,0 +1,106 @@
+"""Functions of two 8-bit integers: a table of 65536 entries, made while compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...ir import Array, Tensor, constant
+from ...ops.fixed_point import fixed_point, high_product, multiply_doubly, shift_away
+from .lowering import INTEGERS, Lowering, lowers
+
+Function = Callable[[Lowering, Array, Array], Array]
+"""Of centered integers; gives centered integers, or truth values as 0 and 1."""
+
+EIGHT_BITS = ("int8", "uint8")
+
+
+def _squared_difference(here: Lowering, a: Array, b: Array) -> Array:
+    """Operands of 7 more bits, scaled to twice the larger scale."""
+    scales = [np.float32(here.scale(here.op.operand(i))) for i in (0, 1)]
+    twice = 2.0 * float(max(scales))
+    one, other = (
+        multiply_doubly(values << 7, *fixed_point(float(scale) / twice))
+        for values, scale in ((a, scales[0]), (b, scales[1]))
+    )
+    back = twice * twice / (2.0**14 * float(here.scale(here.op.output)))
+    return multiply_doubly((one - other) ** 2, *fixed_point(back))
+
+
+def _reciprocal(values: Array) -> tuple[Array, Array]:
+    """1 / values with 31 bits, and how many bits they have before the point (gemmlowp)."""
+    zeros = 32 - np.frexp(values.astype(np.float64))[1].astype(np.int64)
+    rest = (values << zeros) - (1 << 31)
+    half = (rest + (1 << 31)) >> 1
+    x = 1515870810 + high_product(half, -1010580540)
+    for _ in range(3):
+        error = (1 << 29) - high_product(half, x)
+        x = x + (high_product(x, error) << 2)
+    return np.minimum(x << 1, (1 << 31) - 1), 31 - zeros
+
+
+def _quotient(here: Lowering, a: Array, b: Array) -> Array:
+    """The dividend times the divisor's reciprocal, in as many bits as fit."""
+    first, second = (np.float32(here.scale(here.op.operand(i))) for i in (0, 1))
+    factor = fixed_point(float(first / np.float32(second * here.scale(here.op.output))))
+    a, b = a * np.where(b < 0, -1, 1), np.maximum(np.abs(b), 1)
+    inverse, bits = _reciprocal(b)
+    room = 31 - np.frexp(np.where(a < 0, -a - 0.5, a).astype(np.float64))[1].astype(np.int64)
+    quotient = high_product(a << room, inverse)
+    product = high_product(quotient, factor.multiplier)
+    shift = np.maximum(bits + room - factor.exponent, 0)
+    # LiteRT shifts by more than 31 bits, of which processors take the lowest five bits.
+    far = (product >> (shift & 31)) + (product >= 0)
+    return np.where(shift < 32, shift_away(product, np.minimum(shift, 31)), far)
+
+
+def _compared(compare: np.ufunc) -> Function:
+    """Operands of 8 more bits, times their scales."""
+
+    def function(here: Lowering, a: Array, b: Array) -> Array:
+        one, other = (
+            multiply_doubly(values << 8, *fixed_point(float(here.scale(here.op.operand(i)))))
+            for i, values in enumerate((a, b))
+        )
+        return np.asarray(compare(one, other), np.int64)
+
+    return function
+
+
+PAIRS: dict[str, Function] = {
+    "DIV": _quotient,
+    "EQUAL": _compared(np.equal),
+    "GREATER": _compared(np.greater),
+    "GREATER_EQUAL": _compared(np.greater_equal),
+    "LESS": _compared(np.less),
+    "LESS_EQUAL": _compared(np.less_equal),
+    "NOT_EQUAL": _compared(np.not_equal),
+    "SQUARED_DIFFERENCE": _squared_difference,
+}
+
+
+@lowers(*PAIRS)
+def pair(here: Lowering) -> None:
+    """What the function gives for each two integers."""
+    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
+        raise here.declined(f"there is no formula for {first.dtype} and {second.dtype}")
+    a, b = np.meshgrid(_integers(here, first), _integers(here, second), indexing="ij")
+    entries = PAIRS[here.op.name](here, a, b).reshape(-1)
+    if result.dtype in INTEGERS:
+        entries = np.clip(entries, *here.bounds(result))
+    table = constant(f"{result.name}/table", entries.astype(np.float32))
+    index = here.add("tflgpu.pair", here.centered(first), here.centered(second))
+    offset = -int(a.min()) * 256 - int(b.min())
+    value = here.add("tflgpu.look_up", index, table, offset=offset)
+    if result.dtype == "bool":
+        here.finish(here.add("CAST", value, dtype="bool"))
+    else:
+        here.finish_centered(value)
+
+
+def _integers(here: Lowering, tensor: Tensor) -> Array:
+    """All centered integers that a tensor can have, in order."""
+    low, high = INTEGERS[tensor.dtype]
+    return np.arange(low, high + 1, dtype=np.int64) - here.zero(tensor)

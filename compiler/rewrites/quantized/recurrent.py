@@ -1,0 +1,223 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM of int8, with gates and a cell state of int16.
+
+As LiteRT's lstm_eval computes it (Integer8x8_16): gates are sums of at most 16 bits, of which 12
+are fractional, their activations have 15, and the scale of the cell state is a power of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import frexp
+
+import numpy as np
+
+from ...ir import Array, Tensor, constant
+from ...ops.fixed_point import fixed_point
+from ...ops.recurrent import (
+    BIASES,
+    CELL,
+    CELL_STATE,
+    FORGET,
+    INPUT,
+    NORMS,
+    OUTPUT,
+    OUTPUT_STATE,
+    PEEPHOLES,
+    PROJECTION,
+    PROJECTION_BIAS,
+)
+from ..decompose.recurrent import keep_state, sequence_steps, stacked
+from .lowering import EXACT, INTEGERS, Lowering, lowers
+from .sixteen_bit_functions import logistic, tanh
+from .sixteen_bits import by_channel
+
+GATE_STEP = 2.0**-12
+"""What one stands for in a gate before its activation."""
+
+LOW, HIGH = INTEGERS["int16"]
+
+
+@lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
+def sequence_lstm(here: Lowering) -> None:
+    """Step by step; one product computes the inputs' contribution to the gates for all steps."""
+    cell = _Cell(here)
+    results = [cell.step(share) for share in sequence_steps(here, cell.projected)]
+    cell.keep()
+    here.finish_centered(stacked(here, results))
+
+
+@lowers("LSTM")
+def lstm(here: Lowering) -> None:
+    """One step of the same."""
+    if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
+        raise here.declined("its kernel type is BASIC")
+    source = here.op.operand(0)
+    cell = _Cell(here)
+    result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
+    cell.keep()
+    here.finish_centered(here.reshape(result, here.op.output.shape))
+
+
+class _Cell:
+    """An LSTM cell while its steps are lowered."""
+
+    def __init__(self, here: Lowering) -> None:
+        self.here, self.op = here, here.op
+        self._check()
+        self.gates = [g for g in range(4) if g != INPUT or self.op.input(1 + INPUT) is not None]
+        output, cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
+        self.output, self.cell = here.centered(output), here.centered(cell)
+        mantissa, exponent = frexp(float(here.scale(cell)))
+        self.cell_bits = exponent - 1
+        if mantissa != 0.5 or not 0 <= 15 + self.cell_bits <= 4:
+            raise here.declined("the scale of its cell state is not a power of two up to 2^-11")
+        self.limit = self._limit("cell_clip", cell, HIGH)
+        self.recurrent = self._weights(5)
+        self.recurrent_factors = self._factors(5, output)
+        self.logistic = self._table("logistic", logistic)
+        self.tanh = self._table("tanh", tanh)
+        self.tanh_of_cell = self._table("tanh_of_cell", lambda x: tanh(x, 15 + self.cell_bits))
+
+    def _check(self) -> None:
+        here, op = self.here, self.op
+        if op.operand(0).dtype != "int8" or op.operand(CELL_STATE).dtype != "int16":
+            raise here.declined("its input is not int8, or its cell state not int16")
+        if any(op.input(position) is not None for position in PEEPHOLES.values()):
+            raise here.declined("its gates read the cell state (peepholes)")
+        if op.input(NORMS + FORGET) is not None:
+            raise here.declined("it normalizes its gates")
+        if len(op.intermediates) != 5 or op.intermediates[-1].quantization is None:
+            raise here.declined("its hidden state is not quantized, or its gates are of 8 bits")
+
+    def _table(self, name: str, function: object) -> Tensor:
+        """A function of int16, as a table of all its results."""
+        assert callable(function)
+        entries = function(np.arange(LOW, HIGH + 1, dtype=np.int64))
+        return constant(f"{self.op.output.name}/{name}", np.asarray(entries, np.float32))
+
+    def _limit(self, option: str, state: Tensor, most: int) -> int:
+        clip = float(self.op.attrs.get(option, 0.0))
+        ratio = int(min(np.float32(clip) / self.here.scale(state), most)) if clip > 0 else 0
+        return ratio or most + 1
+
+    def _weights(self, first: int) -> Tensor:
+        """The weights of all gates, from operand `first` on."""
+        arrays = [self.here.centered(self.op.operand(first + gate)) for gate in self.gates]
+        parts = [array.data for array in arrays if array.data is not None]
+        if len(parts) != len(arrays):
+            raise self.here.declined("its weights are computed while the model runs")
+        return self.here.constant(np.concatenate(parts))
+
+    def _factors(self, first: int, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The factor of each gate's sums, for each of its units."""
+        units = self.op.operand(CELL_STATE).shape[-1]
+        scale = self.here.scale
+        factors = [
+            np.float32(scale(self.op.operand(first + gate)) * scale(source)) / np.float32(GATE_STEP)
+            for gate in self.gates
+        ]
+        return by_channel(self.here, np.repeat(factors, units))
+
+    def _sums(self, rows: Tensor, source: Tensor, weights: Tensor, bias: Array | None) -> Tensor:
+        """Sums of products, which are exact."""
+        assert weights.data is not None
+        most = np.abs(weights.data).sum(1, dtype=np.float64) * self.here.reach(source)
+        if bias is not None:
+            most = most + np.abs(bias)
+        if most.max(initial=0) > EXACT:
+            raise self.here.declined(f"sums may reach {most.max():.0f}, more than {EXACT}")
+        added = None if bias is None else self.here.constant(bias)
+        return self.here.add("FULLY_CONNECTED", rows, weights, added, exact=True)
+
+    def projected(self, rows: Tensor) -> Tensor:
+        """The inputs' contribution to all gates."""
+        here, source = self.here, self.op.operand(0)
+        rows.quantization = source.quantization
+        bias = np.concatenate([self.op.constant(BIASES + gate) for gate in self.gates])
+        sums = self._sums(here.centered(rows), source, self._weights(1), bias)
+        factors = self._factors(1, source)
+        zero = here.constant(0)
+        name = "tflgpu.requantize_channels_doubly"
+        return here.add(name, zero, sums, *factors, low=LOW, high=HIGH)
+
+    def step(self, share: Tensor) -> Tensor:
+        """One step from the inputs' contribution to the gates; returns the new output state."""
+        here, op = self.here, self.op
+        memory = self._sums(self.output, op.operand(OUTPUT_STATE), self.recurrent, None)
+        operands = (here.constant(0), memory, *self.recurrent_factors, share)
+        joint = here.add("tflgpu.requantize_channels_onto", *operands, low=LOW, high=HIGH)
+        axis, count = here.constant(1, "int32"), len(self.gates)
+        pieces = here.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
+        parts = dict(zip(self.gates, pieces, strict=True))
+        forget = self._looked_up(parts[FORGET], self.logistic)
+        if INPUT in parts:
+            enter = self._looked_up(parts[INPUT], self.logistic)
+        else:
+            enter = here.add("SUB", here.constant(HIGH), forget)
+        new = self._looked_up(parts[CELL], self.tanh)
+        low, high = max(-self.limit, LOW), min(self.limit, HIGH)
+        shifts = {"first": 15, "second": 30 + self.cell_bits}
+        operands = (forget, self.cell, enter, new)
+        self.cell = here.add("tflgpu.sum_of_products", *operands, **shifts, low=low, high=high)
+        leave = self._looked_up(parts[OUTPUT], self.logistic)
+        self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
+        return self.output
+
+    def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
+        return self.here.add("tflgpu.look_up", values, table, offset=-LOW)
+
+    def _hidden(self, leave: Tensor, cell: Tensor) -> Tensor:
+        """The output gate times the activated cell state, as integers of the output."""
+        here, op = self.here, self.op
+        hidden = op.intermediates[-1]
+        scale = float(np.float32(2.0**-15 / float(here.scale(hidden)) * 2.0**-15))
+        least, most = INTEGERS["int8"]
+        zero = here.zero(hidden)
+        projection = op.input(PROJECTION)
+        if projection is None:
+            limits = {"low": least - zero, "high": most - zero}
+        else:
+            # LiteRT takes the zero point away where it should add it, and adds it to the sums.
+            limits = {"low": least + zero, "high": most + zero}
+        factor = fixed_point(scale)
+        value = here.add(
+            *("tflgpu.requantize_product_doubly", leave, cell),
+            multiplier=factor.multiplier,
+            exponent=factor.exponent,
+            **limits,
+        )
+        state = op.operand(OUTPUT_STATE)
+        if projection is None:
+            apart = zero - here.zero(state)
+            return here.add("tflgpu.add_exact", value, here.constant(apart)) if apart else value
+        return self._projected_hidden(value, hidden, projection, state)
+
+    def _projected_hidden(
+        self, value: Tensor, hidden: Tensor, projection: Tensor, state: Tensor
+    ) -> Tensor:
+        here = self.here
+        bias = None
+        if self.op.input(PROJECTION_BIAS) is not None:
+            bias = self.op.constant(PROJECTION_BIAS)
+        sums = self._sums(value, hidden, here.centered(projection), bias)
+        scale = np.float32(here.scale(projection) * here.scale(hidden)) / here.scale(state)
+        factor, zero = fixed_point(float(scale)), here.zero(state)
+        limit = self._limit("proj_clip", state, INTEGERS["int8"][1])
+        low, high = INTEGERS["int8"]
+        limits = {"low": max(low, -limit) - zero, "high": min(high, limit) - zero}
+        numbers = {"multiplier": factor.multiplier, "exponent": factor.exponent}
+        return here.add("tflgpu.requantize_doubly", sums, **numbers, **limits)
+
+    def keep(self) -> None:
+        """Keep the states until the next run; LiteRT begins with their zero points."""
+        here = self.here
+        states: Sequence[tuple[int, Tensor]] = (
+            (OUTPUT_STATE, self.output),
+            (CELL_STATE, self.cell),
+        )
+        for position, value in states:
+            state = self.op.operand(position)
+            zero = here.zero(state)
+            if zero and state.variable:
+                here.graph.contents[state] = np.full(state.shape, zero, state.dtype)
+            keep_state(here, state, here.stored(here.reshape(value, state.shape), state))

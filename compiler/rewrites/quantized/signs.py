@@ -1,0 +1,61 @@
+"""Operators that scale positive and negative integers differently."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Tensor
+from ...ops.fixed_point import fixed_point
+from .lowering import Lowering, lowers
+from .tables import integers, look_up
+
+LEAST_RATIO, GREATEST_RATIO = 2.0**-8, 2.0**7
+"""Of the operand's scale to the result's, for either sign, as XNNPACK takes them."""
+
+
+@lowers("LEAKY_RELU")
+def leaky_relu(here: Lowering) -> None:
+    """A fixed-point factor of 8 fractional bits for each sign, where XNNPACK has them."""
+    source, result = here.op.operand(0), here.op.output
+    ratio = here.scale(source) / here.scale(result)
+    alpha = np.float32(here.op.attrs["alpha"])
+    slopes = (ratio, ratio * alpha)
+    if source.dtype == "int16" or not all(
+        LEAST_RATIO <= abs(slope) <= GREATEST_RATIO for slope in slopes
+    ):
+        one = here.constant(1)
+        # LiteRT multiplies in this order.
+        _by_sign(here, one, float(ratio), float(here.scale(source) * alpha / here.scale(result)))
+        return
+    positive, negative = (int(np.rint(np.float32(256) * slope)) for slope in slopes)
+    x = integers(here).astype(np.int64)
+    low, high = here.bounds(result)
+    rounded = ((x << 7) * np.where(x > 0, positive, negative) + (1 << 14)) >> 15
+    look_up(here, np.clip(rounded, low, high))
+
+
+@lowers("PRELU")
+def prelu(here: Lowering) -> None:
+    """As LiteRT's own kernels compute it: the slopes are integers of their own scale."""
+    source, slopes, result = here.op.operand(0), here.op.operand(1), here.op.output
+    scales = [np.float64(here.scale(tensor)) for tensor in (source, slopes, result)]
+    positive, negative = scales[0] / scales[2], scales[0] * scales[1] / scales[2]
+    _by_sign(here, here.centered(slopes), float(positive), float(negative))
+
+
+def _by_sign(here: Lowering, slopes: Tensor, above: float, below: float) -> None:
+    """Factors that round twice; `below` is of the operand times the slopes."""
+    positive, negative = fixed_point(above), fixed_point(below)
+    low, high = here.bounds(here.op.output)
+    value = here.add(
+        "tflgpu.requantize_by_sign",
+        here.centered(here.op.operand(0)),
+        slopes,
+        positive=positive.multiplier,
+        positive_exponent=positive.exponent,
+        negative=negative.multiplier,
+        negative_exponent=negative.exponent,
+        low=low,
+        high=high,
+    )
+    here.finish_centered(value)

@@ -1,0 +1,141 @@
+"""LOGISTIC and TANH of int16, as LiteRT's own kernels compute them.
+
+A scale that is a power of two takes gemmlowp's polynomials in 16 bits of fixed point; any other one
+a table of the logistic function, with straight lines between its entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...ir import Array
+
+ONE = 32767
+"""The greatest number of 15 fractional bits, which stands for 1."""
+
+POWERS = (
+    *((-2, 1672461947), (-1, 1302514674), (0, 790015084)),
+    *((1, 290630308), (2, 39332535), (3, 720401), (4, 242)),
+)
+"""exp(-2^n) with 31 fractional bits, by n."""
+
+STEP = 1 / 24
+
+
+def _line_ends() -> Array:
+    """The logistic function at multiples of STEP, with 16 fractional bits.
+
+    Each end lies beside the curve by a sixteenth of its second difference, so that the straight
+    lines between them are off in both directions.
+    """
+    exact = 1 / (1 + np.exp(-np.arange(256) * STEP))
+    bend = exact * (1 - exact) * (1 - 2 * exact) * STEP**2
+    ends = np.floor(65536 * (exact - bend / 16) + 0.5).astype(np.int64)
+    ends[-1] = 65535
+    return np.asarray(ends)
+
+
+LINES = _line_ends()
+
+
+def _constant(value: int) -> int:
+    """A constant of 31 bits, cut to 15."""
+    return (value + (1 << 15)) >> 16
+
+
+def _saturated(values: Array) -> Array:
+    return np.clip(values, -32768, 32767)
+
+
+def _product(a: Array, b: Array | int) -> Array:
+    """The upper half of a doubled product, rounded."""
+    return _saturated((a * b + (1 << 14)) >> 15)
+
+
+def _divided(values: Array, bits: int) -> Array:
+    """By a power of two, halves away from zero."""
+    mask = (1 << bits) - 1
+    return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
+
+
+def _exp_of_negative(values: Array, integer_bits: int) -> Array:
+    """exp of numbers of at most 0 with so many integer bits; 15 fractional bits."""
+    fraction = 15 - integer_bits
+    quarter = 1 << (fraction - 2)
+    rest = (values & (quarter - 1)) - quarter
+    x = _saturated(rest << integer_bits) + (1 << 12)
+    square = _product(x, x)
+    cube, fourth = _product(square, x), _product(square, square)
+    third = _product(_divided(fourth, 2) + cube, _constant(715827883))
+    tail = _divided(third + square, 1)
+    start = _constant(1895147668)
+    result = _saturated(start + _product(x + tail, start))
+    remainder = rest - values
+    for power, factor in POWERS:
+        if integer_bits > power:
+            bit = 1 << (fraction + power)
+            result = np.where(remainder & bit, _product(result, _constant(factor)), result)
+    return np.where(values == 0, ONE, result)
+
+
+def _reciprocal_of_half(values: Array) -> Array:
+    """2 / (1 + values), with 13 fractional bits, by Newton's method."""
+    half = (values + ONE + 1) >> 1
+    x = _constant(1515870810) + _product(half, _constant(-1010580540))
+    for _ in range(3):
+        error = (1 << 13) - _product(half, x)
+        x = x + _saturated(_product(x, error) << 2)
+    return x
+
+
+def logistic(values: Array) -> Array:
+    """Of numbers of 12 fractional bits; 15 fractional bits."""
+    x = _reciprocal_of_half(_exp_of_negative(-np.abs(values), 3))
+    positive = _saturated(x << 1)
+    return np.where(values == 0, 1 << 14, np.where(values > 0, positive, ONE - positive))
+
+
+def tanh(values: Array, integer_bits: int = 3) -> Array:
+    """Of numbers with that many integer bits, at most 4; 15 fractional bits."""
+    x = _reciprocal_of_half(_exp_of_negative(-np.abs(values), integer_bits + 1))
+    positive = _saturated((x - (1 << 13)) << 2)
+    return np.sign(values) * positive
+
+
+def logistic_by_lines(values: Array) -> Array:
+    """Of numbers in steps of 1 / 12288; 15 fractional bits."""
+    size = np.abs(values)
+    place = np.minimum(size >> 9, 254)
+    first, second = LINES[place], LINES[place + 1]
+    result = np.where(
+        size >> 9 >= 255, 0x7FFF << 10, (first << 9) + (size & 511) * (second - first)
+    )
+    return np.asarray(np.where(values >= 0, result + 512, (1 << 25) - result + 511) >> 10)
+
+
+def tanh_by_lines(values: Array) -> Array:
+    """Of numbers in steps of 1 / 12288; 15 fractional bits."""
+    size = np.abs(values)
+    place = np.minimum(size >> 8, 254)
+    first, second = LINES[place], LINES[place + 1]
+    result = np.where(size >> 8 >= 255, 0xFFFF << 8, (first << 8) + (size & 255) * (second - first))
+    middle = 1 << 23
+    return np.asarray(np.where(values >= 0, result - middle + 128, middle - result + 127) >> 8)
+
+
+class SixteenBits(NamedTuple):
+    """A function of int16, in the two ways LiteRT has of computing it."""
+
+    exact: Callable[[Array], Array]
+    exact_steps: tuple[float, ...]
+    """The scales, in steps of 2^-12, for which it computes a polynomial."""
+    lines: Callable[[Array], Array]
+
+
+SIXTEEN_BITS = {
+    "LOGISTIC": SixteenBits(logistic, (1.0,), logistic_by_lines),
+    "TANH": SixteenBits(lambda x: tanh(_saturated(x)), (1.0, 2.0), tanh_by_lines),
+}

@@ -1,0 +1,89 @@
+"""int16 activations: sums that pass 2^24, added up as bytes and joined where they are rounded.
+
+    y = CONV_2D(x, w, b)    with int16 x
+    becomes
+        h = tflgpu.high_byte(c)   l = tflgpu.low_byte(c)    c: the centered integers
+        p = CONV_2D(h, w, upper part of b)
+        q = CONV_2D(l, w, lower part of b)
+        y = tflgpu.requantize_wide(0, p, q, multipliers, shifts)
+
+What LiteRT does with the sums follows the type of the bias: with 64 bits it rounds once, with 32
+bits it lets the sums wrap and rounds twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...ir import Array, Tensor
+from ...ops.fixed_point import fixed_point, half_away
+from .lowering import EXACT, Lowering
+
+BYTE = 128
+"""The greatest distance of either byte from 0."""
+
+Sum = Callable[[Tensor, Array], Tensor]
+"""Adds the sums of an operator to the graph, of an image and with a bias."""
+
+
+def bytes_of(here: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
+    """Integers of 16 bits as 256 times the first tensor plus the second."""
+    return here.add("tflgpu.high_byte", centered), here.add("tflgpu.low_byte", centered)
+
+
+def sums_of_bytes(
+    here: Lowering, image: Tensor, weights: Tensor, bias: Array | None, axis: int, add: Sum
+) -> tuple[Tensor, Tensor]:
+    """The sums of the high and of the low bytes; `axis` of the weights is the outputs'."""
+    assert weights.data is not None
+    count = weights.shape[axis]
+    whole = np.zeros(count, np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
+    upper = (whole + BYTE) >> 8
+    lower = whole - 256 * upper
+    others = tuple(i for i in range(weights.data.ndim) if i != axis)
+    products = np.abs(weights.data).sum(others, dtype=np.float64) * BYTE
+    most = float((products + np.maximum(np.abs(upper), np.abs(lower))).max(initial=0))
+    if most > EXACT:
+        raise here.declined(f"sums of bytes may reach {most:.0f}, more than {EXACT}")
+    high, low = bytes_of(here, here.centered(image))
+    return add(high, upper.astype(np.float32)), add(low, lower.astype(np.float32))
+
+
+def rounded_once(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
+    """65536, 256 and 1 times the sums, times factors that are cut to 15 bits."""
+    numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
+    cut = [min((n.multiplier + (1 << 15)) >> 16, 0x7FFF) for n in numbers]
+    shifts = [15 - n.exponent for n in numbers]
+    if max(shifts) > 62 or min(shifts) < 8:
+        raise here.declined("a scale is too far from the others to be a shift of 64 bits")
+    low, high = here.bounds(here.op.output, half_away)
+    return here.add(
+        "tflgpu.requantize_wide",
+        *([here.constant(0)] * (3 - len(sums))),
+        *sums,
+        here.constant(cut),
+        here.constant(shifts),
+        low=low,
+        high=high,
+    )
+
+
+def rounded_twice(
+    here: Lowering, sums: Sequence[Tensor], factors: Array, upwards: bool = False
+) -> Tensor:
+    """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits."""
+    low, high = here.bounds(here.op.output, half_away)
+    name = "tflgpu.requantize_channels_upwards" if upwards else "tflgpu.requantize_channels_doubly"
+    return here.add(name, *sums, *by_channel(here, factors), low=low, high=high)
+
+
+def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
+    """Factors of 31 bits as constants: the upper 16 bits, the lower 15, and the exponents."""
+    numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
+    return (
+        here.constant([n.multiplier >> 15 for n in numbers]),
+        here.constant([n.multiplier & 0x7FFF for n in numbers]),
+        here.constant([n.exponent for n in numbers]),
+    )
