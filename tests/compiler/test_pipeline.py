@@ -17,6 +17,7 @@ from tflgpu.compiler import ModelError, Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
 
 POOL = {"filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2, "padding": "VALID"}
 
@@ -50,7 +51,9 @@ def test_every_unsupported_operator_is_found() -> None:
 
 
 @pytest.mark.parametrize(("target", "device"), [("opencl", "cpu_avx512"), ("glsl", "gpu")])
-def test_the_same_input_gives_the_same_program(target: str, device: str, small: Model) -> None:
+def test_the_same_input_gives_the_same_program(
+    target: TargetName, device: str, small: Model
+) -> None:
     options = Options(target=target, device=device)
     first, second = (pipeline.build(small.content, options) for _ in range(2))
     assert first == second
@@ -169,8 +172,7 @@ def test_another_input_shape_goes_through_the_whole_graph(
 ) -> None:
     (name,) = small.inputs
     shape = (3, 11, 19, 3)
-    shapes = ((name, shape),)
-    path = tflgpu.compile(small.content, tmp_path, device="cpu", input_shapes=shapes)
+    path = tflgpu.compile(small.content, tmp_path, device="cpu", input_shapes={name: shape})
     pixels = np.random.default_rng(13).standard_normal(shape).astype(np.float32)
     with tflgpu.load(path, device=opencl_device) as session:
         assert [info.shape for info in session.inputs] == [shape]

@@ -18,6 +18,7 @@ from graphs import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime.opencl.device import PERSISTENT_OPTIONS
 
 TARGETS = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
@@ -27,7 +28,7 @@ OTHERS = (0, 8)
 """Of an operator's cases every eighth is compiled with its other implementations, too."""
 
 
-def rendered(operator: str, target: str, profile: str) -> dict[str, str]:
+def rendered(operator: str, target: TargetName, profile: str) -> dict[str, str]:
     """Sources of an operator's cases, by the rank of the implementations and the file's name."""
     return {
         file.replace("kernels/", f"{item.rank}_"): source
@@ -38,7 +39,9 @@ def rendered(operator: str, target: str, profile: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(("target", "profile"), TARGETS)
 @each_operator
-def test_every_file_stands_alone(operator: str, target: str, profile: str, tmp_path: Path) -> None:
+def test_every_file_stands_alone(
+    operator: str, target: TargetName, profile: str, tmp_path: Path
+) -> None:
     sources = rendered(operator, target, profile)
     for file, source in sources.items():
         if file.endswith("_persistent.cl"):
@@ -121,7 +124,9 @@ def compile_glsl(sources: dict[str, str], folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("target", "profile"), TARGETS)
-def test_compiling_twice_gives_the_same_folder(target: str, profile: str, tmp_path: Path) -> None:
+def test_compiling_twice_gives_the_same_folder(
+    target: TargetName, profile: str, tmp_path: Path
+) -> None:
     compiled = model({case.name: case.value for case in CASES[::31]})
     folders = [
         tflgpu.compile(compiled.content, tmp_path / name, target=target, device=profile)

@@ -15,6 +15,7 @@ from graphs import Value, call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.opencl.device import OpenCLDevice
 from tflgpu.runtime.plan.records import Plan
@@ -31,12 +32,12 @@ def test_operators_agree_with_litert(operator: str, opencl_device: str, tmp_path
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 
-def built(value: Value, device: str, target: str = "opencl") -> CompiledModel:
+def built(value: Value, device: str, target: TargetName = "opencl") -> CompiledModel:
     options = Options(target=target, device=device, fallback="none")
     return pipeline.build(model({"value": value}).content, options)
 
 
-def parameters(value: Value, device: str, target: str = "opencl") -> list[str]:
+def parameters(value: Value, device: str, target: TargetName = "opencl") -> list[str]:
     """What the last kernel of a model takes: an image or a buffer, and its name."""
     (*_, source) = built(value, device, target).sources.values()
     found = re.findall(r"^    (__\w+) .*?(\w+)(?:,|\) \{)$", source, re.M)
@@ -59,7 +60,7 @@ def test_what_is_read_is_an_image_where_the_profile_says_so(tmp_path: Path) -> N
 
 
 def test_the_plan_says_what_is_an_image() -> None:
-    def texels(device: str, target: str) -> list[int]:
+    def texels(device: str, target: TargetName) -> list[int]:
         arguments = built(CONVOLUTION, device, target).plan.dispatches[-1].arguments
         return [argument.texel for argument in arguments]
 

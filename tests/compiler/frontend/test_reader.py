@@ -209,8 +209,9 @@ def custom(name: str, raw: bytes, operands: int = 1, results: int = 1) -> dict[s
     graph.outputs, graph.output_names = outputs, [tensor.name for tensor in outputs]
     (again,) = read(write(graph)).ops
     assert again.name == name
-    assert again.attrs.pop("custom_options") == raw
-    return again.attrs
+    attrs = dict(again.attrs)
+    assert attrs.pop("custom_options") == raw
+    return attrs
 
 
 def test_options_of_custom_operators() -> None:

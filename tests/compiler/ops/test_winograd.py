@@ -15,6 +15,7 @@ from graphs import Value, call, known, model
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
 
 SMALL = {"winograd_channels": 8, "winograd_squares": 1}
 """What lets small convolutions use the algorithm."""
@@ -22,7 +23,7 @@ OWN_MEMORY = {"heavy_group": 1, "local_memory": 32768}
 """What lets work-items of a GPU have memory of their own: in GLSL, too, the one kernel can run."""
 
 
-def profiles(target: str, folder: Path) -> dict[str, int]:
+def profiles(target: TargetName, folder: Path) -> dict[str, int]:
     """Profiles with which the algorithm is chosen, each with the kernels of a convolution."""
     processors = ["cpu_avx2", "cpu_avx512"] if target == "opencl" else []
     one = own_profile(folder, "gpu", **SMALL, **OWN_MEMORY)

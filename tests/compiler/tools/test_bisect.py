@@ -77,4 +77,4 @@ def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
     assert len(files) == len(PIPELINE) + 1
     first, last = ((folder / files[i]).read_text() for i in (0, -1))
     assert " = ADD(" in first
-    assert "CONV_2D" in last and " | RELU(%0)" in last and "= ADD(" not in last
+    assert "CONV_2D" in last and " | y = RELU(" in last and "= ADD(" not in last
