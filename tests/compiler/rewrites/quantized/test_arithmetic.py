@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from quantized_operators import LIMITS, evaluated, quantized
 
 from tflgpu.compiler.ir import Array
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "ADD": np.add,
     "SUB": np.subtract,
     "MUL": np.multiply,
