@@ -8,7 +8,6 @@ from quantized_operators import LIMITS, all_integers, evaluated
 
 from tflgpu.compiler.ir import constant
 
-
 STEPS = np.array([-1e9, -2.5, -1.5, -0.5, -0.4, 0, 0.4, 0.5, 1.5, 2.5, 1e9], np.float32)
 
 
