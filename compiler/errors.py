@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from ..runtime.errors import TflgpuError
+from ..runtime.errors import TflgpuError, TflgpuWarning
 
 
 class ModelError(TflgpuError, ValueError):
@@ -55,7 +55,7 @@ class UnsupportedError(TflgpuError):
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
 
 
-class FallbackWarning(UserWarning):
+class FallbackWarning(TflgpuWarning):
     """Operators run on LiteRT instead of the device; the message lists them with the reasons."""
 
 

@@ -23,9 +23,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Op, Tensor
-from .flatbuffer import printable
 
 _INTEGERS = frozenset(
     ["int2", "int4", "uint4"]

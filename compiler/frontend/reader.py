@@ -13,12 +13,13 @@ from math import inf
 from typing import Any
 
 from ...runtime.litert.dataflow import OMITTED
+from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Quantization, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .custom_options import custom_attrs
-from .flatbuffer import Source, printable
+from .flatbuffer import Source
 from .model_file import ModelFile, distinct, mapped
 from .operands import check_operands
 from .sparsity import densify
