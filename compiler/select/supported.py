@@ -19,8 +19,8 @@ INNER_TYPES = frozenset(["complex64"])
 def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
     """Every operator that cannot run on the target, and why.
 
-    Operators without an implementation, and quantized ones, are decomposed on trial in a scratch graph, each on its own
-    or together with those it exchanges tensors of inner types with.
+    Operators without an implementation, and quantized ones, are decomposed on trial in a scratch
+    graph, each on its own or together with those it exchanges tensors of inner types with.
     """
     found = dict(graph.set_aside)
     tried = []

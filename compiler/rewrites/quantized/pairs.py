@@ -8,7 +8,7 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from ...ops.fixed_point import fixed_point, high_product, multiply_doubly, shift_away
-from .lowering import EXACT, INTEGERS, Lowering, lowers
+from .lowering import INTEGERS, Lowering, lowers
 
 Function = Callable[[Lowering, Array, Array], Array]
 """Of centered integers; gives centered integers, or truth values as 0 and 1."""
@@ -85,7 +85,9 @@ def pair(here: Lowering) -> None:
     """What the function gives for each two integers."""
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     if result.dtype == "bool" and first.dtype == second.dtype == "int16":
-        _compare_scaled(here)
+        # LiteRT compares the integers, whatever they stand for.
+        operands = map(here.centered, (first, second))
+        here.finish(here.add(here.op.name, *operands, dtype="bool"))
         return
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
         raise here.declined(f"there is no formula for {first.dtype} and {second.dtype}")
@@ -101,18 +103,6 @@ def pair(here: Lowering) -> None:
         here.finish(here.add("CAST", value, dtype="bool"))
     else:
         here.finish_centered(value)
-
-
-def _compare_scaled(here: Lowering) -> None:
-    """Operands of int16 with 8 more bits, times their scales; their zero points are 0."""
-    values = []
-    for tensor in (here.op.operand(0), here.op.operand(1)):
-        multiplier, exponent = fixed_point(float(here.scale(tensor)))
-        shifted = here.add("MUL", here.centered(tensor), here.constant(256))
-        numbers = {"multiplier": multiplier, "exponent": exponent}
-        limits = {"low": -EXACT, "high": EXACT}
-        values.append(here.add("tflgpu.requantize_doubly", shifted, **numbers, **limits))
-    here.finish(here.add(here.op.name, *values, dtype="bool"))
 
 
 def _integers(here: Lowering, tensor: Tensor) -> Array:

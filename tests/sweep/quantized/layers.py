@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from graphs import Call, Input, call, ints, w
+from graphs import Call, Constant, Input, call, ints, w
 from hypothesis import assume
 from hypothesis.strategies import DrawFn
 
@@ -17,7 +17,14 @@ WEIGHTS = {"int8": "int8", "uint8": "uint8", "int16": "int8"}
 
 
 def _bias_type(draw: DrawFn, dtype: str) -> str:
-    return "int64" if dtype == "int16" else "int32"
+    return pick(draw, ("int32", "int64")) if dtype == "int16" else "int32"
+
+
+def _options(draw: DrawFn, added: Constant | None) -> dict[str, str]:
+    """An activation, and the type of the bias where it matters."""
+    dtype = "int32" if added is None or added.values is None else added.values.dtype.name
+    activation = pick(draw, ACTIVATIONS)
+    return {"fused_activation_function": activation, "quantized_bias_type": dtype}
 
 
 def _by_channel(draw: DrawFn, dtype: str) -> bool:
@@ -36,7 +43,7 @@ def convolution(draw: DrawFn) -> Call:
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, _bias_type(draw, dtype))
     given = of_sums(draw, dtype, sums, prod(size) * inputs)
-    attrs["fused_activation_function"] = pick(draw, ACTIVATIONS)
+    attrs |= _options(draw, added)
     return result("CONV_2D", source(shape, how), values, added, how=given, **attrs)
 
 
@@ -51,7 +58,7 @@ def depthwise(draw: DrawFn) -> Call:
         draw, (1, *size, outputs), 3, WEIGHTS[dtype], dtype == "int16" or _by_channel(draw, dtype)
     )
     sums = np.float32(how.scale) * scales
-    added = bias(draw, sums, outputs, _bias_type(draw, dtype))
+    added = bias(draw, sums, outputs, "int64" if dtype == "int16" else "int32")
     given = of_sums(draw, dtype, sums, prod(size))
     attrs |= {"depth_multiplier": multiplier, "fused_activation_function": pick(draw, ACTIVATIONS)}
     return result("DEPTHWISE_CONV_2D", source(shape, how), values, added, how=given, **attrs)
@@ -67,9 +74,8 @@ def fully_connected(draw: DrawFn) -> Call:
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, _bias_type(draw, dtype)) if not one_in(draw, 4) else None
     given = of_sums(draw, dtype, sums, inputs)
-    activation = pick(draw, ACTIVATIONS)
     operands = (source((rows, inputs), how), values, added)
-    return result("FULLY_CONNECTED", *operands, how=given, fused_activation_function=activation)
+    return result("FULLY_CONNECTED", *operands, how=given, **_options(draw, added))
 
 
 def transposed(draw: DrawFn) -> Call:
@@ -87,9 +93,10 @@ def transposed(draw: DrawFn) -> Call:
         draw, (channels, *size, inputs), 0, WEIGHTS[dtype], _by_channel(draw, dtype)
     )
     sums = np.float32(how.scale) * scales
-    added = bias(draw, sums, channels, "int32" if flag(draw) else _bias_type(draw, dtype))
+    added = bias(draw, sums, channels, _bias_type(draw, dtype))
     given = of_sums(draw, dtype, sums, prod(size) * inputs)
     attrs = {"padding": padding, "stride_h": stride[0], "stride_w": stride[1]}
+    attrs |= _options(draw, added)
     whole = ints(batch, *output, channels)
     operands = (whole, values, source((batch, rows, columns, inputs), how), added)
     return result("TRANSPOSE_CONV", *operands, how=given, **attrs)

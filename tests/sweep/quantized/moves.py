@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from graphs import Call, Value, ints, known, number as scalar, table, typed
+from graphs import Call, Value, ints, known, table, typed
+from graphs import number as scalar
 from hypothesis.strategies import DrawFn
 
 from ..draws import ACTIVATIONS, SLICED, Generator, axis, flag, image, number, one_in, pick, shape
