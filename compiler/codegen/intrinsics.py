@@ -7,7 +7,7 @@ a `Use`, which records it, so that a kernel gets exactly the definitions it need
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -40,7 +40,12 @@ class Intrinsic:
 def intrinsics() -> dict[str, Intrinsic]:
     """Every intrinsic by name, in the order of the table."""
     table = tomllib.loads(templates.source("intrinsics.toml"))
-    return {name: _entry(name, dict(entry)) for name, entry in table.items()}
+    found = {}
+    for name, entry in table.items():
+        found[name] = _entry(name, dict(entry))
+        if "lanes" in entry:
+            found[f"{name}S"] = _of_lanes(name, entry["lanes"])
+    return found
 
 
 def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
@@ -54,6 +59,23 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
     return Intrinsic(
         name, str(entry["meaning"]), definitions, tuple(needs), bool(entry.get("sub_group"))
     )
+
+
+def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
+    """A function of slices that calls one of single integers for each lane."""
+    opencl = [f"{operand}.s{{{{ '%x' % k }}}}" for operand in operands]
+    glsl = [[f"{operand}.{lane}" for operand in operands] for lane in "xyzw"]
+    each = "{% for k in range(S) %}" + f"{name}({', '.join(opencl)})"
+    opencl_parameters = ", ".join(f"{{{{ intS }}}} {operand}" for operand in operands)
+    calls = ", ".join(f"{name}({', '.join(lane)})" for lane in glsl)
+    definitions = {
+        "opencl": f"\n{{{{ intS }}}} {name}S({opencl_parameters}) {{\n  return ({{{{ intS }}}})("
+        f"{each}{{{{ ', ' if not loop.last }}}}{{% endfor %}});\n}}",
+        "glsl": f"\nivec4 {name}S({', '.join(f'ivec4 {operand}' for operand in operands)}) {{\n"
+        f"  return ivec4({calls});\n}}",
+    }
+    definitions["vulkan"] = definitions["glsl"]
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, (name,), False)
 
 
 class Use:

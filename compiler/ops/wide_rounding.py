@@ -58,13 +58,20 @@ def _sum_of_products(
 
 
 def _by_channel_upwards(
-    a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
+    a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int
 ) -> Array:
-    factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    bits = exponent.astype(np.int64)
-    product = multiply_doubly(_wrapped(_joined(a, b) << np.maximum(bits, 0)), factor, 0 * bits)
+    factor, bits = c.astype(np.int64) * 32768 + d.astype(np.int64), e.astype(np.int64)
+    product = multiply_doubly(_joined(a, b), factor, np.maximum(bits, 0))
     right = np.maximum(-bits, 0)
-    return np.clip((product + ((np.int64(1) << right) >> 1)) >> right, low, high)
+    half = (np.int64(1) << right) >> 1
+    away = np.where(right > 0, (product >> 63) * f.astype(np.int64), 0)
+    return np.clip((product + half + away) >> right, low, high)
+
+
+def _once(a: Array, b: Array, c: Array, d: Array, e: Array, low: int, high: int) -> Array:
+    factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
+    shift = 31 - e.astype(np.int64)
+    return np.clip((_joined(a, b) * factor + (np.int64(1) << (shift - 1))) >> shift, low, high)
 
 
 _JOINED = "{to_int}({a}) * 256 + {to_int}({b})"
@@ -99,13 +106,17 @@ WIDE_ROUNDING = {
         _sum_of_products,
     ),
     "tflgpu.requantize_channels_upwards": Elementwise(
-        f"{{to_float}}(clamp({{use.multiply_each_upwards}}({_JOINED}, {_FACTOR}), "
-        "{low}, {high}))",
+        f"{{to_float}}(clamp({{use.multiply_each_upwards}}({_JOINED}, {_FACTOR}, "
+        "{to_int}({f})), {low}, {high}))",
         _by_channel_upwards,
+    ),
+    "tflgpu.requantize_channels_once": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_once}}({_JOINED}, {_FACTOR}), {{low}}, {{high}}))",
+        _once,
     ),
 }
 """Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; 256 * a + b times a
-fixed-point number of 31 bits, rounded twice, alone or added to a sixth operand; two products that
-are shifted right; rounded twice with the last halves upwards."""
+fixed-point number of 31 bits: rounded twice, alone or added to a sixth operand; two products that
+are shifted right; rounded twice, the last halves upwards where the sixth operand is 0; and once."""
 
 define_elementwise(WIDE_ROUNDING)

@@ -8,6 +8,7 @@ from ..errors import Finding, UnsupportedError
 from ..ir import Graph, Op, Tensor, copies
 from ..rewrites import DECOMPOSE
 from ..rewrites.decompose.resolve_variables import VARIABLES, unresolved_variable
+from ..rewrites.quantized.lower_quantized import is_quantized
 from ..target import Target
 from .legality import finding
 
@@ -18,8 +19,8 @@ INNER_TYPES = frozenset(["complex64"])
 def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
     """Every operator that cannot run on the target, and why.
 
-    Operators without an implementation are decomposed on trial in a scratch graph, each on its own
-    or together with those it exchanges tensors of inner types with.
+    Operators without an implementation, and quantized ones, are decomposed on trial in a scratch
+    graph, each on its own or together with those it exchanges tensors of inner types with.
     """
     found = dict(graph.set_aside)
     tried = []
@@ -28,7 +29,7 @@ def unsupported(graph: Graph, target: Target) -> dict[Op, Finding]:
             reason = unresolved_variable(graph, op, target)
             if reason is not None:
                 found.setdefault(op, reason)
-        elif op not in found and finding(op, target) is not None:
+        elif op not in found and (is_quantized(op) or finding(op, target) is not None):
             tried.append(op)
     for ops in _together(graph, tried):
         reason = _trial(graph, ops, target)

@@ -1,4 +1,4 @@
-"""Operators that slide a window over an image, and those of whole rows: layers of networks."""
+"""Layers of networks: operators that slide a window over an image, and fully connected ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PADDINGS = ("SAME", "VALID")
 _NUMBERS = {"SAME": 1, "VALID": 2}
 
 
-def _window(draw: DrawFn, source: Shape, dilated: bool = True) -> tuple[Shape, dict[str, Any]]:
+def window(draw: DrawFn, source: Shape, dilated: bool = True) -> tuple[Shape, dict[str, Any]]:
     """Rows and columns of a window that fits an image, and its attributes."""
     size = (1, 1) if one_in(draw, 4) else (number(draw, 1, 4), number(draw, 1, 5))
     stride = (1, 1) if flag(draw) else (number(draw, 1, 3), number(draw, 1, 3))
@@ -49,7 +49,7 @@ def convolution(draw: DrawFn) -> Call:
     groups = pick(draw, (2, 3, 5)) if one_in(draw, 4) else 1
     inputs, outputs = pick(draw, CHANNELS[:9]), pick(draw, CHANNELS)
     source = (*image(draw)[:3], groups * inputs)
-    size, attrs = _window(draw, source)
+    size, attrs = window(draw, source)
     weights = w(groups * outputs, *size, inputs)
     return activated(draw, "CONV_2D", given(draw, source), weights, w(groups * outputs), **attrs)
 
@@ -57,7 +57,7 @@ def convolution(draw: DrawFn) -> Call:
 def depthwise(draw: DrawFn) -> Call:
     source = image(draw)
     multiplier = pick(draw, (1, 1, 1, 2, 3))
-    size, attrs = _window(draw, source)
+    size, attrs = window(draw, source)
     channels = source[3] * multiplier
     attrs["depth_multiplier"] = multiplier
     weights = w(1, *size, channels), w(channels)
@@ -65,14 +65,14 @@ def depthwise(draw: DrawFn) -> Call:
 
 
 def transposed(draw: DrawFn) -> Call:
-    """The output may be any size from which a convolution would come back to the input's."""
+    """The output may have any size from which a convolution gives the size of the input."""
     batch, rows, columns, inputs = image(draw, CHANNELS[:10])
     channels, size = pick(draw, CHANNELS), (number(draw, 1, 4), number(draw, 1, 4))
     stride, padding = (number(draw, 1, 3), number(draw, 1, 3)), pick(draw, PADDINGS)
     output = []
-    for extent, window, step in zip((rows, columns), size, stride, strict=True):
+    for extent, length, step in zip((rows, columns), size, stride, strict=True):
         spare = number(draw, 0, step - 1)
-        valid = (extent - 1) * step + window + spare
+        valid = (extent - 1) * step + length + spare
         output.append(valid if padding == "VALID" else extent * step - spare)
     attrs = {"padding": padding, "stride_h": stride[0], "stride_w": stride[1]}
     operands = [w(channels, *size, inputs), given(draw, (batch, rows, columns, inputs))]
@@ -93,7 +93,7 @@ def transposed_with_bias(draw: DrawFn) -> Call:
 def _pool(operator: str) -> Generator:
     def generate(draw: DrawFn) -> Call:
         source = image(draw)
-        size, attrs = _window(draw, source, dilated=False)
+        size, attrs = window(draw, source, dilated=False)
         if one_in(draw, 4):
             size, attrs["padding"] = source[1:3], "VALID"
         attrs |= {"filter_height": size[0], "filter_width": size[1]}

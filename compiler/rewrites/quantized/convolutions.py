@@ -6,9 +6,9 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from .exact_sums import CHANNEL_AXES, exact_sums
-from .hybrid import hybrid
+from .hybrid import hybrid, hybrid_transposed
 from .lowering import EXACT, INTEGERS, Lowering, lowers
-from .sixteen_bits import rounded_once, rounded_twice, sums_of_bytes
+from .sixteen_bits import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 
 ACTIVATION = "fused_activation_function"
 
@@ -67,18 +67,34 @@ def _sums(here: Lowering, image: Tensor, bias: Array) -> Tensor:
     return here.reshape(here.add(op.name, image, weights, added, **attrs), op.output.shape)
 
 
+NEON_BLOCK = 8
+"""Channels that LiteRT's NEON code, which x86 runs too, rounds at once: halves upwards."""
+
+
 def _rounded(
     here: Lowering, sums: tuple[Tensor, Tensor], image: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
-    """Sums of bytes as int16, by the type of the bias."""
-    scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, here.op.output)]
+    """Sums of bytes as int16, by the operator and the type that LiteRT adds the bias in."""
+    op = here.op
+    scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, op.output)]
     factors = scales[0] * scales[1] / scales[2]
-    if here.op.name == "FULLY_CONNECTED" and weights.elements and factors.ndim == 0:
-        # LiteRT multiplies these two scales in float32.
-        factors = np.float64(here.scale(image) * here.scale(weights)) / scales[2]
-    if bias is None or bias.dtype == "int64":
+    wide = "int64" in (op.attrs.get("quantized_bias_type"), bias and bias.dtype)
+    if op.name == "FULLY_CONNECTED":
+        if factors.ndim == 0:
+            # LiteRT multiplies these two scales in float32.
+            factors = np.float64(here.scale(image) * here.scale(weights)) / scales[2]
+        if wide:
+            return rounded_once_in_full(here, sums, factors)
+        return rounded_twice(here, sums, factors, 0.0)
+    if op.attrs.get("quantized_bias_type") != "int32":
+        if bias is not None and bias.dtype != "int64":
+            raise here.declined("its options do not say that its bias has 32 bits")
         return rounded_once(here, sums, factors)
-    return rounded_twice(here, sums, factors, upwards=here.op.name == "TRANSPOSE_CONV")
+    if op.name != "TRANSPOSE_CONV":
+        return rounded_twice(here, sums, factors, 0.0)
+    channels = np.arange(op.output.shape[-1])
+    whole = channels.size - channels.size % NEON_BLOCK
+    return rounded_twice(here, sums, factors, np.float32(channels >= whole))
 
 
 def requantized(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
@@ -98,6 +114,9 @@ def transposed_convolution(here: Lowering) -> None:
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     if not weights.constant or (bias is not None and not bias.constant):
         raise here.declined("weights or a bias are computed while the model runs")
+    if image.dtype not in INTEGERS:
+        hybrid_transposed(here)
+        return
     if image.dtype == "int16":
         sums = sums_of_bytes(
             here, image, here.centered(weights), _bias(here, 3), 0, lambda x, b: _sums(here, x, b)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Tensor
-from ...ops.fixed_point import fixed_point
+from ...ir import Array, Tensor
 from .lowering import INTEGERS, Lowering, lowers
+from .sixteen_bits import by_channel
 
 SMALLEST_RATIO, LARGEST_RATIO = 2.0**-8, 2.0**7
 """Of the operand's scale to the result's, as XNNPACK takes them."""
+
+NEON_BLOCK = 16
+"""Elements that LiteRT rounds at once, halves upwards; those of the rest go away from zero."""
 
 
 @lowers("QUANTIZE")
@@ -29,12 +32,22 @@ def quantize(here: Lowering) -> None:
         numbers = {"factor": factor << 7, "half": 1 << 14, "shift": 15, "low": low, "high": high}
         value = here.add("tflgpu.requantize_fixed_point", centered, **numbers)
     else:
-        factor, exponent = fixed_point(
-            float(np.float64(here.scale(source)) / np.float64(here.scale(result)))
-        )
-        numbers = {"multiplier": factor, "exponent": exponent, "low": low, "high": high}
-        value = here.add("tflgpu.requantize_doubly", centered, **numbers)
+        factor = float(np.float64(here.scale(source)) / np.float64(here.scale(result)))
+        operands = (here.constant(0), centered, *by_channel(here, np.asarray(factor)))
+        away = here.constant(_beyond_blocks(source, result))
+        name = "tflgpu.requantize_channels_upwards"
+        value = here.add(name, *operands, away, low=low, high=high)
     here.finish_centered(value)
+
+
+def _beyond_blocks(source: Tensor, result: Tensor) -> Array:
+    """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
+    if "int16" in (source.dtype, result.dtype):
+        return np.ones(())
+    whole = source.elements - source.elements % NEON_BLOCK
+    if whole == source.elements:
+        return np.zeros(())
+    return np.float32(np.arange(source.elements) >= whole).reshape(source.shape)
 
 
 def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:

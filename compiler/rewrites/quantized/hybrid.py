@@ -17,17 +17,39 @@ def hybrid(here: Lowering) -> None:
     op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     rank = len(image.shape)
-    axes = [rank - 1] if op.name == "FULLY_CONNECTED" else list(range(1, rank))
-    integers, scale = _by_rows(here, image, axes)
+    integers, scale = _by_rows(here, image, _axes(here, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
     if len(sums.shape) != rank:
         scale = here.reshape(scale, (*sums.shape[:-1], 1))
-    result = _scaled(here, sums, scale, weights, bias)
-    activation = op.attrs.get("fused_activation_function", "NONE")
-    if activation != "NONE":
-        result = here.add(activation, result)
-    here.finish(result)
+    _finish(here, _scaled(here, sums, scale, weights, bias))
+
+
+def hybrid_transposed(here: Lowering) -> None:
+    """The same of TRANSPOSE_CONV."""
+    op = here.op
+    size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
+    integers, scale = _by_rows(here, image, [1, 2, 3])
+    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    operands = (size, here.centered(weights), integers, None)
+    sums = here.add(op.name, *operands, dtype="float32", **attrs)
+    _finish(here, _scaled(here, sums, scale, weights, bias))
+
+
+def _axes(here: Lowering, weights: Tensor) -> list[int]:
+    """The axes of an operand that are quantized together: of a row, or of an image.
+
+    XNNPACK makes a fully connected layer of a convolution of single pixels.
+    """
+    op, rank = here.op, len(here.op.operand(0).shape)
+    strides = {op.attrs.get(key, 1) for key in ("stride_h", "stride_w")}
+    pixels = op.name == "CONV_2D" and weights.shape[1:3] == (1, 1) and strides == {1}
+    return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
+
+
+def _finish(here: Lowering, result: Tensor) -> None:
+    activation = here.op.attrs.get("fused_activation_function", "NONE")
+    here.finish(result if activation == "NONE" else here.add(activation, result))
 
 
 def hybrid_product(here: Lowering) -> None:

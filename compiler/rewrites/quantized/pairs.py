@@ -84,6 +84,11 @@ PAIRS: dict[str, Function] = {
 def pair(here: Lowering) -> None:
     """What the function gives for each two integers."""
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    if result.dtype == "bool" and first.dtype == second.dtype == "int16":
+        # LiteRT compares the integers, whatever they stand for.
+        operands = map(here.centered, (first, second))
+        here.finish(here.add(here.op.name, *operands, dtype="bool"))
+        return
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
         raise here.declined(f"there is no formula for {first.dtype} and {second.dtype}")
     a, b = np.meshgrid(_integers(here, first), _integers(here, second), indexing="ij")

@@ -1,4 +1,4 @@
-"""Pooling, means and sums of integers."""
+"""Pooling of integers."""
 
 from __future__ import annotations
 
@@ -14,4 +14,18 @@ def average_pool(here: Lowering) -> None:
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     image = here.centered(op.operand(0))
     value = here.add("tflgpu.average_pool_integers", image, zero=zero, low=low, high=high, **attrs)
+    here.finish_centered(value)
+
+
+@lowers("MAX_POOL_2D")
+def max_pool(here: Lowering) -> None:
+    """The integers stay the same, within the limits of the fused activation."""
+    op = here.op
+    attrs = {**op.attrs, "fused_activation_function": "NONE"}
+    value = here.add(op.name, here.centered(op.operand(0)), **attrs)
+    value = here.taken_over(value, op.operand(0), op.output)
+    if op.attrs.get("fused_activation_function", "NONE") != "NONE":
+        low, high = here.bounds(op.output)
+        value = here.add("MAXIMUM", value, here.constant(low))
+        value = here.add("MINIMUM", value, here.constant(high))
     here.finish_centered(value)

@@ -43,6 +43,13 @@ def prelu(here: Lowering) -> None:
     _by_sign(here, here.centered(slopes), float(positive), float(negative))
 
 
+@lowers("ABS")
+def absolute(here: Lowering) -> None:
+    """Scaled by a factor that rounds twice."""
+    ratio = np.float32(here.scale(here.op.operand(0)) / here.scale(here.op.output))
+    _by_sign(here, here.constant(-1), float(ratio), float(ratio))
+
+
 def _by_sign(here: Lowering, slopes: Tensor, above: float, below: float) -> None:
     """Factors that round twice; `below` is of the operand times the slopes."""
     positive, negative = fixed_point(above), fixed_point(below)

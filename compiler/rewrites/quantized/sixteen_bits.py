@@ -7,8 +7,8 @@
         q = CONV_2D(l, w, lower part of b)
         y = tflgpu.requantize_wide(0, p, q, multipliers, shifts)
 
-What LiteRT does with the sums follows the type of the bias: with 64 bits it rounds once, with 32
-bits it lets the sums wrap and rounds twice.
+What LiteRT does with the sums follows the type it adds the bias in: with 64 bits it rounds once,
+with 32 bits it lets the sums wrap and rounds twice.
 """
 
 from __future__ import annotations
@@ -71,12 +71,22 @@ def rounded_once(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tens
 
 
 def rounded_twice(
-    here: Lowering, sums: Sequence[Tensor], factors: Array, upwards: bool = False
+    here: Lowering, sums: Sequence[Tensor], factors: Array, away: Array | float
 ) -> Tensor:
-    """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits."""
+    """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits.
+
+    The last halves go upwards, or away from zero where `away` is 1.
+    """
     low, high = here.bounds(here.op.output, half_away)
-    name = "tflgpu.requantize_channels_upwards" if upwards else "tflgpu.requantize_channels_doubly"
-    return here.add(name, *sums, *by_channel(here, factors), low=low, high=high)
+    operands = (*sums, *by_channel(here, factors), here.constant(away))
+    return here.add("tflgpu.requantize_channels_upwards", *operands, low=low, high=high)
+
+
+def rounded_once_in_full(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
+    """256 and 1 times the sums, times factors of 31 bits."""
+    low, high = here.bounds(here.op.output, half_away)
+    operands = (*sums, *by_channel(here, factors))
+    return here.add("tflgpu.requantize_channels_once", *operands, low=low, high=high)
 
 
 def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:

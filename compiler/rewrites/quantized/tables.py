@@ -29,7 +29,6 @@ def _gelu(x: Array, here: Lowering) -> Array:
 
 
 NEAREST_EVEN: dict[str, Function] = {
-    "ABS": lambda x, here: np.abs(x),
     "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
     "GELU": _gelu,
     "LOGISTIC": lambda x, here: _logistic(x),

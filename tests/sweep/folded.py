@@ -1,4 +1,4 @@
-"""Operators whose results follow from shapes and constants, each used by one that is run."""
+"""Operators that constant folding computes, each with an operator that reads the result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fill(draw: DrawFn) -> Value:
 
 
 def where(draw: DrawFn) -> Value:
-    """A constant mask has known places, at which a value is gathered."""
+    """WHERE of a constant mask, and a gather at the positions it finds."""
     sizes = shape(draw, (1, 2, 3), 60)
     mask = constant(draw, sizes, "bool")
     assert mask.values is not None
@@ -61,7 +61,7 @@ def broadcast_args(draw: DrawFn) -> Value:
 
 
 def dequantize(draw: DrawFn) -> Value:
-    """A constant of few bits against a value."""
+    """A sum or product of a value and a quantized or float16 constant."""
     sizes, dtype = shape(draw, (1, 2, 3, 4)), pick(draw, ("int8", "uint8", "int16", "float16"))
     random = np.random.default_rng(number(draw, 0, 999))
     if dtype == "float16":

@@ -1,4 +1,4 @@
-"""Operators whose indices are values, and those that find boxes."""
+"""Operators that take indices as values, and operators that find boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY = ("float32", "float32", "int32", "int64", "bool")
 
 
 def _indices(draw: DrawFn, sizes: Shape, least: int, dtype: str) -> Value:
-    """Constants over the whole axis, or computed ones, which are drawn as 0 and 1."""
+    """Constants over the whole axis; or computed indices, which are 0 or 1."""
     if least > 1 and flag(draw):
         return given(draw, sizes, dtype, "places")
     random = np.random.default_rng(number(draw, 0, 999))
@@ -94,7 +94,7 @@ def _suppression(version: int) -> Generator:
 
 
 def detection(draw: DrawFn) -> list[Value]:
-    """LiteRT leaves what it likes behind the last box it finds, so that few are asked for."""
+    """LiteRT leaves the memory after the last box undefined, so only few boxes are asked for."""
     count, classes, background = number(draw, 2, 37), number(draw, 1, 7), number(draw, 0, 1)
     random = np.random.default_rng(number(draw, 0, 999))
     centres = random.uniform(0.2, 0.8, (count, 2))
