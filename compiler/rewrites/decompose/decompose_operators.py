@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import ModelError
 from ...ir import Graph, Op
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, graph_rewrite, invalid_operator
 from .decomposition import DECOMPOSITIONS, Decomposition
 
 
@@ -27,12 +26,8 @@ def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
     while waiting := [op for op in graph.ops if op.name in DECOMPOSITIONS and op not in declined]:
         for op in waiting:
             decomposition = Decomposition(graph, op, target)
-            try:
+            with invalid_operator(op):
                 reason = DECOMPOSITIONS[op.name](decomposition)
-            except (ArithmeticError, IndexError, KeyError, TypeError) as error:
-                raise ModelError(
-                    f"operator {op!r} has invalid operands or options: {error}"
-                ) from error
             yield Attempt((op,), reason)
             if reason is None:
                 decomposition.apply()
