@@ -16,7 +16,6 @@ from devices import ATTACHED, Attached, Way, opencl_devices, short_name, unavail
 
 from tflgpu.runtime import DeviceError
 
-
 DEVICES_AND_MODELS = frozenset({"opencl_device", "opengl_device", "attached", "way", "models"})
 """Fixtures whose tests are not in the quick tier."""
 
