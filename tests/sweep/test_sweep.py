@@ -23,6 +23,8 @@ from sweep import ELSEWHERE, GENERATORS
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.ops import OPS
 
+pytestmark = pytest.mark.slow
+
 TOGETHER = 48
 """Graphs compiled as one model."""
 
