@@ -22,6 +22,15 @@ DEVICES_AND_MODELS = frozenset({"opencl_device", "opengl_device", "attached", "w
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--fuzz",
+        type=int,
+        metavar="N",
+        help="try N mutations of each kind in fuzz/, not just a few",
+    )
+    parser.addoption(
+        "--fuzz-seed", type=int, default=0, metavar="SEED", help="the seed of the first mutation"
+    )
+    parser.addoption(
         "--sweep",
         type=int,
         metavar="N",

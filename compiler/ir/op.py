@@ -6,15 +6,14 @@ Operators keep their TFLite names; those of tflgpu itself are named `tflgpu.some
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..errors import Finding, ModelError, UnsupportedError
 from .tensor import Array, Tensor
 
 
-@dataclass(frozen=True, order=True)
-class Origin:
+class Origin(NamedTuple):
     """An operator of the model file, which tells users what a kernel computes."""
 
     index: int
