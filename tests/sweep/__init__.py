@@ -7,6 +7,7 @@ from .elementwise import GENERATORS as ELEMENTWISE
 from .fused import GENERATORS as FUSED
 from .moves import GENERATORS as MOVES
 from .places import GENERATORS as PLACES
+from .quantized import GENERATORS as QUANTIZED
 from .recurrent import GENERATORS as RECURRENT
 from .reductions import GENERATORS as REDUCTIONS
 from .windows import GENERATORS as WINDOWS
@@ -18,6 +19,7 @@ GENERATORS: dict[str, Generator] = {
     **FUSED,
     **MOVES,
     **PLACES,
+    **QUANTIZED,
     **RECURRENT,
     **REDUCTIONS,
     **WINDOWS,
