@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from ..runtime.errors import TflgpuError
+from ..runtime.errors import TflgpuError, TflgpuWarning
 
 
 class ModelError(TflgpuError, ValueError):
@@ -18,6 +18,10 @@ class ModelError(TflgpuError, ValueError):
 
 class OptionError(TflgpuError, ValueError):
     """An option has an invalid value, or two options contradict each other."""
+
+
+SPLIT = "split the model before it and run the rest elsewhere"
+"""The advice of a `Finding` if nothing about the operator can be changed."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class UnsupportedError(TflgpuError):
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
 
 
-class FallbackWarning(UserWarning):
+class FallbackWarning(TflgpuWarning):
     """Operators run on LiteRT instead of the device; the message lists them with the reasons."""
 
 

@@ -1,8 +1,18 @@
 """The errors that loading and running a model can raise. `TflgpuError` is the base of all."""
 
+from __future__ import annotations
+
+from .printable import printable_lines
+
 
 class TflgpuError(Exception):
-    """Base of every error that tflgpu raises on purpose. Any other exception is a bug in tflgpu."""
+    """Base of every error that tflgpu raises on purpose. Any other exception is a bug in tflgpu.
+
+    Its text is safe to print, whatever a model's names contain.
+    """
+
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
 
 
 class PlanError(TflgpuError, ValueError):
@@ -14,7 +24,14 @@ class PlanError(TflgpuError, ValueError):
     """
 
 
-class CacheWarning(UserWarning):
+class TflgpuWarning(UserWarning):
+    """Base of every warning of tflgpu, with a text that is safe to print."""
+
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
+
+
+class CacheWarning(TflgpuWarning):
     """Compiled kernels could not be stored in the cache: the next start will be slow as well."""
 
 

@@ -18,6 +18,7 @@ from graphs import model
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.ir import Array, Graph, Op
+from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.select.legality import Candidates
 from tflgpu.compiler.select.storage import Choice
 from tflgpu.compiler.target import Target
@@ -43,7 +44,7 @@ class CompiledCases:
 
 @lru_cache(maxsize=64)
 def compile_cases(
-    cases: tuple[Case, ...], target: str, profile: str, rank: int = 0
+    cases: tuple[Case, ...], target: TargetName, profile: str, rank: int = 0
 ) -> CompiledCases:
     """Cases compiled with the implementation of a rank for each operator."""
     choices: dict[str, int] = {}
@@ -58,7 +59,7 @@ def compile_cases(
         return chosen
 
     together = model({case.name: case.value for case in cases})
-    options = Options(target=target, device=profile, fallback="none")  # type: ignore[arg-type]
+    options = Options(target=target, device=profile, fallback="none")
     with any_order(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "choose_storage", choose)
         compiled = pipeline.build(together.content, options)
@@ -66,7 +67,7 @@ def compile_cases(
 
 
 def every_kernel(
-    operator: str, target: str, profile: str, others: tuple[int, int] | None
+    operator: str, target: TargetName, profile: str, others: tuple[int, int] | None
 ) -> Iterator[CompiledCases]:
     """An operator's cases with its first implementations, then some with each of the others.
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import pytest
 from paths import PROFILES
 
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
 
@@ -55,7 +56,7 @@ def short_name(device: str) -> str:
 class Attached:
     """A device, and the language its driver takes."""
 
-    target: str
+    target: TargetName
     device: str
 
     def __str__(self) -> str:
@@ -70,7 +71,7 @@ ATTACHED = (*(Attached("opencl", name) for name in opencl_devices() or [""]), At
 class Way:
     """A language, a profile to compile for, and the device that runs what comes of it."""
 
-    target: str
+    target: TargetName
     profile: str
     device: str
     others: tuple[int, int] | None

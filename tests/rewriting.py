@@ -52,18 +52,18 @@ def assert_becomes(
 ) -> Graph:
     """The rewrites make this text of a graph; returns the graph."""
     graph, events = rewritten(source, *passes, device=device)
-    assert str(graph).splitlines() == list(lines(expected))
+    assert str(graph).splitlines() == list(lines(expected)), f"it became\n{graph}"
     assert {event.rule for event in events if event.reason is None} == {p.name for p in passes}
     return graph
 
 
 def assert_declines(source: Source, reason: str, *passes: Pass, device: str = PROFILES[0]) -> None:
-    """The last of these rewrites leaves the graph alone, and its reason says this (a regex)."""
+    """The last of these rewrites leaves the graph alone; each reason it gives matches a regex."""
     before, _ = rewritten(source, *passes[:-1], device=device)
     after, events = rewritten(source, *passes, device=device)
     assert str(after) == str(before)
     said = [event.reason or "applied" for event in events if event.rule == passes[-1].name]
-    assert len(said) == 1 and re.search(reason, said[0]), said
+    assert said and all(re.search(reason, one) for one in said), said
 
 
 def operators(source: Source, *passes: Pass) -> str:

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
+from ...runtime.printable import printable, printable_lines
 from ..pipeline import Progress, silent
 
 WIDTH_IN_A_PIPE = 320
@@ -54,7 +55,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"error: {self.message}", file=file or sys.stderr)
+        click.echo(f"error: {printable_lines(self.message)}", file=file or sys.stderr)
 
 
 class Command(click.Command):
@@ -103,7 +104,7 @@ class Program(click.Group):
 
 def warn(message: str) -> None:
     """Print a note or warning on stderr."""
-    click.echo(message, err=True)
+    click.echo(printable_lines(message), err=True)
 
 
 def print_json(value: Any) -> None:
@@ -137,15 +138,18 @@ def console() -> Console:
 def print_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
 ) -> None:
-    """Print a table with a title, unless it has no rows; columns in `right` are right-aligned."""
+    """Print a table with a title, unless it has no rows; columns in `right` are right-aligned.
+
+    Cells are text of one line, which may come from files.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         justify = "right" if column in right else "left"
         table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
-        table.add_row(*map(str, row))
+        table.add_row(*(printable_lines(str(cell).replace("\n", "\\n")) for cell in row))
     if table.row_count:
-        click.echo(title)
+        click.echo(printable(title))
         console().print(table)
         click.echo()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -17,6 +18,12 @@ from ...runtime.plan.validate import validate
 from ...runtime.store.cache import lock
 from ...runtime.store.private_files import check_private, make_private, sync_folder
 from ...runtime.store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant
+
+ATTEMPTS = 20
+"""How often to write a folder that another process removes meanwhile."""
+
+_REMOVED = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
+"""What happens while a process that prunes the cache removes the model's folder, with its locks."""
 
 
 def pack(
@@ -40,15 +47,18 @@ def pack(
     texts = {file: text.encode("utf-8") for file, text in sources.items()} | dict(companions or {})
     _check_parts(plan, texts, view)
     contents: dict[str, bytes | memoryview] = {PLAN: to_bytes(plan), **texts, WEIGHTS: view}
-    make_private(folder.parent.parent)
-    make_private(folder.parent)
-    try:
-        with lock(folder):
-            if not _is_same(folder, contents[PLAN]):
-                _replace(folder, contents)
-    except OSError as error:
-        raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
-    return folder
+    for attempt in range(1, ATTEMPTS + 1):
+        make_private(folder.parent.parent)
+        make_private(folder.parent)
+        try:
+            with lock(folder):
+                if not _is_same(folder, contents[PLAN]):
+                    _replace(folder, contents)
+            return folder
+        except OSError as error:
+            if error.errno not in _REMOVED or attempt == ATTEMPTS:
+                raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
+    raise AssertionError("unreachable")
 
 
 def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...runtime.printable import printable
 from ..errors import ModelError
 
 ITEMS = 1 << 23
@@ -30,9 +31,6 @@ TABLES = 100_000
 COPIED = 1 << 28
 """Most bytes of buffers that are decoded into new memory."""
 
-_LONGEST_NAME = 200
-"""Most characters of a name in a message."""
-
 _MALFORMED = (
     struct.error,
     IndexError,
@@ -42,14 +40,6 @@ _MALFORMED = (
     OverflowError,
     AttributeError,
 )
-
-
-def printable(name: str) -> str:
-    """A name from a file made safe for a message: short, and without control characters."""
-    kept = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in kept
-    )
 
 
 class Source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -85,18 +86,7 @@ class ModelFile:
     def _tensor_names(self, subgraph: int) -> list[str]:
         """The names of a subgraph's tensors, made unique with numbers and given to unnamed ones."""
         tables = self.source.children(self.subgraphs[subgraph], "Tensors")
-        given = [self.source.text(table, "Name") for table in tables]
-        taken, names = set(given), []
-        seen: dict[str, int] = {}
-        for index, name in enumerate(given):
-            unique = name or f"tensor_{index}"
-            while (not name or name in seen) and unique in taken:
-                seen[name] = seen.get(name, 0) + 1
-                unique = f"{name or f'tensor_{index}'}_{seen[name]}"
-            seen.setdefault(name, 0)
-            taken.add(unique)
-            names.append(unique)
-        return names
+        return distinct([self.source.text(table, "Name") for table in tables])
 
     def signatures(self) -> list[Signature]:
         """Every signature of the model (ModelError if one names a tensor that does not exist)."""
@@ -121,3 +111,18 @@ class ModelFile:
                 for field in ("Inputs", "Outputs")
             )
         return Signature(key, inputs, outputs, subgraph)
+
+
+def distinct(given: Sequence[str]) -> list[str]:
+    """Names of tensors made unique with numbers; empty ones become tensor_<position>."""
+    taken, names = set(given), []
+    seen: dict[str, int] = {}
+    for index, name in enumerate(given):
+        unique = name or f"tensor_{index}"
+        while (not name or name in seen) and unique in taken:
+            seen[name] = seen.get(name, 0) + 1
+            unique = f"{name or f'tensor_{index}'}_{seen[name]}"
+        seen.setdefault(name, 0)
+        taken.add(unique)
+        names.append(unique)
+    return names

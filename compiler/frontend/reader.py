@@ -7,19 +7,30 @@ becomes a ModelError that names the operator or tensor.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from ...runtime.litert.dataflow import OMITTED
+from ...runtime.printable import printable
 from ..errors import ModelError
 from ..ir import Array, Blocks, Graph, Op, Origin, Quantization, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .custom_options import custom_attrs
-from .flatbuffer import Source, printable
-from .model_file import ModelFile, mapped
+from .flatbuffer import Source
+from .model_file import ModelFile, distinct, mapped
+from .operands import check_operands
 from .sparsity import densify
-from .tflite_schema import DTYPES, ENUMERATIONS, Field, option_table, refers_to_subgraph
+from .tflite_schema import (
+    DTYPES,
+    ENUMERATIONS,
+    Field,
+    option_table,
+    option_table_of,
+    refers_to_subgraph,
+)
 
 OPERANDS = 500_000
 """Most operands of all operators together."""
@@ -82,6 +93,11 @@ class _Subgraph:
         self.table = model.subgraphs[index]
         self.names = model.tensor_names(index)
         self.inputs = self._indices(self.table, "Inputs")
+        for index, count in Counter(self.inputs).items():
+            if count > 1:
+                raise ModelError(
+                    f"tensor {index} {printable(self.names[index])} is {count} of its inputs"
+                )
         self.outputs = self._indices(self.table, "Outputs")
         self.input_names = self._called(self.inputs, signature.inputs if signature else {})
         self.output_names = self._called(self.outputs, signature.outputs if signature else {})
@@ -92,7 +108,7 @@ class _Subgraph:
     def _called(self, indices: Sequence[int], given: Mapping[str, str]) -> list[str]:
         """The names of inputs or outputs: those of a signature, or else the tensors' own.
 
-        `given` maps a signature's names to tensor names.
+        `given` maps a signature's names to tensor names. A name that is taken gets a number.
         """
         # A tensor may be several outputs, each with a name of its own.
         names: dict[str, list[str]] = {}
@@ -102,7 +118,7 @@ class _Subgraph:
         for index in indices:
             left = names.get(self.names[index], [])
             called.append(left.pop(0) if left else self.names[index])
-        return called
+        return distinct(called)
 
     def _indices(self, table: Any, field: str, lowest: int = 0) -> tuple[int, ...]:
         """A vector of tensor indices, at least `lowest`; -1 is an operand left out (ModelError)."""
@@ -170,7 +186,7 @@ class _Subgraph:
                     f"dimensions, {list(shape)}"
                 )
             shape = chosen
-        if index in self.inputs and any(size < 0 for size in shape):
+        if any(size < 0 for size in shape) and index in self.inputs:
             sizes = ",".join(str(size) if size >= 0 else "N" for size in shape)
             called = self.input_names[self.inputs.index(index)]
             raise ModelError(
@@ -203,6 +219,8 @@ class _Subgraph:
             zero_point *= len(scale)
         if len(zero_point) != len(scale):
             raise ModelError(f"it has {len(scale)} scales and {len(zero_point)} zero points")
+        if not all(0 <= factor < inf for factor in scale):
+            raise ModelError(f"its quantization scale {scale[:3]} is negative, infinite or NaN")
         axis = parameters.QuantizedDimension()
         if len(scale) > 1 and not 0 <= axis < rank:
             raise ModelError(f"it is quantized along axis {axis}, but has {rank} axes")
@@ -228,10 +246,11 @@ class _Subgraph:
 
     def _fill_empty(self, ops: Sequence[Op]) -> None:
         """Make empty tensors that nothing writes constants; they need no buffer."""
-        written = {tensor for op in ops for tensor in op.outputs}
-        for index, tensor in enumerate(self.tensors):
-            free = tensor.data is None and not tensor.variable and tensor not in written
-            if free and tensor.elements == 0 and index not in self.inputs:
+        taken = {tensor for op in ops for tensor in op.outputs}
+        taken.update(self.tensors[index] for index in self.inputs)
+        for tensor in self.tensors:
+            free = tensor.data is None and not tensor.variable and tensor not in taken
+            if free and tensor.elements == 0:
                 tensor.data = decode(
                     self.source, self.model.buffer(0)[:0], tensor.dtype, tensor.shape
                 )
@@ -252,16 +271,18 @@ class _Subgraph:
             self.model.operands += len(inputs) + len(outputs)
             if self.model.operands > OPERANDS:
                 raise ModelError(f"the model's operators have more than {OPERANDS} operands")
-            return Op(
+            op = Op(
                 name,
                 tuple(None if i == OMITTED else self.tensors[i] for i in inputs),
                 tuple(self.tensors[i] for i in outputs),
-                self._custom_attrs(name, table) if custom else self._attrs(table),
+                self._custom_attrs(name, table) if custom else self._attrs(name, table),
                 index,
                 version,
                 intermediates=tuple(self.tensors[i] for i in self._indices(table, "Intermediates")),
                 origins=(Origin(index, name),),
             )
+            check_operands(op)
+            return op
 
     def _custom_attrs(self, name: str, table: Any) -> dict[str, Any]:
         offset, size = table.LargeCustomOptionsOffset(), table.LargeCustomOptionsSize()
@@ -273,18 +294,26 @@ class _Subgraph:
         self.source.copy(len(raw))
         return custom_attrs(name, raw.tobytes())
 
-    def _attrs(self, table: Any) -> dict[str, Any]:
-        """The options of a built-in operator; {} if it has no option table or an unknown one."""
+    def _attrs(self, name: str, table: Any) -> dict[str, Any]:
+        """The options of a built-in operator; {} if it has no option table or an unknown one.
+
+        Like LiteRT, ignores the option table of another operator. ModelError if the operator runs a
+        subgraph and does not say which.
+        """
         attrs: dict[str, Any] = {}
+        own = option_table_of(name)
         for second, suffix in ((False, ""), (True, "2")):
             kind = option_table(getattr(table, f"BuiltinOptions{suffix}Type")(), second)
             union = getattr(table, f"BuiltinOptions{suffix}")()
-            if kind is None or union is None:
+            if kind is None or union is None or (own is not None and own != kind):
                 continue
             options = kind.new()
             options.Init(union.Bytes, union.Pos)
             for field in kind.fields:
                 attrs[field.key] = self._option(options, field)
+        for field in own.fields if own is not None else ():
+            if refers_to_subgraph(field.key) and field.key not in attrs:
+                raise ModelError(f"its option {field.key} is missing")
         return attrs
 
     def _option(self, options: Any, field: Field) -> Any:

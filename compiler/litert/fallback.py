@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from ..errors import Finding, ModelError, OptionError, PassError, UnsupportedError
 from ..ir import Graph, Op, Shape, Tensor
+from .child import Child
 from .partition import Partition, partition
-from .parts import part_file
-from .reference import Model, Reference, ReferenceMissingError, result_shapes
+from .parts import part_file, part_inputs
+from .reference import Model, ReferenceMissingError
+
+Interface = tuple[list[int] | None, str]
+"""What LiteRT says of an input or output: shape, None if known only in a run, and dtype."""
 
 
 class ForeignShapes:
@@ -24,13 +30,14 @@ class ForeignShapes:
         The shape in the file if LiteRT is not installed or cannot load the model.
         """
         if self._shapes is None:
-            try:
-                reference = Reference(
-                    self._model, input_shapes=self._input_shapes, keep_intermediates=True
-                )
-                self._shapes = reference.tensor_shapes()
-            except (ModelError, ReferenceMissingError):
-                self._shapes = {}  # reported when parts are handed to LiteRT
+            self._shapes = {}  # what is wrong is reported when parts are handed to LiteRT
+            with suppress(ModelError, ReferenceMissingError), Child() as child:
+                model = self._model if isinstance(self._model, bytes) else os.fspath(self._model)
+                found = child.ask("tensor_shapes", model, dict(self._input_shapes))
+                self._shapes = {
+                    name: None if shape is None else tuple(shape) for name, shape in found.items()
+                }
+        assert self._shapes is not None
         return self._shapes.get(tensor.name, tensor.shape)
 
 
@@ -60,13 +67,14 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
     run the whole model either, ReferenceMissingError if it is not installed.
     """
     found = partition(graph, hosted)
-    failure = _failure(graph, found)
-    if failure is not None:
-        reason = "LiteRT cannot run the other operators without the whole model"
-        everything = {op: Finding(op.index, op.name, reason) for op in graph.ops}
-        found = partition(graph, everything | dict(hosted))
-        if _failure(graph, found) is not None:
-            raise UnsupportedError(failure)
+    with Child() as child:
+        failure = _failure(graph, found, child)
+        if failure is not None:
+            reason = "LiteRT cannot run the other operators without the whole model"
+            everything = {op: Finding(op.index, op.name, reason) for op in graph.ops}
+            found = partition(graph, everything | dict(hosted))
+            if _failure(graph, found, child) is not None:
+                raise UnsupportedError(failure)
     found.apply(graph)
     return in_order(found.findings.values())
 
@@ -77,12 +85,13 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(by_index[index] for index in sorted(by_index))
 
 
-def _failure(graph: Graph, found: Partition) -> tuple[Finding, ...] | None:
+def _failure(graph: Graph, found: Partition, child: Child) -> tuple[Finding, ...] | None:
     """The findings of the first part that LiteRT cannot run, with its message; None if it can."""
     for part in found.parts:
         own = in_order(found.findings[op] for op in part.core)
         try:
-            _check_shapes(part, result_shapes(part_file(graph, part)))
+            inputs, outputs = child.ask("interface", part_file(graph, part))
+            _check_interface(graph, part, inputs, outputs)
         except (ModelError, PassError) as error:
             return tuple(
                 Finding(item.index, item.operator, f"{item.reason}; {error}", item.advice)
@@ -93,11 +102,19 @@ def _failure(graph: Graph, found: Partition) -> tuple[Finding, ...] | None:
     return None
 
 
-def _check_shapes(part: Op, shapes: Sequence[Shape | None]) -> None:
-    """ModelError if LiteRT computes other shapes than the rest of the model relies on."""
-    for tensor, shape in zip(part.outputs, shapes, strict=True):
-        if shape not in (None, tensor.shape) and not tensor.dynamic:
-            given, expected = list(shape or ()), list(tensor.shape)
+def _check_interface(
+    graph: Graph, part: Op, inputs: Sequence[Interface], outputs: Sequence[Interface]
+) -> None:
+    """ModelError if LiteRT has other shapes or types than the rest of the model relies on."""
+    tensors = [*part_inputs(graph, part), *part.outputs]
+    found = [*inputs, *outputs]
+    if len(found) != len(tensors):
+        raise ModelError(f"LiteRT takes and computes {len(found)} tensors, not {len(tensors)}")
+    for tensor, (shape, dtype) in zip(tensors, found, strict=True):
+        if dtype != tensor.dtype:
+            raise ModelError(f"LiteRT has {tensor.name} as {dtype}, not as {tensor.dtype}")
+        if shape not in (None, list(tensor.shape)) and not tensor.dynamic:
             raise ModelError(
-                f"LiteRT computes the shape {given} for {tensor.name} instead of {expected}"
+                f"LiteRT computes the shape {shape} for {tensor.name} instead of "
+                f"{list(tensor.shape)}"
             )

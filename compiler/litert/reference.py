@@ -25,7 +25,8 @@ class ReferenceMissingError(TflgpuError):
     """LiteRT is needed but not installed: pip install 'tflgpu[litert]'."""
 
 
-def _interpreter_module() -> ModuleType:
+def require_litert() -> ModuleType:
+    """The module of LiteRT's interpreter (ReferenceMissingError if it is not installed)."""
     try:
         from ai_edge_litert import interpreter
     except ImportError as error:
@@ -56,7 +57,7 @@ class Reference:
         keep_intermediates: bool = False,
         signature: str = "",
     ) -> None:
-        litert = _interpreter_module()
+        litert = require_litert()
         kinds = litert.OpResolverType
         source: dict[str, Any] = (
             {"model_content": bytes(model)}
@@ -138,32 +139,6 @@ class Reference:
             raise ModelError(f"LiteRT failed on this model: {_first_line(error)}") from error
         return tuple(results.values())
 
-    def result_shapes(self) -> list[Shape | None]:
-        """The shape of each output; None for one known only while the model runs."""
-        return [self._shape(item) for item in self._interpreter.get_output_details()]
-
-    def tensor_shapes(self) -> dict[str, Shape | None]:
-        """The shape of each tensor of the first subgraph, by name; None if known only in a run.
-
-        Requires `keep_intermediates`. Names that several tensors share are left out.
-        """
-        shapes: dict[str, Shape | None] = {}
-        twice = set()
-        for item in self._interpreter.get_tensor_details():
-            if item["name"] in shapes:
-                twice.add(item["name"])
-            shapes[item["name"]] = self._shape(item)
-        return {name: shape for name, shape in shapes.items() if name not in twice}
-
-    def _shape(self, item: Mapping[str, Any]) -> Shape | None:
-        if np.dtype(item["dtype"]).kind in "SO":
-            return None  # reading strings before a run would crash the process
-        try:
-            self._interpreter.get_tensor(item["index"])
-        except ValueError:  # it is allocated during the run
-            return None
-        return tuple(int(size) for size in item["shape"])
-
     def tensor(self, name: str) -> Array | None:
         """A tensor's value after a run; None unless exactly one tensor has this name."""
         if not self._keeps:
@@ -180,14 +155,6 @@ class Reference:
         except ValueError:  # it was never allocated, because it was fused or pruned
             return None
         return value
-
-
-def result_shapes(model: bytes) -> list[Shape | None]:
-    """The shape of each output of a model; None for one known only while the model runs.
-
-    ModelError if LiteRT rejects the model, ReferenceMissingError if it is not installed.
-    """
-    return Reference(model, delegates=True).result_shapes()
 
 
 def _info(item: Mapping[str, Any]) -> TensorInfo:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
 from ..ops.base import StridedLayout, View
+from ..ops.litert_part import host_only
 from ..schedule.sizes import ScheduledOp
 
 
@@ -170,6 +171,13 @@ def within(size: int, inner: StridedLayout, outer: StridedLayout) -> StridedLayo
 
 
 def variables(graph: Graph) -> list[Tensor]:
-    """The tensors that keep their content between runs, in a fixed order, inputs excluded."""
-    read = [t for t in graph.tensors if t.variable and t not in graph.inputs]
+    """The tensors that keep their content between runs, in a fixed order.
+
+    Without inputs, and without those that only parts on LiteRT touch, which keep them themselves.
+    """
+    read = [
+        tensor
+        for tensor in graph.tensors
+        if tensor.variable and tensor not in graph.inputs and not host_only(graph, tensor)
+    ]
     return list(dict.fromkeys((*read, *graph.kept.values())))

@@ -158,7 +158,7 @@ class _Placing:
     @property
     def peak(self) -> int:
         """The most bytes alive at once."""
-        return int(self._live.max())
+        return int(self._live.max(initial=0))
 
     def put(self, views: Mapping[Copy, View]) -> bool:
         """Place the views that are possible; undo them and return False if the peak rises."""

@@ -6,24 +6,25 @@ from ..ir import Op, Shape
 from .base import ANY, OpDef, define
 
 
-def _as_the_file_says(op: Op) -> list[Shape]:
+def as_the_file_says(op: Op) -> list[Shape]:
+    """The shapes in the file, until a rewrite has put what they run in the operators' place."""
     return [tensor.shape for tensor in op.outputs]
 
 
 define(
     OpDef(
         "IF",
-        _as_the_file_says,
+        as_the_file_says,
         (),
         None,
         ANY,
         note="the condition must be a constant",
         unimplemented_reason="the condition is computed while the model runs",
     ),
-    OpDef("STABLEHLO_COMPOSITE", _as_the_file_says, (), None, ANY, note="becomes its subgraph"),
+    OpDef("STABLEHLO_COMPOSITE", as_the_file_says, (), None, ANY, note="becomes its subgraph"),
     OpDef(
         "WHILE",
-        _as_the_file_says,
+        as_the_file_says,
         (),
         None,
         ANY,
@@ -36,7 +37,7 @@ for _name in ("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"):
     define(
         OpDef(
             _name,
-            _as_the_file_says,
+            as_the_file_says,
             (),
             None,
             ANY,

@@ -45,8 +45,15 @@ def _view(op: Op, target: Target) -> Sequence[Launch]:
 
 def _kernel(template: str, reads: str, writes: str) -> Implementation:
     def build(op: Op, target: Target) -> Sequence[Launch]:
-        grid = sliced_grid(op.output.shape, target, flatten=True)
-        return [Launch(template, grid, {"x": op.operand(0)}, {"y": op.output}, flatten=True)]
+        shape = op.output.shape
+        tensors = {"x": op.operand(0)}, {"y": op.output}
+        return [
+            Launch(
+                *(template, sliced_grid(shape, target, flatten=True), *tensors),
+                batches=bhwc(shape)[0],
+                flatten=True,
+            )
+        ]
 
     name = PurePosixPath(template).stem
     return Implementation(name, build, reads=reads, writes=writes, fuses=False)

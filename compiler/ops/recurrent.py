@@ -5,46 +5,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..errors import ModelError
 from ..ir import Op, Shape
 from .base import OpDef, define
+
+INPUT, FORGET, CELL, OUTPUT = range(4)
+"""The gates of an LSTM in the order of its operands."""
+
+INPUT_WEIGHTS, RECURRENT_WEIGHTS = 1, 5
+"""Positions of the first of an LSTM's four matrices for its input and for its output state."""
+
+PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
+BIASES, NORMS = 12, 20
+"""Positions of the first of an LSTM's four biases, and of its layer normalization's factors."""
+
+PROJECTION, PROJECTION_BIAS = 16, 17
 
 OUTPUT_STATE, CELL_STATE = 18, 19
 """Positions of the LSTM inputs that keep their content between runs."""
 
 
+def _check(op: Op, expected: Mapping[int, Shape]) -> None:
+    """ModelError unless the operands that are not left out have the expected shapes."""
+    for position, shape in expected.items():
+        tensor = op.input(position)
+        if tensor is not None and tensor.shape != shape:
+            raise ModelError(
+                f"operator {op.index} {op.name}: operand {position} ({tensor.name}) has the shape "
+                f"{list(tensor.shape)} instead of {list(shape)}"
+            )
+
+
+def _rows(op: Op, rank: int) -> tuple[Shape, int, int]:
+    """The input's shape without its last axis, its batch size, and its last axis (ModelError)."""
+    shape = op.operand(0).shape
+    if len(shape) != rank:
+        raise ModelError(
+            f"operator {op.index} {op.name}: the input {list(shape)} does not have rank {rank}"
+        )
+    batch = shape[1] if rank == 3 and op.attrs.get("time_major", False) else shape[0]
+    return shape[:-1], batch, shape[-1]
+
+
+def _matrix(op: Op, position: int) -> Shape:
+    shape = op.operand(position).shape
+    if len(shape) != 2:
+        raise ModelError(
+            f"operator {op.index} {op.name}: operand {position} ({op.operand(position).name}) has "
+            f"the shape {list(shape)} instead of a matrix's"
+        )
+    return shape
+
+
 def _infer_full(op: Op) -> list[Shape]:
     """The output of an LSTM: a vector of the size of its output state for each step."""
-    return [(*op.operand(0).shape[:-1], op.operand(OUTPUT_STATE).shape[-1])]
+    rows, batch, width = _rows(op, 2 if op.name == "LSTM" else 3)
+    cells, outputs = _matrix(op, RECURRENT_WEIGHTS + 3)
+    expected: dict[int, Shape] = {
+        **dict.fromkeys(range(INPUT_WEIGHTS, INPUT_WEIGHTS + 4), (cells, width)),
+        **dict.fromkeys(range(RECURRENT_WEIGHTS, RECURRENT_WEIGHTS + 4), (cells, outputs)),
+        **dict.fromkeys(range(9, 16), (cells,)),
+        **{PROJECTION: (outputs, cells), PROJECTION_BIAS: (outputs,)},
+        **{OUTPUT_STATE: (batch, outputs), CELL_STATE: (batch, cells)},
+        **dict.fromkeys(range(NORMS, NORMS + 4), (cells,)),
+    }
+    if op.input(PROJECTION) is None and cells != outputs:
+        raise ModelError(
+            f"operator {op.index} {op.name}: {cells} cells have {outputs} outputs, but there is no "
+            f"projection"
+        )
+    _check(op, expected)
+    return [(*rows, outputs)]
 
 
 def infer_lstm(op: Op) -> list[Shape]:
     """Output, new cell state and two scratch tensors for kernel type BASIC; else the output."""
     if op.attrs.get("kernel_type", "FULL") == "FULL":
         return _infer_full(op)
-    source, output, weights, _, cell = (op.operand(i).shape for i in range(5))
-    if min(map(len, (source, output, weights, cell))) < 2 or weights[0] != 4 * cell[-1]:
-        raise ModelError(
-            f"operator {op.index} {op.name}: weights {list(weights)} do not match the cell state "
-            f"{list(cell)}"
-        )
-    rows = source[:-1]
-    joint = (*rows, source[-1] + output[-1])
-    return [(*rows, cell[-1]), (*rows, cell[-1]), joint, (*rows, 4 * cell[-1])][: len(op.outputs)]
+    rows, batch, width = _rows(op, 2)
+    cells = op.operand(4).shape[-1:]
+    gates, joint = 4 * sum(cells), width + sum(cells)
+    state = (batch, *cells)
+    _check(op, {1: state, 2: (gates, joint), 3: (gates,), 4: state})
+    return [state, state, (*rows, joint), (*rows, gates)][: len(op.outputs)]
 
 
 def _infer_rnn(op: Op) -> list[Shape]:
-    return [(*op.operand(0).shape[:-1], op.operand(1).shape[0])]
+    rows, batch, width = _rows(op, 2 if op.name == "RNN" else 3)
+    units = _matrix(op, 1)[0]
+    _check(op, {1: (units, width), 2: (units, units), 3: (units,), 4: (batch, units)})
+    return [(*rows, units)]
 
 
 def _infer_svdf(op: Op) -> list[Shape]:
-    filters, rank = op.operand(1).shape[0], int(op.attrs.get("rank", 1))
-    if rank < 1 or filters % rank or len(op.operand(0).shape) != 2:
+    _, batch, width = _rows(op, 2)
+    (filters, memory), rank = _matrix(op, 2), int(op.attrs.get("rank", 1))
+    if rank < 1 or filters % rank:
         raise ModelError(
             f"operator {op.index} {op.name}: {filters} filters are not a multiple of the rank "
-            f"{rank}, or the input does not have rank 2"
+            f"{rank}"
         )
-    return [(op.operand(0).shape[0], filters // rank)]
+    units = filters // rank
+    _check(op, {1: (filters, width), 3: (units,), 4: (batch, memory * filters)})
+    return [(batch, units)]
 
 
 _NOTE = "becomes FULLY_CONNECTED and elementwise operators"

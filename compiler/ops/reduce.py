@@ -36,21 +36,53 @@ class Reduction:
     start: float
     """The initial total."""
     join: str
-    """The expression that combines `total` with a value `v`."""
+    """The expression that combines `total` with a value `v`; intrinsics are {use.its_name}."""
     finish: str
     """The expression for the result, of `total` and {count}."""
     function: Callable[..., Array]
     """The same in numpy."""
+    integer: str = ""
+    """What combines integers, if not `join`."""
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
     versions: int = 1
+
+
+def _extreme(function: np.ufunc) -> Callable[..., Array]:
+    """The largest or smallest element; without any, the type's limit at the other end."""
+
+    def reduced(x: Array, axis: tuple[int, ...]) -> Array:
+        end = -1 if function is np.fmax else 1
+        if x.dtype.kind == "f":
+            start = end * np.inf
+        else:
+            start = np.iinfo(x.dtype).min if end < 0 else np.iinfo(x.dtype).max
+        return np.asarray(function.reduce(x, axis, initial=start))
+
+    return reduced
+
+
+def _mean(x: Array, axis: tuple[int, ...]) -> Array:
+    """The mean; NaN of no floats, 0 of no integers."""
+    total = np.sum(x, axis)
+    if x.size or x.dtype.kind != "f":
+        return np.asarray(np.mean(x, axis) if x.size else total)
+    return np.full_like(total, np.nan)
 
 
 REDUCTIONS = {
     "REDUCE_ALL": Reduction(1, "min(total, v)", "total", np.all, dtypes=("bool",)),
     "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any, dtypes=("bool",)),
-    "MEAN": Reduction(0.0, "total + v", "total / {count}", np.mean, versions=3),
-    "REDUCE_MAX": Reduction(-np.inf, "max(total, v)", "total", np.max, versions=3),
-    "REDUCE_MIN": Reduction(np.inf, "min(total, v)", "total", np.min, versions=3),
+    "MEAN": Reduction(0.0, "total + v", "total / {count}", _mean, versions=3),
+    "REDUCE_MAX": Reduction(
+        *(-np.inf, "{use.larger}(total, v)", "total", _extreme(np.fmax)),
+        integer="max(total, v)",
+        versions=3,
+    ),
+    "REDUCE_MIN": Reduction(
+        *(np.inf, "{use.smaller}(total, v)", "total", _extreme(np.fmin)),
+        integer="min(total, v)",
+        versions=3,
+    ),
     "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod, versions=2),
     "SUM": Reduction(0.0, "total + v", "total", np.sum, versions=2),
 }
@@ -110,7 +142,14 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> 
     row = REDUCTIONS[op.name]
     integers = device_dtype(op.output.dtype) == "int32"
     finish = row.finish.format(count=str(count) if integers else f"{float(count)}f")
-    variables = {"reduced": reduced, "shape": shape, "row": row, "finish": finish, "prod": prod}
+    variables = {
+        "reduced": reduced,
+        "shape": shape,
+        "row": row,
+        "join": row.integer if integers and row.integer else row.join,
+        "finish": finish,
+        "prod": prod,
+    }
     reads, writes = {"x": op.operand(0)}, {"y": op.output}
     return Launch(template, grid, reads, writes, variables=variables, flops=op.operand(0).elements)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -26,7 +27,7 @@ class Scale:
 def infer(op: Op) -> list[Shape]:
     image = op.operand(0).shape
     size = op.constant(1).reshape(-1)
-    if len(image) != 4 or len(size) != 2 or (size < 1).any():
+    if len(image) != 4 or not prod(image[1:3]) or len(size) != 2 or (size < 1).any():
         raise ModelError(
             f"operator {op.index} {op.name}: cannot resize {list(image)} to {size.tolist()}"
         )

@@ -59,7 +59,11 @@ def _image(op: Op) -> Shape:
 def _with_columns(op: Op) -> Shape:
     """The input's shape; rank 3 gets an axis of columns, as the decomposition will give it."""
     shape = op.operand(0).shape
-    return (*shape[:2], 1, shape[2]) if len(shape) == 3 else _image(op)
+    if len(shape) not in (3, 4):
+        raise ModelError(
+            f"operator {op.index} {op.name}: input {list(shape)} must have rank 3 or 4"
+        )
+    return (*shape[:2], 1, shape[2]) if len(shape) == 3 else shape
 
 
 def _without_columns(op: Op, shape: Shape) -> list[Shape]:

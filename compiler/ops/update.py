@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid
+from .base import ANY, LINEAR, Implementation, Launch, OpDef, Traits, define, linear_grid
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -55,5 +55,6 @@ define(
         _reference,
         ANY,
         versions=6,
+        traits=Traits(identity=lambda op: not op.operand(1).elements),
     )
 )

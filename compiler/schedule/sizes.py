@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from ..errors import ModelError
 from ..ir import Graph, Op
 from ..ops import Implementation
 from ..ops.base import Launch, TileShape, WorkGroup
@@ -63,9 +64,17 @@ def schedule(
 def build_launches(
     op: Op, implementation: Implementation, target: Target, tile: TileShape | None
 ) -> list[Launch]:
-    """The launches of an operator without work-groups; those with an empty grid are dropped."""
+    """The launches of an operator without work-groups; those with an empty grid are dropped.
+
+    ModelError if one reads a tensor without elements, such as GATHER from an empty table.
+    """
     built = implementation.launches(op, target, tile)
-    return [launch for launch in built if all(launch.grid)]
+    launches = [launch for launch in built if all(launch.grid)]
+    for launch in launches:
+        for tensor in launch.reads.values():
+            if not tensor.elements:
+                raise ModelError(f"operator {op!r} reads {tensor.name}, which has no elements")
+    return launches
 
 
 def sized_launches(

@@ -67,4 +67,5 @@ def _absorb(graph: Graph, choice: Choice) -> None:
             result = op.output
             result.name = producer.output.name
             graph.remove(op)
+            del choice[op]
             graph.set_outputs(producer, (result,))

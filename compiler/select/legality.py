@@ -7,21 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import Finding
+from ..errors import SPLIT, Finding
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
 from ..ops.base import FLOATS, INTEGERS, SLICED, device_dtype
 from ..target import Target
 
-CUT = "split the model before it and run the rest elsewhere"
-"""The advice if nothing in the model can be changed."""
-
 _WIDE = frozenset([*FLOATS, *INTEGERS, "bool"])
 """Types of constants, such as axes and sizes, that any operator may have."""
-
-_FLEX = "Flex"
-"""Prefix of TensorFlow operators in a .tflite file."""
 
 _ADVICE_BY_TYPE = {
     "string": "split the model after the operators on strings, and pass in their numeric results",
@@ -76,22 +70,17 @@ def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
 
 def finding(op: Op, target: Target) -> Finding | None:
     """Why an operator cannot run on a target as it is, with advice; None if it can."""
-    found = unknown(op) or _wrong_types(op)
+    found = _newer_version(op) or _wrong_types(op)
     if found is not None:
         return found
     legal = candidates(op, target)
     if legal.implementations:
         return None
     reasons = "; ".join(f"{name}: {reason}" for name, reason in legal.unsupported)
-    return Finding(op.index, op.name, reasons or OPS[op.name].unimplemented_reason, CUT)
+    return Finding(op.index, op.name, reasons or OPS[op.name].unimplemented_reason, SPLIT)
 
 
-def unknown(op: Op) -> Finding | None:
-    """The finding for an operator or version that tflgpu does not know; None if it knows it."""
-    if op.name not in OPS:
-        flex = op.name.startswith(_FLEX)
-        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else CUT
-        return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
+def _newer_version(op: Op) -> Finding | None:
     newest = OPS[op.name].versions
     if op.version <= newest or op.name.startswith(OWN_PREFIX):
         return None

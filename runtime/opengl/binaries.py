@@ -15,8 +15,8 @@ from .egl import Context
 
 _FORMATS, _LENGTH, _LINKED = 0x87FE, 0x8741, 0x8B82
 """GL_NUM_PROGRAM_BINARY_FORMATS, GL_PROGRAM_BINARY_LENGTH and GL_LINK_STATUS."""
-_HEADER = struct.Struct("<II")
-"""The driver's number for the format, and the number of buffers that the kernel uses."""
+_HEADER = struct.Struct("<I")
+"""The driver's number for the format."""
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glCreateProgram": (c_uint,),
@@ -47,7 +47,7 @@ class ProgramBinaries:
         self.supported = formats.value > 0
         """Whether the driver supports program binaries."""
 
-    def read(self, program: int, buffers: int) -> bytes | None:
+    def read(self, program: int) -> bytes | None:
         """The binary of a program, given as OpenGL's name of it; None if the driver has none."""
         size = self._value(program, _LENGTH)
         content = ctypes.create_string_buffer(max(size, 1))
@@ -55,23 +55,23 @@ class ProgramBinaries:
         self._gl["glGetProgramBinary"](program, size, written, kind, content)
         if self._gl["glGetError"]() or not written.value:
             return None
-        return _HEADER.pack(kind.value, buffers) + content.raw[: written.value]
+        return _HEADER.pack(kind.value) + content.raw[: written.value]
 
-    def restore(self, data: bytes) -> tuple[RestoredShader, int] | None:
-        """The program that `read` returned a binary of, and the number of buffers it uses.
+    def restore(self, data: bytes) -> RestoredShader | None:
+        """The program that `read` returned a binary of.
 
         The caller must release the program. None if the driver rejects the binary.
         """
         if len(data) <= _HEADER.size:
             return None
-        kind, buffers = _HEADER.unpack_from(data)
+        (kind,) = _HEADER.unpack_from(data)
         program = self._gl["glCreateProgram"]()
         content = data[_HEADER.size :]
         self._gl["glProgramBinary"](program, kind, content, len(content))
         if self._gl["glGetError"]() or not self._value(program, _LINKED):
             self._gl["glDeleteProgram"](program)
             return None
-        return RestoredShader(self._gl, program), buffers
+        return RestoredShader(self._gl, program)
 
     def _value(self, program: int, name: int) -> int:
         value = c_int()

@@ -40,15 +40,6 @@ class Range(NamedTuple):
     size: int
 
 
-class Program(NamedTuple):
-    """A compiled kernel."""
-
-    shader: Shader
-    name: str
-    buffers: int
-    """The number of its parameters."""
-
-
 @dataclass(frozen=True)
 class Command:
     """A launch of a kernel on ranges of buffers."""
@@ -106,7 +97,7 @@ class OpenGLDevice:
 
     def build(
         self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
-    ) -> list[Program]:
+    ) -> list[Shader]:
         """Raises a DeviceError, too, if the plan exceeds a limit of the device."""
         exceeded = exceeded_limit(plan, self._limits)
         if exceeded is not None:
@@ -114,14 +105,14 @@ class OpenGLDevice:
                 f"{self._name}: {exceeded}; compile the model for a device with lower limits: "
                 f"tflgpu-compile --target glsl --device gles31"
             )
-        shaders: dict[str, moderngl.ComputeShader] = {}
-        programs = []
+        shaders: dict[str, Shader] = {}
+        programs: list[Shader] = []
         with self._current:
             for kernel in kernels:
                 source = sources[kernel.file]
                 if source not in shaders:
                     shaders[source] = self._compile(kernel, source)
-                programs.append(Program(shaders[source], kernel.name, kernel.parameters))
+                programs.append(shaders[source])
         return programs
 
     def _compile(self, kernel: Kernel, source: str) -> moderngl.ComputeShader:
@@ -133,17 +124,16 @@ class OpenGLDevice:
         self._check(f"compiling {kernel.file}")
         return shader
 
-    def binary(self, programs: Sequence[Program]) -> bytes | None:
-        shaders = {program.shader.glo: program.buffers for program in programs}
+    def binary(self, programs: Sequence[Shader]) -> bytes | None:
+        order = list(dict.fromkeys(program.glo for program in programs))
         with self._current:
-            contents = [self._binaries.read(shader, count) for shader, count in shaders.items()]
+            contents = [self._binaries.read(shader) for shader in order]
         returned = [content for content in contents if content is not None]
         if len(returned) < len(contents):
             return None
-        order = list(shaders)
-        return join_programs(returned, [order.index(program.shader.glo) for program in programs])
+        return join_programs(returned, [order.index(program.glo) for program in programs])
 
-    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
+    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Shader] | None:
         joined = split_programs(binary)
         if joined is None or not self.has_binaries:
             return None
@@ -156,12 +146,9 @@ class OpenGLDevice:
                 shader = self._binaries.restore(content)
                 if shader is None:
                     return None
-                self._objects.append(shader[0])
+                self._objects.append(shader)
                 restored.append(shader)
-        return [
-            Program(restored[place][0], kernel.name, restored[place][1])
-            for place, kernel in zip(places, kernels, strict=True)
-        ]
+        return [restored[place] for place in places]
 
     def allocate(self, size: int) -> Range:
         with self._current:
@@ -184,19 +171,14 @@ class OpenGLDevice:
 
     def bind(
         self,
-        program: Program,
+        program: Shader,
         arguments: Sequence[Range],
         grid: tuple[int, int, int],
         group: tuple[int, int, int],
         barrier: bool,
     ) -> Command:
-        if program.buffers != len(arguments):
-            raise DeviceError(
-                f"kernel {program.name} has {program.buffers} parameters, but the plan passes "
-                f"{len(arguments)} arguments; compile the model again"
-            )
         groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
-        return Command(program.shader, tuple(arguments), groups, barrier)
+        return Command(program, tuple(arguments), groups, barrier)
 
     def record(self, commands: Sequence[Command]) -> Sequence[Command]:
         return commands

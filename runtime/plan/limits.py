@@ -23,6 +23,8 @@ LARGEST_SIZE = 1 << 40
 """Bytes a buffer may have."""
 LARGEST_GRID = (1 << 31) - 1
 """Work-items along an axis."""
+LARGEST_DISPATCH = 1 << 36
+"""Work-items of a dispatch, many more than a tensor of 2 GiB has elements."""
 LARGEST_GROUP = 1 << 16
 """Work-items in a work-group."""
 LARGEST_RANK = 32

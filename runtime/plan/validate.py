@@ -23,6 +23,7 @@ from .limits import (
     KERNEL_FILE,
     LARGEST_ARGUMENTS,
     LARGEST_COUNTERS,
+    LARGEST_DISPATCH,
     LARGEST_GRID,
     LARGEST_GROUP,
     LARGEST_SIZE,
@@ -165,6 +166,8 @@ def _dispatch(plan: Plan, dispatch: Dispatch, name: str) -> Iterator[str]:
         if not 1 <= items <= LARGEST_GRID or items % per_group:
             yield f"{name} has grid {list(dispatch.grid)} for work-groups of {list(group)}"
             break
+    if prod(dispatch.grid) > LARGEST_DISPATCH:
+        yield f"{name} has grid {list(dispatch.grid)}, more than {LARGEST_DISPATCH} work-items"
     if not 0 <= dispatch.flops < 1 << 63:
         yield f"{name} counts {dispatch.flops} operations"
     if len(dispatch.arguments) > LARGEST_ARGUMENTS:

@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,11 @@ def entries(cache: Path) -> list[Entry]:
     PlanError if there is no cache, or it is not private.
     """
     check_exists(cache)
+    found = []
     try:
-        found = [_entry(folder) for folder in _folders(cache)]
+        for folder in _folders(cache):
+            with suppress(FileNotFoundError):  # another process has just removed it
+                found.append(_entry(folder))
     except OSError as error:
         raise PlanError(f"cannot read {error.filename}: {error.strerror}; try again") from error
     return sorted(found, key=lambda entry: (entry.used, entry.folder))
@@ -91,15 +94,31 @@ def prune(cache: Path, size: int) -> list[Entry]:
 
 def _folders(cache: Path) -> Iterator[Path]:
     for model in _models(cache):
-        for folder in model.iterdir():
-            if not folder.name.startswith(".") and stat.S_ISDIR(folder.lstat().st_mode):
+        for folder in _listed(model):
+            if not folder.name.startswith(".") and _is_folder(folder):
                 yield folder
 
 
 def _models(cache: Path) -> Iterator[Path]:
     for model in sorted(cache.iterdir()):
-        if is_fingerprint(model.name) and stat.S_ISDIR(model.lstat().st_mode):
+        if is_fingerprint(model.name) and _is_folder(model):
             yield model
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What a folder holds; nothing if another process has just removed it."""
+    try:
+        return list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a path is a folder and no link to one."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _entry(folder: Path) -> Entry:
@@ -125,7 +144,7 @@ def _binaries(folder: Path) -> Sequence[Path]:
 
 
 def _remove_variant(folder: Path) -> bool:
-    """Remove a variant's folder at once; False if another process is changing it."""
+    """Remove a variant's folder at once; False if another process changes or has removed it."""
     from filelock import Timeout
 
     try:
@@ -134,7 +153,7 @@ def _remove_variant(folder: Path) -> bool:
             temporary = Path(tempfile.mkdtemp(".tmp", f".{folder.name}.", folder.parent))
             os.rename(folder, temporary / "old")
             shutil.rmtree(temporary)
-    except Timeout:
+    except (Timeout, FileNotFoundError):
         return False
     except OSError as error:
         raise PlanError(f"cannot remove {folder}: {error.strerror or error}") from error
@@ -156,16 +175,22 @@ def _remove_leftovers(cache: Path) -> None:
                     shutil.rmtree(leftover)
             except (Timeout, OSError):
                 continue
-        if all(path.suffix == ".lock" for path in model.iterdir()):
-            _remove_empty(model)
+        _remove_if_empty(model)
 
 
-def _remove_empty(model: Path) -> None:
-    """Remove the folder of a model without variants.
+def _remove_if_empty(model: Path) -> None:
+    """Remove the folder of a model without variants, unless a process holds one of its locks.
 
     It is moved away first: a process that is about to write there finds no folder, and makes one.
     """
-    with suppress(OSError):
+    from filelock import Timeout
+
+    locks = _listed(model)
+    if not all(path.suffix == ".lock" for path in locks):
+        return
+    with suppress(OSError, Timeout), ExitStack() as held:
+        for path in locks:
+            held.enter_context(lock(model / path.stem[1:]).acquire(timeout=0))
         temporary = Path(tempfile.mkdtemp(".tmp", ".removed.", model.parent))
         try:
             os.rename(model, temporary / "old")

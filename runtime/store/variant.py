@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,10 +58,20 @@ def read_sources(folder: Path, plan: Plan) -> dict[str, str]:
     for kernel in plan.kernels:
         content = _read_checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
         try:
-            sources[kernel.file] = content.decode("utf-8")
+            text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             raise PlanError(f"{folder / kernel.file} is not UTF-8 text") from error
+        if _INCLUDES.search(_CONTINUED.sub("", text)):
+            raise PlanError(f"{folder / kernel.file} includes another file, which no kernel needs")
+        sources[kernel.file] = text
     return sources
+
+
+_CONTINUED = re.compile(r"(\\|\?\?/)\r?\n")
+"""The end of a line that a preprocessor joins with the next one."""
+
+_INCLUDES = re.compile(r"(#|%:|\?\?=)(\s|/\*.*?\*/)*(include|import|embed)", re.DOTALL)
+"""A directive that copies another file of this machine into a source."""
 
 
 class Weights:

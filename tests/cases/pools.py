@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphs import (
-    call,
-    ints,
-    x,
-)
+from graphs import Value, call, ints, x
 
 from .case import ACTIVATIONS, Case
 from .convolutions import SAME_OR_VALID
+
+
+def pooled(*shape: int) -> Value:
+    """An image in slices: only the pooling kernel for slices computes it."""
+    size = {"filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1}
+    return call("MAX_POOL_2D", x(*shape), padding="SAME", **size)
 
 
 def pools() -> Iterator[Case]:

@@ -19,10 +19,10 @@ def seconds(operators: int) -> float:
     """CPU time of compiling a model of that many operators."""
     content = large_model(operators)
     begin = process_time()
-    program = pipeline.build(content, OPTIONS)
+    compiled = pipeline.build(content, OPTIONS)
     elapsed = process_time() - begin
-    assert program.operators == operators
-    assert operators / 3 < len(program.plan.dispatches) < operators
+    assert compiled.operators == operators
+    assert operators / 3 < len(compiled.plan.dispatches) < operators
     return elapsed
 
 

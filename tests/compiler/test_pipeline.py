@@ -1,4 +1,4 @@
-"""Compiling as a whole: what the report says, and that the same input gives the same."""
+"""The pipeline as a whole: the report, the folder a variant gets, and options that change it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from graphs import Call, Model, call, ints, known, model, w, x
 
 import tflgpu
 from tflgpu.compiler import ModelError, Options, UnsupportedError, pipeline
+from tflgpu.compiler.emit import plan as emit_plan
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
 
 POOL = {"filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2, "padding": "VALID"}
 
 
 def network() -> Call:
-    """Two convolutions, a pool, a mean and a dense layer: all that shape inference goes through."""
+    """A small image classifier."""
     image = x(1, 13, 17, 3)
     first = call("RELU", conv(image, (19, 3), **window("SAME", (2, 2))))
     pooled = call("MAX_POOL_2D", first, **POOL)
@@ -50,19 +52,19 @@ def test_every_unsupported_operator_is_found() -> None:
 
 
 @pytest.mark.parametrize(("target", "device"), [("opencl", "cpu_avx512"), ("glsl", "gpu")])
-def test_the_same_input_gives_the_same_program(target: str, device: str, small: Model) -> None:
+def test_the_same_input_gives_the_same_model(target: TargetName, device: str, small: Model) -> None:
     options = Options(target=target, device=device)
     first, second = (pipeline.build(small.content, options) for _ in range(2))
     assert first == second
 
 
-def test_a_program_says_how_it_came_about(small: Model) -> None:
-    program = pipeline.build(small.content, Options(device="cpu"))
-    plan, report = program.plan, program.report
+def test_a_compiled_model_reports_its_compilation(small: Model) -> None:
+    compiled = pipeline.build(small.content, Options(device="cpu"))
+    plan, report = compiled.plan, compiled.report
     assert (plan.model, plan.profile, plan.target) == ("model", "cpu", "opencl")
     assert [(info.name, info.shape) for info in plan.outputs] == [("scores", (1, 5))]
     assert json.loads(plan.options)["device"] == "cpu"
-    assert report["operators"] == program.operators == 7
+    assert report["operators"] == compiled.operators == 7
     assert report["kernels"] == len(plan.dispatches) < 10
     memory = report["memory"]
     assert 0 < memory["lower_bound"] <= memory["planned"] <= memory["naive"]
@@ -88,11 +90,17 @@ def put_another(path: Path) -> None:
     other.replace(path)
 
 
-@pytest.mark.parametrize("replace", [Path.unlink, put_another])
+@pytest.mark.parametrize(
+    ("replace", "message"),
+    [
+        (Path.unlink, r"cannot read the model .*small\.tflite"),
+        (put_another, r"small\.tflite changed while it was being compiled"),
+    ],
+)
 def test_a_file_that_is_replaced_while_it_is_compiled(
-    replace: Callable[[Path], None], small: Model, tmp_path: Path
+    replace: Callable[[Path], None], message: str, small: Model, tmp_path: Path
 ) -> None:
-    """Its plan must not be kept as that of what lies there now."""
+    """Its plan must not be stored as the plan of the new file."""
     path = tmp_path / "small.tflite"
     path.write_bytes(small.content)
 
@@ -100,7 +108,7 @@ def test_a_file_that_is_replaced_while_it_is_compiled(
         if stage == "render" and done == total:
             replace(path)
 
-    with pytest.raises(ModelError, match=r"small\.tflite"):
+    with pytest.raises(ModelError, match=message):
         pipeline.build(path, Options(device="cpu"), progress)
 
 
@@ -133,12 +141,12 @@ def test_another_compiler_gives_another_folder(
     small: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tflgpu.compile(small.content, tmp_path, device="cpu")
-    monkeypatch.setattr(pipeline, "compiler_version", lambda: "9.9")
+    monkeypatch.setattr(emit_plan, "compiler_version", lambda: "9.9")
     after = tflgpu.compile(small.content, tmp_path, device="cpu")
     assert before.parent == after.parent and before.name != after.name
 
 
-def test_a_pass_left_out_leaves_operators_apart(small: Model) -> None:
+def test_without_a_pass_operators_stay_apart(small: Model) -> None:
     together = pipeline.build(small.content, Options(device="cpu"))
     options = Options(device="cpu", disable_passes=("fuse_elementwise",))
     apart = pipeline.build(small.content, options)
@@ -146,9 +154,7 @@ def test_a_pass_left_out_leaves_operators_apart(small: Model) -> None:
     assert not any(event.rule == "fuse_elementwise" for event in apart.events)
 
 
-def test_intermediates_are_kept_apart_and_can_be_read(
-    small: Model, opencl_device: str, tmp_path: Path
-) -> None:
+def test_kept_intermediates_can_be_read(small: Model, opencl_device: str, tmp_path: Path) -> None:
     path = tflgpu.compile(small.content, tmp_path, device="cpu", keep_intermediates=True)
     reference = Reference(small.content, keep_intermediates=True)
     reference.run(small.inputs)
@@ -164,13 +170,12 @@ def test_intermediates_are_kept_apart_and_can_be_read(
     assert compared >= 6
 
 
-def test_another_input_shape_goes_through_the_whole_graph(
+def test_another_input_shape_changes_the_whole_graph(
     small: Model, opencl_device: str, tmp_path: Path
 ) -> None:
     (name,) = small.inputs
     shape = (3, 11, 19, 3)
-    shapes = ((name, shape),)
-    path = tflgpu.compile(small.content, tmp_path, device="cpu", input_shapes=shapes)
+    path = tflgpu.compile(small.content, tmp_path, device="cpu", input_shapes={name: shape})
     pixels = np.random.default_rng(13).standard_normal(shape).astype(np.float32)
     with tflgpu.load(path, device=opencl_device) as session:
         assert [info.shape for info in session.inputs] == [shape]
@@ -181,7 +186,7 @@ def test_another_input_shape_goes_through_the_whole_graph(
     assert difference(scores, expected) is None
 
 
-def test_a_shape_that_does_not_fit_names_the_operator(small: Model) -> None:
+def test_an_invalid_shape_names_the_operator(small: Model) -> None:
     (name,) = small.inputs
     options = Options(device="cpu", input_shapes=((name, (1, 13, 17, 5)),))
     with pytest.raises(ModelError, match="operator 0 CONV_2D: "):

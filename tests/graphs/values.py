@@ -141,6 +141,16 @@ def parts(operator: str, count: int, *operands: Value, **attrs: Any) -> tuple[Pa
     return tuple(Part(whole, position) for position in range(count))
 
 
+def transpose(value: Value, *order: int) -> Call:
+    """A value with its axes in another order."""
+    return call("TRANSPOSE", value, ints(*order))
+
+
+def reshape(value: Value, *shape: int) -> Call:
+    """A value in another shape."""
+    return call("RESHAPE", value, ints(*shape), new_shape=shape)
+
+
 def largest(values: Value, count: int) -> list[Value]:
     """The largest floats of each row, and their places."""
     operands = (values, number(count, "int32"))

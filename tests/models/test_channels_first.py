@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import Value, call, ints, known, number, parts, w, x
-from rewrites import assert_agrees, compiled
-from test_transposes import FIRST, LAST, turn
+from rewriting import assert_agrees, compiled
 
+FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
+"""Orders of axes: channels first from channels last, and back."""
 LOWEST = float(np.finfo(np.float32).min)
-
-
 ONCE = {"stride_h": 1, "stride_w": 1}
-
-
 TWICE = {"stride_h": 2, "stride_w": 2}
-
-
 SQUARE = {"filter_height": 2, "filter_width": 2}
+
+
+def turn(value: Value, order: tuple[int, ...]) -> Value:
+    return call("TRANSPOSE", value, ints(*order))
 
 
 def channels_last(operator: str, image: Value, *rest: Value, **attrs: Any) -> Value:
@@ -101,4 +100,4 @@ def test_transposes_are_left_at_the_borders_only(name: str) -> None:
 
 
 def test_numbers_agree(tmp_path: Path) -> None:
-    assert_agrees(network(IMAGES["channels first"][0]), tmp_path)
+    assert_agrees(tmp_path, *network(IMAGES["channels first"][0]))

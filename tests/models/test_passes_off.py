@@ -10,17 +10,14 @@ import pytest
 from agreement import difference
 from devices import opencl_devices, unavailable
 from numpy.typing import NDArray
+from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options, pipeline
-from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Graph
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.rewrites import PIPELINE, REQUIRED
+from tflgpu.compiler.rewrites import PIPELINE
 
-OPTIONAL = [step.__name__ for step in PIPELINE if step.__name__ not in REQUIRED]
-
-
+OPTIONAL = [each.name for each in PIPELINE if not each.required]
 NETWORKS = ["tiny_mlperf/trainedRes", "misc/fizzbuzz_model"]
 
 
@@ -48,7 +45,7 @@ def test_networks_agree_without_it(off: str, name: str, models: Path, tmp_path: 
     assert [difference(*pair) for pair in zip(results, wanted, strict=True)] == [None] * len(wanted)
 
 
-@pytest.mark.parametrize("needed", sorted(REQUIRED))
+@pytest.mark.parametrize("needed", [each.name for each in PIPELINE if each.required])
 def test_what_kernels_rely_on_cannot_be_left_out(needed: str) -> None:
     with pytest.raises(OptionError, match="cannot be left out"):
-        pipeline.rewrite(Graph(), profile("cpu"), (needed,))
+        pipeline.build(DIGITS_MODEL, Options(device="cpu", disable_passes=(needed,)))

@@ -24,6 +24,7 @@ from tflgpu.runtime.plan.records import (
     Region,
     TensorInfo,
 )
+from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.store.cache import variant_folder
 
 LENGTH = 13
@@ -112,7 +113,7 @@ class Parts:
 
     def write(self, cache: Path, variant: str = "variant") -> Path:
         folder = variant_folder(cache, self.plan.fingerprint, variant)
-        return pack(self.plan, self.sources, self.weights, folder)
+        return pack(sealed(self.plan), self.sources, self.weights, folder)
 
     def replacing(self, **fields: Any) -> Parts:
         return replace(self, plan=replace(self.plan, **fields))
@@ -206,7 +207,7 @@ def chain(
         tensors=tensors,
         memory=Memory(2 * SIZE, OFFSET + SIZE, 2 * SIZE),
     )
-    return Parts(plan, sources, weights)
+    return Parts(sealed(plan), sources, weights)
 
 
 def pair(seed: int = 3) -> tuple[Array, Array]:

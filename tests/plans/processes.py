@@ -8,6 +8,7 @@ import ctypes
 import os
 import resource
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -15,6 +16,7 @@ from typing import Any
 
 from tflgpu.runtime import TflgpuError, load
 from tflgpu.runtime.store.binaries import BINARIES
+from tflgpu.runtime.store.housekeeping import prune
 from tflgpu.runtime.store.variant import read_variant
 
 from .chain import chain, check
@@ -43,6 +45,22 @@ def write_and_read(cache: Path, start: Any) -> None:
     start.wait(SECONDS_TO_START)
     for _ in range(5):
         assert read_variant(chain().write(cache)).plan == chain().plan
+
+
+def write_for_a_while(cache: Path, start: Any, seconds: float) -> None:
+    """Write the same variant again and again; others remove it meanwhile."""
+    start.wait(SECONDS_TO_START)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        chain().write(cache)
+
+
+def prune_for_a_while(cache: Path, start: Any, seconds: float) -> None:
+    """Remove everything from a cache again and again."""
+    start.wait(SECONDS_TO_START)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        prune(cache, 0)
 
 
 def compile_and_load(cache: Path, target: str, device: str, start: Any, rounds: int) -> None:

@@ -15,6 +15,7 @@ from tflgpu.runtime.plan.records import (
     TensorInfo,
     Variable,
 )
+from tflgpu.runtime.plan.seal import sealed
 
 from .chain import LENGTH, SIZE, Parts, chain, kernel
 
@@ -27,7 +28,7 @@ def complete() -> Plan:
     last = HostTensor("y", (LENGTH,), "float32", output=0)
     image = Argument(Region.WEIGHTS, 0, 0, 48, False, 16)
     first, *others = plan.dispatches
-    return replace(
+    whole = replace(
         plan,
         inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
         kernels=(replace(plan.kernels[0], sub_group=1), *plan.kernels[1:]),
@@ -42,6 +43,7 @@ def complete() -> Plan:
         ),
         persistent=(Persistent(0, 1, 2, 448, (place, image)),),
     )
+    return sealed(whole)
 
 
 def misaligned() -> Parts:

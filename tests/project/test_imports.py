@@ -21,7 +21,7 @@ STAGES = {
         *("emit", "pipeline", "api", "tools", "cli"),
     ),
     "runtime": (
-        *("errors", "background", "processor", "plan", "launch", "store", "litert"),
+        *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
         *("opencl", "opengl", "inputs", "execution", "session", "api"),
     ),
 }
@@ -32,13 +32,20 @@ OUTSIDE = {
     "templates": (),
     "runtime": (),
     # What a plan is and where it lies.
-    "compiler": ("templates", "runtime.errors", "runtime.plan", "runtime.store"),
+    "compiler": (
+        "templates",
+        "runtime.printable",
+        "runtime.errors",
+        "runtime.plan",
+        "runtime.store",
+    ),
     # These also ask or use attached devices.
     "compiler.api": ("runtime",),
     "compiler.cli": ("runtime",),
     "compiler.devices": ("runtime",),
     # What the runtime checks of LiteRT's files as well.
-    "compiler.frontend": ("runtime.litert", "runtime.plan"),
+    "compiler.frontend": ("runtime.litert", "runtime.printable", "runtime.plan"),
+    "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
 }
 """What of the other packages each part may import besides; the longest key that fits counts."""

@@ -1,4 +1,4 @@
-"""Arrays for the inputs of a model: which forms they may have, and what is said of those that do not fit."""
+"""Arrays for the inputs of a model: the forms they may have, and the errors of others."""
 
 from __future__ import annotations
 

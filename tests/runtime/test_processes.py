@@ -18,7 +18,9 @@ from plans.processes import (
     compile_and_load,
     cycles,
     load_in_threads,
+    prune_for_a_while,
     replace_and_load,
+    write_for_a_while,
 )
 
 from tflgpu.runtime import DeviceError, PlanError, load
@@ -57,6 +59,21 @@ def test_processes_compile_and_load_at_once(
     folder = variant(cache)
     assert sorted(path.name for path in folder.parent.iterdir()) == [".variant.lock", "variant"]
     assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
+
+
+@linux
+def test_processes_write_what_others_remove(tmp_path: Path, server: ForkServerContext) -> None:
+    cache, start = tmp_path / "cache", server.Event()
+    chain().write(cache)
+    seconds = 4.0
+    _all_end_well(
+        start,
+        [
+            server.Process(target=target, args=(cache, start, seconds))
+            for target in (*[write_for_a_while] * 3, *[prune_for_a_while] * 2)
+        ],
+    )
+    assert [path for path in cache.iterdir() if path.name.endswith(".tmp")] == []
 
 
 @linux

@@ -80,9 +80,13 @@ def test_build_error(tmp_path: Path, opencl_device: str) -> None:
 
 def test_wrong_number_of_arguments(tmp_path: Path, opencl_device: str) -> None:
     parts = chain()
-    first = parts.plan.dispatches[0]
+    kernel, *kernels = parts.plan.kernels
+    first, *others = parts.plan.dispatches
     shorter = replace(first, arguments=first.arguments[1:])
-    folder = parts.replacing(dispatches=(shorter, *parts.plan.dispatches[1:])).write(tmp_path)
+    parts = parts.replacing(
+        kernels=(replace(kernel, parameters=2), *kernels), dispatches=(shorter, *others)
+    )
+    folder = parts.write(tmp_path)
     with pytest.raises(
         DeviceError, match="add has 3 parameters, but the plan passes 2 arguments; compile"
     ):

@@ -1,24 +1,24 @@
-"""Generators of small graphs, a table for each kind of operator: what test_sweep.py runs."""
+"""Generators of small graphs, in a table for each kind of operator; test_sweep.py runs them."""
 
-from .beforehand import GENERATORS as BEFOREHAND
 from .blocks import GENERATORS as BLOCKS
 from .draws import Generator
 from .elementwise import GENERATORS as ELEMENTWISE
+from .folded import GENERATORS as FOLDED
 from .fused import GENERATORS as FUSED
+from .indices import GENERATORS as INDICES
 from .moves import GENERATORS as MOVES
-from .places import GENERATORS as PLACES
 from .quantized import GENERATORS as QUANTIZED
 from .recurrent import GENERATORS as RECURRENT
 from .reductions import GENERATORS as REDUCTIONS
 from .windows import GENERATORS as WINDOWS
 
 GENERATORS: dict[str, Generator] = {
-    **BEFOREHAND,
     **BLOCKS,
     **ELEMENTWISE,
+    **FOLDED,
     **FUSED,
+    **INDICES,
     **MOVES,
-    **PLACES,
     **QUANTIZED,
     **RECURRENT,
     **REDUCTIONS,
@@ -26,23 +26,32 @@ GENERATORS: dict[str, Generator] = {
 }
 """By operator, or by what is fused."""
 
-_VARIABLES = "test_state.py: variables have no shapes or attributes of their own"
-_SUBGRAPHS = "test_control_flow.py: what refers to subgraphs has no shapes of its own"
+_VARIABLES = (
+    "compiler/rewrites/decompose/test_resolve_variables.py",
+    "variables have no shapes or attributes of their own",
+)
+_SUBGRAPHS = (
+    "compiler/rewrites/canonicalize/test_resolve_control_flow.py",
+    "operators with subgraphs have no shapes of their own",
+)
 _UNKNOWN = "LiteRT's interpreter does not know it"
 
-ELSEWHERE = {
+ELSEWHERE: dict[str, tuple[str, str]] = {
     "ASSIGN_VARIABLE": _VARIABLES,
     "CALL_ONCE": _VARIABLES,
-    "DENSIFY": "test_reader.py: the writer writes no sparse constants",
+    "DENSIFY": ("compiler/frontend/test_sparsity.py", "the writer writes no sparse constants"),
     "IF": _SUBGRAPHS,
-    "LiteRtMaxUnpooling2D": f"test_unpool.py: {_UNKNOWN}",
-    "MaxPoolingWithArgmax2D": f"test_unpool.py: {_UNKNOWN}",
-    "MaxUnpooling2D": f"test_unpool.py: {_UNKNOWN}",
+    "LiteRtMaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
+    "MaxPoolingWithArgmax2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
+    "MaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "READ_VARIABLE": _VARIABLES,
-    "Resampler": f"test_resampler.py: {_UNKNOWN}",
-    "STABLEHLO_COMPOSITE": _SUBGRAPHS,
+    "Resampler": ("compiler/ops/test_resampler.py", _UNKNOWN),
+    "STABLEHLO_COMPOSITE": (
+        "compiler/rewrites/canonicalize/test_inline_subgraphs.py",
+        _SUBGRAPHS[1],
+    ),
     "VAR_HANDLE": _VARIABLES,
     "WHILE": _SUBGRAPHS,
-    "moe": "cases_expanded.py: its shapes all follow from a few sizes",
+    "moe": ("cases/composites.py", "its shapes all follow from a few sizes"),
 }
-"""Operators without a generator: where they are tested, and why."""
+"""Operators without a generator: the file below tests/ that tests them, and why."""

@@ -25,7 +25,7 @@ def depth_to_space(draw: DrawFn) -> Value:
 
 
 def _blocks(draw: DrawFn) -> tuple[list[int], list[list[int]]]:
-    """Sizes of blocks, and what is added or cut off before and after."""
+    """Sizes of blocks, and the padding or crop before and after each axis."""
     sizes = [number(draw, 1, 3) for _ in range(2)]
     return sizes, [[number(draw, 0, n - 1), number(draw, 0, n - 1)] for n in sizes]
 

@@ -1,7 +1,7 @@
-"""What generators draw: sizes, shapes that broadcast, operands of every origin and type.
+"""What generators draw: sizes, shapes that broadcast, and operands of every kind and type.
 
-Sizes are prime, or multiples of the widths of slices and their neighbours. Tensors stay small, so
-that thousands of graphs are run in minutes.
+Sizes are prime, or at and next to multiples of slice widths. Tensors are small, so that thousands
+of graphs run in minutes.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from tflgpu.compiler.ir import Shape
 Choice = TypeVar("Choice")
 
 Generator = Callable[[DrawFn], Value | Sequence[Value]]
-"""Draws what a small graph computes; several values are several outputs."""
+"""Draws the value that a small graph computes, or several, one for each output."""
 
 SIZES = (1, 2, 3, 5, 7, 11)
 CHANNELS = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 19, 32, 37)
-"""Of last axes, which may lie in slices."""
+"""Sizes of last axes, which may be stored in slices."""
 
 MOST = 3000
-"""Elements of a tensor."""
+"""Most elements of a tensor."""
 
 RANKS = (1, 2, 3, 4, 5, 6)
 SLICED = (1, 2, 3, 4)
-"""Ranks, and those that LiteRT's plainest kernels take."""
+"""Ranks that LiteRT's simplest kernels accept."""
 
 ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 """Activations that LiteRT's own kernels apply."""
 
 _COMPUTED = {"normal": "NEG", "positive": "ABS", "away from zero": "NEG", "wide": "NEG"}
-"""An operator for each way to draw that keeps its values what they are meant to be."""
+"""For each way to draw values, an operator that keeps what is special about them."""
 
 
 def pick(draw: DrawFn, options: Sequence[Choice]) -> Choice:
-    """One of them."""
+    """One of the options."""
     return draw(st.sampled_from(options))
 
 
 def number(draw: DrawFn, least: int, most: int) -> int:
-    """Both ends included."""
+    """An integer from `least` to `most`, both included."""
     return draw(st.integers(least, most))
 
 
@@ -55,7 +55,7 @@ def flag(draw: DrawFn) -> bool:
 
 
 def one_in(draw: DrawFn, times: int) -> bool:
-    """True in one of so many cases."""
+    """True in one of `times` cases."""
     return number(draw, 1, times) == times
 
 
@@ -69,19 +69,19 @@ def shape(draw: DrawFn, ranks: Sequence[int] = RANKS, most: int = MOST) -> Shape
 
 
 def image(draw: DrawFn, channels: Sequence[int] = CHANNELS) -> Shape:
-    """A batch of pictures."""
+    """The shape of a batch of images."""
     batch, rows, columns = (number(draw, 1, most) for most in (3, 9, 9))
     return batch, rows, columns, pick(draw, channels)
 
 
 def part(draw: DrawFn, whole: Shape) -> Shape:
-    """A shape that broadcasts to another: ones in some places, axes in front left out."""
+    """A shape that broadcasts to `whole`: some sizes are 1, and leading axes may be missing."""
     left = whole[number(draw, 0, len(whole)) if one_in(draw, 3) else 0 :]
     return tuple(1 if one_in(draw, 3) else size for size in left)
 
 
 def pair(draw: DrawFn, ranks: Sequence[int]) -> tuple[Shape, Shape]:
-    """Shapes that broadcast with each other: mostly one is the result's."""
+    """Two shapes that broadcast with each other; one is mostly the shape of the result."""
     whole = shape(draw, ranks)
     shapes = [whole, whole if one_in(draw, 3) else part(draw, whole)]
     if one_in(draw, 4):
@@ -110,7 +110,7 @@ def given(
 def data(
     draw: DrawFn, sizes: Shape, dtype: str = "float32", kind: str | None = None, often: int = 4
 ) -> Value:
-    """An operand of any origin: a constant once in so many times."""
+    """An operand of any kind; a constant in one of `often` cases."""
     kind = kind or ("normal" if dtype == "float32" else "small")
     take = constant if one_in(draw, often) else given
     return take(draw, sizes, dtype, kind)

@@ -1,4 +1,4 @@
-"""Elementwise operators: a row each for those of one operand and those of two."""
+"""Elementwise operators: a row for each operator with one or two operands, and a few others."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ WHOLE = ("int32", "int64")
 
 @dataclass(frozen=True)
 class Row:
-    """What an elementwise operator takes."""
+    """What an elementwise operator accepts."""
 
     dtypes: Sequence[str] = REAL
     draws: Sequence[str] = ("normal",)
-    """How its floats are drawn; those of the last operand, if there are two."""
+    """How floats are drawn; for the last operand, if there are two."""
     attrs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     ranks: Sequence[int] = RANKS
     result: str | None = None
-    """Type of the result where it is not that of the operands."""
+    """Type of the result, if it is not the type of the operands."""
     whole: str = "small"
-    """How integers are drawn for the last operand."""
+    """How integers of the last operand are drawn."""
     broadcasts: bool = True
     activates: bool = False
-    """Whether its options have an activation."""
+    """Whether it has a fused activation."""
 
 
 UNARY = {
@@ -153,7 +153,7 @@ def prelu(draw: DrawFn) -> Value:
 
 
 def power(draw: DrawFn) -> Value:
-    """Of negative values only whole powers are numbers."""
+    """Only integer powers of negative values are numbers."""
     first, second = pair(draw, SLICED)
     kinds = pick(draw, (("positive", "normal"), ("away from zero", "places"), ("small", "counts")))
     return typed(
@@ -162,7 +162,7 @@ def power(draw: DrawFn) -> Value:
 
 
 def select(draw: DrawFn) -> Value:
-    """Both operands have one shape, the condition that or one entry for each row."""
+    """Both operands have one shape; the condition has it too, or an entry per row."""
     dtype = pick(draw, ("float32", "int32", "int64", "bool"))
     sizes = shape(draw)
     condition = pick(draw, (sizes, sizes, sizes[:1], ()))

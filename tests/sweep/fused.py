@@ -1,6 +1,6 @@
-"""Whole graphs: what produces a value, then elementwise operators in chains and diamonds.
+"""Whole graphs: a producer of a value, then elementwise operators in chains and diamonds.
 
-Operands broadcast in every way, values have several readers, and inner ones are outputs, too.
+Operands broadcast in every way, values have several readers, and inner values are outputs, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _Known = tuple[Value, Shape]
 
 
 def _floats(draw: DrawFn, generator: Generator) -> list[Value]:
-    """What another generator draws, of floats."""
+    """The values of another generator, drawn until all of them are floats."""
     while True:
         drawn = generator(draw)
         values = list(drawn) if isinstance(drawn, Sequence) else [drawn]
@@ -98,7 +98,7 @@ def _unary(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
 
 
 def _binary(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
-    """With another value if shapes allow, else with an operand that broadcasts, or to which."""
+    """An operator on a value and another one, or a new operand; one broadcasts to the other."""
     value, sizes = pick(draw, alive)
     operator = pick(draw, BINARY)
     kind = "away from zero" if operator == "DIV" else "normal"
@@ -117,7 +117,7 @@ def _binary(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
 
 
 def _partner(draw: DrawFn, sizes: Shape) -> Shape:
-    """A shape that broadcasts to another; now and then one that it broadcasts to."""
+    """A shape that broadcasts to `sizes`; in some cases one that `sizes` broadcasts to."""
     if one_in(draw, 5) and len(sizes) <= 4:
         grown = tuple(pick(draw, (2, 3)) if n == 1 and flag(draw) else n for n in sizes)
         if int(np.prod(grown)) <= MOST:
@@ -142,7 +142,7 @@ def _selected(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
 
 
 def _moved(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
-    """A value in another shape, which a fusion has to stop at or to look through."""
+    """A value in another shape, where a fusion must stop or which it must see through."""
     value, sizes = pick(draw, alive)
     if not sizes:
         return call("NEG", value), sizes
@@ -160,7 +160,7 @@ def _moved(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
 
 
 def _layer(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
-    """Another layer of a network, which scales, pads and activations around it may go into."""
+    """Another layer of a network, into which scales, pads and activations may be folded."""
     value, sizes = pick(draw, alive)
     if len(sizes) != 4:
         return _moved(draw, alive)
@@ -175,7 +175,7 @@ def _layer(draw: DrawFn, alive: Sequence[_Known]) -> _Known:
         "convolution": lambda: activated(
             draw, "CONV_2D", value, w(outputs, size, size, channels), w(outputs), **spread
         ),
-        "dense": lambda: activated(
+        "fully connected": lambda: activated(
             draw, "FULLY_CONNECTED", value, w(outputs, channels), w(outputs), keep_num_dims=True
         ),
         "depthwise": lambda: activated(
@@ -211,7 +211,7 @@ def _graph(producer: Generator) -> Generator:
 
 
 def gated(draw: DrawFn) -> Value:
-    """A picture times a gate for each of its channels, as in squeeze and excite."""
+    """An image times a gate for each of its channels, as in squeeze and excite."""
     sizes = image(draw)
     value = given(draw, sizes)
     squeezed = call("MEAN", value, ints(1, 2), keep_dims=True)

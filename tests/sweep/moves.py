@@ -1,4 +1,4 @@
-"""Operators that move elements: parts, repetitions, orders, shapes and types."""
+"""Operators that move elements: slices, repetitions, permutations, reshapes and casts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANY = ("float32", "float32", "int32", "int64", "bool")
 
 
 def _moved(draw: DrawFn, ranks: Any = RANKS, most: int = MOST) -> tuple[str, Shape, Value]:
-    """A type, a shape and a value to be moved."""
+    """A type, a shape, and a value of both."""
     dtype = pick(draw, ANY)
     sizes = shape(draw, ranks, most)
     return dtype, sizes, given(draw, sizes, dtype)
@@ -76,7 +76,7 @@ def slices(draw: DrawFn) -> Value:
 
 
 def strided_slice(draw: DrawFn) -> Value:
-    """Ranges with something in them, forwards and backwards, with every mask."""
+    """Ranges that are not empty, forwards and backwards, with every mask."""
     dtype, sizes, value = _moved(draw, (1, 2, 3, 4, 5))
     names = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     masks = {f"{name}_mask": 0 for name in names}
@@ -108,7 +108,7 @@ def strided_slice(draw: DrawFn) -> Value:
 def _range(
     draw: DrawFn, size: int, low: int, masks: dict[str, int], place: int
 ) -> tuple[int, int, int]:
-    """Begin, end and stride of a range from an entry of an axis, or back to it."""
+    """Begin, end and stride of a range that starts at the entry `low` of an axis, or ends there."""
     high = number(draw, low + 1, size)
     step = pick(draw, (1, 1, 1, 2, 3, -1, -2))
     begin, end = (low, high) if step > 0 else (high - 1, low - 1)
@@ -188,7 +188,7 @@ def broadcast_to(draw: DrawFn) -> Value:
 
 
 def reverse(draw: DrawFn) -> Value:
-    """LiteRT turns neighbouring axes only."""
+    """LiteRT reverses only neighbouring axes."""
     dtype, sizes, value = _moved(draw)
     first = number(draw, 0, len(sizes) - 1)
     axes = range(first, min(first + pick(draw, (1, 1, 2)), len(sizes)))
@@ -196,7 +196,7 @@ def reverse(draw: DrawFn) -> Value:
 
 
 def reshape(draw: DrawFn) -> Value:
-    """Neighbouring axes joined, axes cut in two, and axes of size 1."""
+    """Neighbouring axes are joined, axes are split in two, and axes of size 1 are added."""
     dtype, sizes, value = _moved(draw)
     wanted = list(sizes)
     for _ in range(number(draw, 1, 3)):
@@ -233,7 +233,7 @@ _FITTING = {"uint8": "counts", "bool": "truth"}
 
 
 def cast(draw: DrawFn) -> Value:
-    """Values that fit the type: what others become is not defined."""
+    """Values that fit into the type, as the results of others are undefined."""
     kinds = ("float32", "int32", "int64", "bool", "int8", "uint8", "int16")
     source, target = pick(draw, kinds), pick(draw, kinds)
     kind = _FITTING.get(target if source != "bool" else source, "small")
@@ -250,7 +250,7 @@ def bitcast(draw: DrawFn) -> Value:
 
 
 def update(draw: DrawFn) -> Value:
-    """The part may be asked to start where it does not fit."""
+    """The start may be one at which the part does not fit."""
     dtype, sizes, value = _moved(draw, (1, 2, 3, 4))
     inner = tuple(number(draw, 1, n) for n in sizes)
     starts = ints(*(number(draw, -2, n + 1) for n in sizes))

@@ -1,4 +1,4 @@
-"""Recurrent operators, whose states are zeros before the first run."""
+"""Recurrent operators, whose states are zero before the first run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _sizes(draw: DrawFn) -> tuple[int, int, int]:
 
 
 def _rows(draw: DrawFn, batch: int, sequence: bool) -> tuple[Shape, dict[str, bool]]:
-    """Leading axes of the input, and which of them is time if one is."""
+    """Leading axes of the input, and for a sequence whether time comes first."""
     if not sequence:
         return (batch,), {}
     steps, major = number(draw, 1, 4), flag(draw)

@@ -1,4 +1,4 @@
-"""Operators that join or look through many elements: reductions, norms, searches, products."""
+"""Operators that combine many elements: reductions, norms, searches and products."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOWER = (1, 2, 3, 4, 5)
 _DTYPES = {"REDUCE_ALL": ("bool",), "REDUCE_ANY": ("bool",)}
 _KINDS = {("REDUCE_PROD", "float32"): "away from zero", ("REDUCE_PROD", "int32"): "counts"}
 _MOST = {"REDUCE_PROD": 9, "REDUCE_ALL": 60, "REDUCE_ANY": 60}
-"""Elements, so that products keep to 32 bits and truth values are not all the same."""
+"""Most elements, so that products fit into 32 bits and truth values differ."""
 
 
 def _reduction(operator: str) -> Generator:
@@ -96,25 +96,25 @@ def cumulative_sum(draw: DrawFn) -> Value:
 
 
 def matrices(draw: DrawFn) -> Value:
-    """Products whose batches broadcast, of matrices that are turned or not."""
+    """Products whose batches broadcast, of matrices that are transposed or not."""
     rows, inner, columns = (pick(draw, CHANNELS) for _ in range(3))
     batch = shape(draw, (1, 2, 3), 6) if flag(draw) else ()
     batches = [part(draw, batch) if one_in(draw, 3) else batch for _ in range(2)]
-    turned = flag(draw), flag(draw)
-    first = (*batches[0], *((inner, rows) if turned[0] else (rows, inner)))
-    second = (*batches[1], *((columns, inner) if turned[1] else (inner, columns)))
+    transposed = flag(draw), flag(draw)
+    first = (*batches[0], *((inner, rows) if transposed[0] else (rows, inner)))
+    second = (*batches[1], *((columns, inner) if transposed[1] else (inner, columns)))
     operands: list[Value] = [given(draw, first), data(draw, second)]
     if one_in(draw, 4):
         operands[0] = constant(draw, first)
         operands[1] = given(draw, second)
-    return call("BATCH_MATMUL", *operands, adj_x=turned[0], adj_y=turned[1])
+    return call("BATCH_MATMUL", *operands, adj_x=transposed[0], adj_y=transposed[1])
 
 
 _PARTS = ("COMPLEX_ABS", "IMAG", "REAL")
 
 
 def _transform(parts: Sequence[str]) -> Generator:
-    """Parts of the spectra of pictures, which are cut or go on with zeros to powers of two."""
+    """Parts of the spectra of images, which are cropped or padded with zeros to powers of two."""
 
     def generate(draw: DrawFn) -> list[Value]:
         sizes = shape(draw, (2, 3, 4))

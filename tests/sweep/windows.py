@@ -1,4 +1,4 @@
-"""Operators that slide a window over an image, and those of whole rows: layers of networks."""
+"""Layers of networks: operators that slide a window over an image, and fully connected ones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def depthwise(draw: DrawFn) -> Call:
 
 
 def transposed(draw: DrawFn) -> Call:
-    """The output may be any size from which a convolution would come back to the input's."""
+    """The output may have any size from which a convolution gives the size of the input."""
     batch, rows, columns, inputs = image(draw, CHANNELS[:10])
     channels, size = pick(draw, CHANNELS), (number(draw, 1, 4), number(draw, 1, 4))
     stride, padding = (number(draw, 1, 3), number(draw, 1, 3)), pick(draw, PADDINGS)

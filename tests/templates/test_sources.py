@@ -12,43 +12,36 @@ import pyopencl as cl
 import pytest
 from cases import CASES, families
 from cases.convolutions import window
+from compiled_cases import each_operator, every_kernel
 from devices import opencl_devices, unavailable
-from every_kernel import choosing, rivals
 from graphs import call, model, w, x
-from paths import PROFILES
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime.opencl.device import PERSISTENT_OPTIONS
 
-PROFILES = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
+TARGETS = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
 """Both languages, and the widest slices and fewest buffers they have."""
-
-
 WEIGHTS = (w(7, 3, 3, 3), w(7))
+OTHERS = (0, 8)
+"""Of an operator's cases every eighth is compiled with its other implementations, too."""
 
 
-LOOKED_AT = 8
-"""Of an operator's cases every eighth is looked at; together they all run in test_ops.py."""
+def rendered(operator: str, target: TargetName, profile: str) -> dict[str, str]:
+    """Sources of an operator's cases, by the rank of the implementations and the file's name."""
+    return {
+        file.replace("kernels/", f"{item.rank}_"): source
+        for item in every_kernel(operator, target, profile, OTHERS)
+        for file, source in item.model.sources.items()
+    }
 
 
-def rendered(operator: str, target: str, profile: str) -> dict[str, str]:
-    """Sources of some of an operator's cases, of every kernel that suits them, by file name."""
-    cases = families()[operator][::LOOKED_AT]
-    compiled = model({case.name: case.value for case in cases})
-    options = Options(target=target, device=profile, fallback="none")
-    found = {}
-    with pytest.MonkeyPatch.context() as patch:
-        for rank in range(max(rivals(case, profile) for case in cases)):
-            patch.setattr(pipeline, "choose_storage", choosing(rank))
-            for file, source in pipeline.build(compiled.content, options).sources.items():
-                found[file.replace("kernels/", f"{rank}_")] = source
-    return found
-
-
-@pytest.mark.parametrize(("target", "profile"), PROFILES)
-@pytest.mark.parametrize("operator", families())
-def test_every_file_stands_alone(operator: str, target: str, profile: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("target", "profile"), TARGETS)
+@each_operator
+def test_every_file_stands_alone(
+    operator: str, target: TargetName, profile: str, tmp_path: Path
+) -> None:
     sources = rendered(operator, target, profile)
     for file, source in sources.items():
         if file.endswith("_persistent.cl"):
@@ -86,7 +79,7 @@ def begins_with_what_it_computes(file: str, source: str) -> None:
     text = "\n".join(comment)
     assert re.search(r"^// \w+: writes \w+ \[[\d, ]*\], ", text, re.M), file
     assert re.search(r"^// grid \d+ x \d+ x \d+ in groups of \d+ x \d+ x \d+$", text, re.M)
-    assert re.search(r"^// operator -?\d+ \w", text, re.M)
+    assert re.search(r"^// operators \d+ \w", text, re.M)
     assert "@" not in source and "{{" not in source
 
 
@@ -95,7 +88,7 @@ def begins_with_what_it_merges(source: str) -> None:
         r"// persistent_\d+: dispatches (\d+) to (\d+) in one launch\n// counters: ", source
     )
     assert merged
-    steps = re.findall(r"^  // dispatch (\d+), operator -?\d+ \w", source, re.M)
+    steps = re.findall(r"^  // dispatch (\d+), operators \d+ \w", source, re.M)
     assert [int(step) for step in steps] == list(range(int(merged[1]), int(merged[2]) + 1))
     assert source.count("__kernel ") == 1 and "__local " not in source
     assert "@" not in source and "{{" not in source
@@ -130,8 +123,10 @@ def compile_glsl(sources: dict[str, str], folder: Path) -> None:
     assert result.returncode == 0, "\n".join(errors[:20])
 
 
-@pytest.mark.parametrize(("target", "profile"), PROFILES)
-def test_compiling_twice_gives_the_same_folder(target: str, profile: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("target", "profile"), TARGETS)
+def test_compiling_twice_gives_the_same_folder(
+    target: TargetName, profile: str, tmp_path: Path
+) -> None:
     compiled = model({case.name: case.value for case in CASES[::31]})
     folders = [
         tflgpu.compile(compiled.content, tmp_path / name, target=target, device=profile)

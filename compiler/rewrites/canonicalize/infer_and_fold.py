@@ -5,23 +5,34 @@ together. Operators whose inputs are all constants are evaluated and removed.
 
 An operator is set aside if it is unknown, or if its shapes depend on values known only while the
 model runs. It can then run only on LiteRT, which also provides its shapes.
+
+Tensors without elements become constants, and operators that compute nothing else are removed: no
+kernel is launched for them, and none reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from ...errors import Finding, ModelError, UnsupportedError
-from ...ir import Graph, Op, Shape
+from ....runtime.plan.storage import DEVICE_TYPES
+from ...errors import SPLIT, Finding, ModelError, UnsupportedError
+from ...ir import Graph, Op, Shape, Tensor
 from ...ops import OPS, OpDef
+from ...ops.control_flow import as_the_file_says
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
 MAX_BYTES = 2**31 - 1
 """Bytes of the largest tensor that kernels can index."""
+
+_FLEX = "Flex"
+"""Prefix of TensorFlow operators in a .tflite file."""
+
+_NUMPY_TYPES = frozenset([*DEVICE_TYPES, "complex64", "float64", "uint64"])
 
 
 @graph_rewrite(required=True)
@@ -30,15 +41,36 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
 
     ModelError, which names the operator, if shapes do not match.
     """
+    for tensor in list(graph.inputs):
+        _make_constant_if_empty(graph, tensor)
     for op in graph.ops:
         definition = OPS.get(op.name)
         shapes = _shapes(graph, op, definition)
         for tensor, shape in zip(op.outputs, shapes, strict=True):
             tensor.dynamic = shape is None
             tensor.shape = tensor.shape if shape is None else shape
-        if definition is not None and op not in graph.set_aside and _known(op, definition):
+        if definition is None or op in graph.set_aside or definition.infer is as_the_file_says:
+            continue
+        if definition.traits.joins and any(tensor.elements for tensor in op.reads):
+            graph.set_inputs(op, [tensor for tensor in op.reads if tensor.elements])
+        nothing = bool(op.outputs) and not any(tensor.elements for tensor in op.outputs)
+        if nothing or _known(op, definition):
             yield Attempt((op,))
+        if not nothing and _known(op, definition):
             _fold(graph, op, definition)
+            continue
+        for tensor in op.outputs:
+            _make_constant_if_empty(graph, tensor)
+        if nothing:
+            graph.remove(op)
+
+
+def _make_constant_if_empty(graph: Graph, tensor: Tensor) -> None:
+    """Let all readers of a tensor without elements read a constant instead."""
+    if tensor.elements or tensor.dynamic or tensor.dtype not in _NUMPY_TYPES:
+        return
+    content = np.empty(tensor.shape, tensor.dtype)
+    graph.replace(tensor, replace(tensor, data=content, variable=False))
 
 
 def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | None]:
@@ -63,7 +95,9 @@ def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | 
 def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
     """Why an operator's shapes cannot be inferred; None if they can."""
     if definition is None:
-        return Finding(op.index, op.name, "tflgpu does not know this operator")
+        flex = op.name.startswith(_FLEX)
+        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else SPLIT
+        return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
     for tensor in op.reads:
         if tensor.dynamic:
             reason = f"the shape of its input {tensor.name} is known only while the model runs"

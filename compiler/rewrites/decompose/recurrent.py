@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Tensor
-from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
+from ...ops.recurrent import (
+    BIASES,
+    CELL,
+    CELL_STATE,
+    FORGET,
+    INPUT,
+    NORMS,
+    OUTPUT,
+    OUTPUT_STATE,
+    PEEPHOLES,
+    PROJECTION,
+    PROJECTION_BIAS,
+)
 from .decomposition import Decomposition, decomposes
 
 MAX_STEPS = 1000
 """Most steps of a sequence that is decomposed."""
-
-INPUT, FORGET, CELL, OUTPUT = range(4)
-"""The gates of an LSTM in the order of its operands."""
-
-PEEPHOLES = {INPUT: 9, FORGET: 10, OUTPUT: 11}
-BIASES, NORMS = 12, 20
-PROJECTION, PROJECTION_BIAS = 16, 17
 
 
 @decomposes("LSTM")
@@ -235,6 +239,4 @@ def _too_long(op: Op, count: int) -> Finding:
 def stacked(here: Decomposition, results: Sequence[Tensor]) -> Tensor:
     """The results of all steps, stacked along the time axis."""
     axis = 0 if here.op.attrs.get("time_major", False) else 1
-    stacked = here.add("PACK", *results, values_count=len(results), axis=axis)
-    assert prod(stacked.shape) == here.op.output.elements
-    return stacked
+    return here.add("PACK", *results, values_count=len(results), axis=axis)

@@ -13,21 +13,20 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from ...ops.fixed_point import fixed_point
-from ...ops.recurrent import CELL_STATE, OUTPUT_STATE
-from ..decompose.recurrent import (
+from ...ops.recurrent import (
     BIASES,
     CELL,
+    CELL_STATE,
     FORGET,
     INPUT,
     NORMS,
     OUTPUT,
+    OUTPUT_STATE,
     PEEPHOLES,
     PROJECTION,
     PROJECTION_BIAS,
-    keep_state,
-    sequence_steps,
-    stacked,
 )
+from ..decompose.recurrent import keep_state, sequence_steps, stacked
 from .lowering import EXACT, INTEGERS, Lowering, lowers
 from .sixteen_bit_functions import logistic, tanh
 from .sixteen_bits import by_channel

@@ -5,17 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tflgpu.compiler.codegen.accessors import LinearView, Position, SlicedView
+from tflgpu.compiler.accessors import LinearAccessor, Position, SlicedAccessor
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ops.packing import pack_slices, storage_bytes
+from tflgpu.compiler.ir import Shape
+from tflgpu.compiler.language import OPENCL
+from tflgpu.compiler.ops.base import pack_slices
+from tflgpu.compiler.ops.base.storage import sliced_bytes
+from tflgpu.compiler.target import Target
 
 SHAPE = (2, 3, 5, 19)
-
-
 LANES = 4
+TARGETS = {
+    4: Target(profile("cpu")),
+    8: Target(profile("cpu_avx2")),
+    16: Target(profile("cpu_avx512")),
+}
 
 
-PROFILES = {4: "cpu", 8: "cpu_avx2", 16: "cpu_avx512"}
+def sliced(shape: Shape, lanes: int = LANES, array: str = "x") -> SlicedAccessor:
+    return SlicedAccessor.of(array, shape, TARGETS[lanes], set())
+
+
+def linear(shape: Shape, array: str = "x") -> LinearAccessor:
+    return LinearAccessor.of(array, shape, LANES, set())
 
 
 def value(text: str, **names: int) -> int:
@@ -24,25 +36,25 @@ def value(text: str, **names: int) -> int:
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
-def test_sliced_views_find_what_packing_puts_there(lanes: int) -> None:
+def test_sliced_accessors_find_what_packing_puts_there(lanes: int) -> None:
     data = np.random.default_rng(5).standard_normal(SHAPE).astype(np.float32)
     packed = pack_slices(data, lanes)
-    view = SlicedView.of("x", SHAPE, lanes)
-    assert packed.nbytes == storage_bytes(SHAPE, profile(PROFILES[lanes]))
-    assert view.slices == -(-19 // lanes) and view.tail == 19 % lanes
+    accessor = sliced(SHAPE, lanes)
+    assert packed.nbytes == sliced_bytes(SHAPE, TARGETS[lanes])
+    assert accessor.slices == -(-19 // lanes) and accessor.tail == 19 % lanes
     flat = packed.reshape(-1, lanes)
-    text = view.at("b", "y", "x", "s")
+    text = accessor.at("b", "y", "x", "s")
     for b, y, x, c in np.ndindex(SHAPE):
         place = value(text, b=b, y=y, x=x, s=c // lanes)
         assert flat[place, c % lanes] == data[b, y, x, c]
-    assert not packed[:, -1, ..., view.tail :].any()
+    assert not packed[:, -1, ..., accessor.tail :].any()
 
 
 def test_a_pixel_and_its_channels() -> None:
-    view = SlicedView.of("x", SHAPE, LANES)
-    assert view.pixel("b", "y", "x") == view.at("b", "y", "x", "0")
-    assert view.channel("at", "s", "lane") == "lane_of(x, at + s * 15, lane)"
-    assert SlicedView.of("x", (2, 3, 5, 3), 4).channel("at", "s", "2") == "lane_of(x, at, 2)"
+    accessor = sliced(SHAPE)
+    assert accessor.pixel("b", "y", "x") == accessor.at("b", "y", "x", "0")
+    assert accessor.channel("at", "s", "lane") == "lane_of(x, at + s * 15, lane)"
+    assert sliced((2, 3, 5, 3)).channel("at", "s", "2") == "lane_of(x, at, 2)"
 
 
 @pytest.mark.parametrize(
@@ -51,36 +63,38 @@ def test_a_pixel_and_its_channels() -> None:
         ((2, 3, 5, 19), "o[((gb * 5 + gs) * 3 + gy) * 5 + gx]"),
         ((19,), "o[gs]"),
         ((1, 3, 1, 19), "o[gs * 3 + gy]"),
-        ((2, 1, 1, 1), "splatS(lane_of(o, gb, 0))"),
-        ((1,), "splatS(lane_of(o, 0, 0))"),
+        ((2, 1, 1, 1), "(float4)(lane_of(o, gb, 0))"),
+        ((1,), "(float4)(lane_of(o, 0, 0))"),
     ],
 )
 def test_operands_broadcast_into_sliced_results(shape: tuple[int, ...], text: str) -> None:
     position = Position("gb", "gy", "gx", "gs")
-    assert SlicedView.of("o", shape, LANES).broadcast(position, 19) == text
+    assert sliced(shape, array="o").broadcast(position, 19) == text
 
 
 @pytest.mark.parametrize(
     "shape", [SHAPE, (19,), (5, 1), (3, 1, 19), (2, 1, 5, 1), (1, 3, 5, 19), (1, 1, 1, 1)]
 )
 def test_operands_broadcast_into_linear_results(shape: tuple[int, ...]) -> None:
-    text = LinearView.of("o", shape, LANES).broadcast(Position(index="i"), SHAPE)
+    text = linear(shape, "o").broadcast(Position(index="i"), SHAPE)
     places = np.broadcast_to(np.arange(np.prod(shape)).reshape(shape), SHAPE).reshape(-1)
     for index, place in enumerate(places):
         assert value(text[2:-1], i=index) == place
 
 
-def test_flattened_views_take_a_picture_as_one_row() -> None:
-    for view in (SlicedView.of("x", SHAPE, LANES), LinearView.of("x", SHAPE, LANES)):
-        flat = view.flattened()
+def test_flattened_accessors_take_a_picture_as_one_row() -> None:
+    for accessor in (sliced(SHAPE), linear(SHAPE)):
+        flat = accessor.flattened()
         assert (flat.batches, flat.height, flat.width, flat.channels) == (2, 1, 15, 19)
 
 
 def test_constants_start_at_their_base() -> None:
-    sliced = SlicedView("constants", 1, 1, 7, 4, 4, base=11)
-    assert sliced.at("0", "0", "x", "0") == "11 + x"
-    assert SlicedView("constants", 1, 1, 1, 4, 4, base=11).at("0", "0", "0", "0") == "11"
-    assert LinearView("constants", (7,), 4, base=11).read("i") == "constants[11 + i]"
+    sliced = SlicedAccessor("constants", 1, 1, 7, 4, 4, OPENCL, base=11)
+    assert sliced.at("0", "0", "x", "0") == "x + 11"
+    assert (
+        SlicedAccessor("constants", 1, 1, 1, 4, 4, OPENCL, base=11).at("0", "0", "0", "0") == "11"
+    )
+    assert LinearAccessor("constants", (7,), 4, base=11).read("i") == "constants[i + 11]"
 
 
 @pytest.mark.parametrize(
@@ -92,20 +106,20 @@ def test_constants_start_at_their_base() -> None:
     ],
 )
 def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> None:
-    view = SlicedView.of("y", (2, 3, 5, channels), LANES)
-    assert view.keep_tail(Position(slice="gs"), "v") == text
+    accessor = sliced((2, 3, 5, channels), array="y")
+    assert accessor.keep_tail(Position(slice="gs"), "v") == text
 
 
-def places(view: SlicedView, shape: tuple[int, ...]) -> list[int]:
-    """Where a view finds each slice of a tensor of that shape, in the order of the storage."""
+def places(accessor: SlicedAccessor, shape: tuple[int, ...]) -> list[int]:
+    """Where a accessor finds each slice of a tensor of that shape, in the order of the storage."""
     batches, height, width, channels = shape
-    text = view.at("b", "y", "x", "s")
-    sizes = (batches, -(-channels // view.lanes), height, width)
+    text = accessor.at("b", "y", "x", "s")
+    sizes = (batches, -(-channels // accessor.lanes), height, width)
     return [value(text, b=b, s=s, y=y, x=x) for b, s, y, x in np.ndindex(sizes)]
 
 
 @pytest.mark.parametrize("start", [(0, 1, 0, 0), (0, 0, 2, 0), (0, 0, 0, 3)])
-def test_sliced_views_step_over_gaps(start: tuple[int, ...]) -> None:
+def test_sliced_accessors_step_over_gaps(start: tuple[int, ...]) -> None:
     """A tensor cut out along its slices, its rows or its columns, and what it is cut out of."""
     shape = (2, 3, 5, 8)
     sizes = (2, 2, 3, 5)
@@ -114,37 +128,37 @@ def test_sliced_views_step_over_gaps(start: tuple[int, ...]) -> None:
     expected = np.arange(np.prod(whole)).reshape(whole)[cut]
     axis = start.index(max(start))
     length, pitch = (int(np.prod(list(extent)[axis:])) for extent in (sizes, whole))
-    view = SlicedView.of("x", shape, LANES).in_runs(length, pitch)
-    assert view is not None and view.gaps
-    assert places(view, shape) == (expected - expected.flat[0]).reshape(-1).tolist()
-    assert view.plane == expected[0, 1, 0, 0] - expected[0, 0, 0, 0]
-    assert value(view.pixel("1", "2", "4")) == expected[1, 0, 2, 4] - expected.flat[0]
+    accessor = sliced(shape).in_runs(length, pitch)
+    assert accessor is not None and accessor.gaps
+    assert places(accessor, shape) == (expected - expected.flat[0]).reshape(-1).tolist()
+    assert accessor.plane == expected[0, 1, 0, 0] - expected[0, 0, 0, 0]
+    assert value(accessor.pixel("1", "2", "4")) == expected[1, 0, 2, 4] - expected.flat[0]
 
 
 def test_runs_that_break_an_axis_are_refused() -> None:
-    assert SlicedView.of("x", (2, 3, 5, 8), LANES).in_runs(4, 9) is None
-    assert SlicedView.of("x", (2, 3, 5, 8), LANES).flattened().in_runs(5, 9) is None
-    assert LinearView.of("x", (2, 3, 5, 8), LANES).in_runs(4, 9) is None
+    assert sliced((2, 3, 5, 8)).in_runs(4, 9) is None
+    assert sliced((2, 3, 5, 8)).flattened().in_runs(5, 9) is None
+    assert linear((2, 3, 5, 8)).in_runs(4, 9) is None
 
 
 def test_axes_of_one_entry_have_one_coordinate() -> None:
     """A tensor of one row in runs is read by kernels that name any row."""
-    view = SlicedView.of("x", (2, 1, 5, 8), LANES).in_runs(5, 20)
-    assert view is not None
-    assert value(view.at("1", "2", "4", "1")) == (1 * 2 + 1) * 20 + 4
+    accessor = sliced((2, 1, 5, 8)).in_runs(5, 20)
+    assert accessor is not None
+    assert value(accessor.at("1", "2", "4", "1")) == (1 * 2 + 1) * 20 + 4
 
 
 @pytest.mark.parametrize(("length", "pitch"), [(8, 11), (40, 48), (120, 200), (24, 31)])
-def test_row_major_views_step_over_gaps(length: int, pitch: int) -> None:
+def test_row_major_accessors_step_over_gaps(length: int, pitch: int) -> None:
     shape = (2, 3, 5, 8)
-    view = LinearView.of("x", shape, LANES).in_runs(length, pitch)
-    assert view is not None and view.gaps
-    flat = view.read("i")[2:-1]
-    coordinates = view.offset("b", "y", "x", "c")
+    accessor = linear(shape).in_runs(length, pitch)
+    assert accessor is not None and accessor.gaps
+    flat = accessor.read("i")[2:-1]
+    coordinates = accessor.offset("b", "y", "x", "c")
     for i, (b, y, x, c) in enumerate(np.ndindex(shape)):
         expected = i // length * pitch + i % length
         assert value(flat, i=i) == value(coordinates, b=b, y=y, x=x, c=c) == expected
 
 
 def test_rows_without_pixels_are_whole() -> None:
-    assert not LinearView.of("x", (1, 5, 0, 3), 4).broken_rows
+    assert not linear((1, 5, 0, 3)).broken_rows

@@ -17,10 +17,11 @@ from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
 from tflgpu.compiler.cli import benchmarking
+from tflgpu.compiler.devices.attached import profile_for
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.litert.reference import ReferenceMissingError
 from tflgpu.compiler.options import Options
-from tflgpu.compiler.target import match
+from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.benchmark import kept_roofline
 from tflgpu.compiler.tools.benchmark import measure as benchmark
 from tflgpu.compiler.tools.benchmark.litert_gpu import Accelerated
@@ -98,18 +99,18 @@ def test_a_roofline_is_measured_once(
 
     monkeypatch.setattr(kept_roofline, "measure", forbidden)
     info = next(item for item in devices_present() if str(item) == opencl_device)
-    profile = match(info).profile
-    assert kept_roofline.roofline_of(info, profile).roofline.flops / 1e9 == value["gflops"]
+    target = Target(profile_for(info))
+    assert kept_roofline.roofline_of(info, target).roofline.flops / 1e9 == value["gflops"]
     # What is damaged, or of other kernels, is measured again.
     for content in ("", "[]", file.read_text().replace('"kernels": "', '"kernels": "0')):
         file.write_text(content)
         with pytest.raises(AssertionError, match="measured again"):
-            kept_roofline.roofline_of(info, profile)
+            kept_roofline.roofline_of(info, target)
     found = Roofline(1.0, ((8, 2.0),), 3.0)
     monkeypatch.setattr(kept_roofline, "measure", lambda *arguments: found)
-    assert kept_roofline.roofline_of(info, profile).roofline == found
+    assert kept_roofline.roofline_of(info, target).roofline == found
     monkeypatch.setattr(kept_roofline, "measure", forbidden)
-    assert kept_roofline.roofline_of(info, profile).roofline == found
+    assert kept_roofline.roofline_of(info, target).roofline == found
     file.unlink()
 
 
@@ -129,9 +130,9 @@ def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.Mo
     assert f"All {len(labels)} kernels, in the order of dispatch" in whole
     short = invoke(*command).stdout
     assert sum(label in short for label in labels) == 2
-    assert f"The slowest 2 of {len(labels)} kernels" in short
+    assert f"The 2 slowest of {len(labels)} kernels" in short
     for text in (whole, short):
-        assert "GFLOP/s" in text and "copies in and out included" in text
+        assert "GFLOP/s" in text and "including copies in and out" in text
         assert "tflgpu / LiteRT" not in text
 
 

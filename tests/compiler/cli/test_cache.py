@@ -126,7 +126,7 @@ def test_links_are_not_followed(cache: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", ["x", "-1", "5PB", ""])
 def test_sizes_that_are_none(cache: Path, size: str) -> None:
     result = invoke("cache", "prune", cache, "--max-size", size, code=2)
-    assert "is no size such as 500M" in result.stderr
+    assert "is not a size such as 500M" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,8 @@ def test_a_model_that_cannot_run_is_an_error(tmp_path: Path) -> None:
         (("compile", DIGITS_MODEL, "-o", "cache", "--device", "abacus"), "'abacus'"),
         (("compile", DIGITS_MODEL, "-o", "cache", "--disable-pass", "luck"), "no pass 'luck'"),
         (("compile", DIGITS_MODEL, "-o", "cache", "--input-shape", "z=1,2"), "no input z"),
-        (("run", "cache"), "tflgpu-compile DIGITS_MODEL -o "),
-        (("inspect", "cache"), "tflgpu-compile DIGITS_MODEL -o "),
+        (("run", "cache"), "tflgpu-compile MODEL -o "),
+        (("inspect", "cache"), "tflgpu-compile MODEL -o "),
         (("verify", "text.tflite"), "text.tflite: not a .tflite model"),
         (("explain", "text.tflite"), "text.tflite: not a .tflite model"),
     ],
@@ -160,7 +160,7 @@ def test_any_other_exception_is_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bug is not hidden behind a message."""
-    monkeypatch.setattr("tflgpu.compiler.driver.build", lambda *_: 1 / 0)
+    monkeypatch.setattr("tflgpu.compiler.pipeline.build", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         invoke("compile", DIGITS_MODEL, "-o", tmp_path)
 

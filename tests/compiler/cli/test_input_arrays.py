@@ -61,10 +61,10 @@ def test_a_file_with_an_equals_sign_is_a_file(
 @pytest.mark.parametrize(
     ("values", "inputs", "message"),
     [
-        ([], ONE, "input x has no value: pass --input x=FILE, or --input random"),
+        ([], ONE, "input x has no value; pass --input x=FILE or --input random"),
         (["x=cat.png"], TWO, "input a=b has no value"),
-        (["cat.png"], TWO, "cat.png is for which input? The model has x, a=b"),
-        (["z=cat.png"], ONE, "the model has no input 'z'; it has x"),
+        (["cat.png"], TWO, "the model has several inputs, x, a=b; pass --input NAME=cat.png"),
+        (["z=cat.png"], ONE, "the model has no input 'z'; its inputs are x"),
         (["x=cat.png", "x=dog.png"], ONE, "input x is given twice"),
         (["cat.png", "dog.png"], ONE, "input x is given twice"),
         (["x="], ONE, "input x has no value"),
@@ -105,7 +105,9 @@ def test_random_numbers_follow_the_seed() -> None:
 
 
 def test_no_random_text() -> None:
-    with pytest.raises(InputError, match="input x is complex64, which has no random numbers"):
+    with pytest.raises(
+        InputError, match="input x is complex64, for which there are no random numbers"
+    ):
         loaded("random", TensorInfo("x", (3,), "complex64"))
 
 
@@ -134,8 +136,8 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
         (tmp_path / f"{name}.npy").write_bytes(content)
     for name, message in (
-        ("shape", r"holds float32\[5, 7, 3\]; the model takes float32\[1, 5, 7, 3\]"),
-        ("type", r"holds int64\[1, 5, 7, 3\]"),
+        ("shape", r"contains float32\[5, 7, 3\], but the model takes float32\[1, 5, 7, 3\]"),
+        ("type", r"contains int64\[1, 5, 7, 3\]"),
         ("object", "is not a .npy file"),
         ("text", "is not a .npy file"),
         ("archive", "is not a .npy file: the magic string is not correct"),
@@ -208,5 +210,5 @@ def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
         loaded(Path("x" * 300), ONE[0])
     picture(tmp_path / "x.png", 5, 7, 3)
     for shape, dtype in (((1, 5, 7, 2), "float32"), ((3,), "float32"), ((5, 7, 3), "int32")):
-        with pytest.raises(InputError, match=r"not an image: pass a \.npy file"):
+        with pytest.raises(InputError, match=r"not an image; pass a \.npy file"):
             loaded(tmp_path / "x.png", TensorInfo("x", shape, dtype))

@@ -64,8 +64,8 @@ def test_inspect_prints_a_kernel(compiled: Path) -> None:
         assert invoke("inspect", compiled, "--source", wanted).stdout.strip() == source.strip()
     assert as_json("inspect", compiled, "--source", index)["source"] == source
     several = invoke("inspect", compiled, "--source", "conv", code=2)
-    assert "'conv' is a part of several names: " in several.stderr
-    assert "is no kernel; there are" in invoke("inspect", compiled, "--source", 99, code=2).stderr
+    assert "'conv' matches several kernels: " in several.stderr
+    assert "matches no kernel" in invoke("inspect", compiled, "--source", 99, code=2).stderr
 
 
 def test_inspect_tells_of_other_variants(tmp_path: Path) -> None:
@@ -73,4 +73,6 @@ def test_inspect_tells_of_other_variants(tmp_path: Path) -> None:
     os.utime(first / "plan.tflgpu", (1, 1))
     result = invoke("inspect", tmp_path, "--json")
     assert json.loads(result.stdout)["path"] == str(last)
-    assert result.stderr.endswith(f"there are also\n  {first}\n")
+    assert result.stderr.endswith(
+        f"note: this is the variant compiled last; the others are\n  {first}\n"
+    )

@@ -73,8 +73,8 @@ def test_run_scales_pixels_as_asked(cache: Path, opencl_device: str, tmp_path: P
     result = invoke(*common, "--mean", 10, "--std", 51, "--output", tmp_path / "out.npz")
     assert "pixels 0..255 become -0.196078..4.80392" in result.stderr
     fault = invoke(*common, "--std", 0, code=1)
-    assert fault.stderr == "error: std is 0; pixels are divided by it, so it must not be zero\n"
-    assert "both must be numbers" in invoke(*common, "--mean", "nan", code=1).stderr
+    assert fault.stderr == "error: std is 0, but pixels are divided by it; give another value\n"
+    assert "both must be finite" in invoke(*common, "--mean", "nan", code=1).stderr
 
 
 def test_run_repeats_with_a_seed(cache: Path, opencl_device: str) -> None:
@@ -96,7 +96,7 @@ def test_run_with_several_inputs(opencl_device: str, tmp_path: Path) -> None:
     with np.load(tmp_path / "out.npz") as results:
         np.testing.assert_allclose(results["y0"], arrays[0] + arrays[1], rtol=1e-6)
     fault = invoke(*common, "--input", f"x0={tmp_path / '0.npy'}", code=1)
-    assert fault.stderr.startswith("error: input x1 has no value: pass --input x1=FILE")
+    assert fault.stderr.startswith("error: input x1 has no value; pass --input x1=FILE")
 
 
 def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path)
     many.write_text("\n".join("abcdefghijk"))
     none.touch()
     common = ("run", cache, "--device", opencl_device, "--input", SEVEN, "--labels")
-    assert "has 10 classes and there are 3 labels" in invoke(*common, few, code=1).stderr
+    assert "has 10 classes, but the file has 3 labels" in invoke(*common, few, code=1).stderr
     assert "warning: 11 labels for 10 classes" in invoke(*common, many).stderr
-    assert "holds no labels" in invoke(*common, none, code=1).stderr
+    assert "contains no labels" in invoke(*common, none, code=1).stderr
     assert "cannot read the labels" in invoke(*common, tmp_path / "gone.txt", code=1).stderr

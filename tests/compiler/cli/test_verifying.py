@@ -43,9 +43,13 @@ def test_verify_names_what_departs(opencl_device: str, monkeypatch: pytest.Monke
     result = invoke(*command, "--json", code=1)
     value = json.loads(result.stdout)
     assert value["ok"] is False and value["outputs"][0]["max_error"] > 0.01
-    assert result.stderr.startswith("error: departs from LiteRT:\n  probabilities is off by")
+    assert result.stderr.startswith(
+        "error: outputs differ from LiteRT's:\n  probabilities differs by"
+    )
     layers = invoke(*command, "--layers", "--disable-pass", "fuse_depthwise", "--json", code=1)
-    message = "error: the first tensor to depart from LiteRT: residual is not NaN at [0, 0, 0, 0]"
+    message = (
+        "error: the first tensor that differs from LiteRT's: residual is not NaN at [0, 0, 0, 0]"
+    )
     assert layers.stderr.startswith(message)
     assert layers.stderr.endswith("(CONV_2D + RELU + ADD -> residual)\n")
     entries = {item["name"]: item for item in json.loads(layers.stdout)["layers"]}

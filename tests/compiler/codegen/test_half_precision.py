@@ -11,9 +11,13 @@ from graphs import call, model, w, x
 from paths import DIGITS_MODEL
 
 import tflgpu
-from tflgpu.compiler.codegen.accessors import HalfView
+from tflgpu.compiler.accessors import HalfAccessor
+from tflgpu.compiler.devices import profile
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import Precision, TargetName
+from tflgpu.compiler.target import Target
 
+PRECISIONS: tuple[Precision, ...] = ("f32", "f16")
 TOLERANCE = 1e-2
 
 
@@ -28,13 +32,16 @@ TOLERANCE = 1e-2
     ],
 )
 def test_half_storage_agrees_with_litert(
-    target: str, profile: str, tmp_path: Path, request: pytest.FixtureRequest
+    target: TargetName, profile: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     device = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
-    options = {"target": target, "device": profile, "fallback": "none"}
     image = np.random.default_rng(3).random((1, 8, 8, 1), np.float32)
-    single = tflgpu.compile(DIGITS_MODEL, tmp_path, **options)
-    half = tflgpu.compile(DIGITS_MODEL, tmp_path, precision="f16", **options)
+    single, half = (
+        tflgpu.compile(
+            *(DIGITS_MODEL, tmp_path), target=target, precision=precision, device=profile
+        )
+        for precision in PRECISIONS
+    )
     assert single != half
     with tflgpu.load(half, device=device) as session:
         session.poison()
@@ -51,19 +58,18 @@ def test_half_storage_agrees_with_litert(
     assert scores.argmax() == expected.argmax()
 
 
-def test_half_views_name_no_language() -> None:
-    view = HalfView.of("x", (1, 5, 7, 11), 4)
+def test_half_accessors_name_no_language() -> None:
+    view = HalfAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu"), precision="f16"), set())
     assert view.read("0", "gy", "gx", "gs") == "load_half(x, (gs * 5 + gy) * 7 + gx)"
     assert view.assign("i", "v") == "store_half(x, i, v);"
-    assert view.lane("0", "0", "0", "c") == "half_lane(x, (((c) / 4) * 5) * 7, (c) % 4)"
+    assert view.lane("0", "0", "0", "c") == "half_lane(x, c / 4 * 5 * 7, c % 4)"
 
 
 def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> None:
     image = call("ABS", x(1, 5, 7, 32))
     convolution = call("CONV_2D", image, w(32, 3, 3, 16), w(32), **window())
     grouped = model({"value": call("ABS", convolution)})
-    options = {"device": "gpu", "precision": "f16", "fallback": "none"}
-    path = tflgpu.compile(grouped.content, tmp_path, **options)
+    path = tflgpu.compile(grouped.content, tmp_path, device="gpu", precision="f16")
     with tflgpu.load(path, device=opencl_device) as session:
         found = session.run(grouped.inputs)["value"]
     expected = Reference(grouped.content).run(grouped.inputs)[0]

@@ -10,31 +10,34 @@ import pytest
 from agreement import problems
 from cases import families
 from cases.convolutions import window
-from devices import Way
+from devices import Way, own_profile
 from graphs import Value, call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.opencl.device import OpenCLDevice
 from tflgpu.runtime.plan.records import Plan
 
+LOOKED_AT = 8
+"""Of an operator's cases every eighth; with buffers all of them run."""
 CONVOLUTION = call("CONV_2D", call("ABS", x(1, 7, 11, 8)), w(8, 3, 3, 8), w(8), **window())
 
 
 @pytest.mark.parametrize("operator", families())
 def test_operators_agree_with_litert(operator: str, opencl_device: str, tmp_path: Path) -> None:
-    way = Way("opencl", "adreno", opencl_device, slice(0))
+    way = Way("opencl", "adreno", opencl_device, None)
     found = problems(families()[operator][::LOOKED_AT], way, tmp_path)
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 
-def built(value: Value, device: str, target: str = "opencl") -> CompiledModel:
+def built(value: Value, device: str, target: TargetName = "opencl") -> CompiledModel:
     options = Options(target=target, device=device, fallback="none")
     return pipeline.build(model({"value": value}).content, options)
 
 
-def parameters(value: Value, device: str, target: str = "opencl") -> list[str]:
+def parameters(value: Value, device: str, target: TargetName = "opencl") -> list[str]:
     """What the last kernel of a model takes: an image or a buffer, and its name."""
     (*_, source) = built(value, device, target).sources.values()
     found = re.findall(r"^    (__\w+) .*?(\w+)(?:,|\) \{)$", source, re.M)
@@ -45,19 +48,19 @@ def test_what_is_read_is_an_image_where_the_profile_says_so(tmp_path: Path) -> N
     buffers = ["buffer x", "buffer constants", "buffer y"]
     assert parameters(CONVOLUTION, "gpu") == buffers
     assert parameters(CONVOLUTION, "adreno") == ["image x", "image constants", "buffer y"]
-    weights_only = own(tmp_path, ('tensor_storage = "image"', ""))
+    weights_only = own_profile(tmp_path, "adreno", tensor_storage="buffer")
     assert parameters(CONVOLUTION, weights_only) == ["buffer x", "image constants", "buffer y"]
     # There are 7 x 11 x 2 slices of activations and 2 + 9 x 8 x 2 of constants.
-    narrow = own(tmp_path, ("weight_storage", "image_texels = 154\nweight_storage"))
+    narrow = own_profile(tmp_path, "adreno", image_texels=154)
     assert parameters(CONVOLUTION, narrow) == ["image x", "image constants", "buffer y"]
-    narrow = own(tmp_path, ("weight_storage", "image_texels = 146\nweight_storage"))
+    narrow = own_profile(tmp_path, "adreno", image_texels=146)
     assert parameters(CONVOLUTION, narrow) == ["buffer x", "image constants", "buffer y"]
-    narrow = own(tmp_path, ("weight_storage", "image_texels = 145\nweight_storage"))
+    narrow = own_profile(tmp_path, "adreno", image_texels=145)
     assert parameters(CONVOLUTION, narrow) == buffers
 
 
 def test_the_plan_says_what_is_an_image() -> None:
-    def texels(device: str, target: str) -> list[int]:
+    def texels(device: str, target: TargetName) -> list[int]:
         arguments = built(CONVOLUTION, device, target).plan.dispatches[-1].arguments
         return [argument.texel for argument in arguments]
 

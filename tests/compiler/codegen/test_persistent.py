@@ -107,8 +107,11 @@ def test_the_same_text_each_time() -> None:
         for _ in range(3)
     }
     (text,) = texts
-    assert "run_step(1, 8, depthwise_pointwise_rows_001_item(0, item, 0, part(arena, 0, " in text
+    assert (
+        "run_step(1, 8, persistent_006_depthwise_pointwise_rows_001_item(item, part(arena, 0, "
+        in text
+    )
     assert text.count("__kernel") == 1
     # A group of light work-items is called as a whole.
-    assert "separate void max_pool_002_group(" in text
-    assert "max_pool_002_item(group_0 * 4 + i0, group_1 * 4 + i1, group_2, x, y);" in text
+    assert "separate void persistent_006_max_pool_002_group(" in text
+    assert "max_pool_002_item(group_gx * 4 + i0, group_gy * 4 + i1, x, y);" in text

@@ -17,6 +17,7 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.opencl.device import SUB_GROUPS
 from tflgpu.runtime.opencl.find import devices
+from tflgpu.runtime.plan.seal import sealed
 
 PLACE = "(int)get_local_id(0)"
 
@@ -59,7 +60,7 @@ def rewritten(program: CompiledModel, change: Callable[[str], str]) -> CompiledM
         replace(kernel, sha256=hashlib.sha256(sources[kernel.file].encode()).digest(), sub_group=0)
         for kernel in program.plan.kernels
     )
-    return replace(program, sources=sources, plan=replace(program.plan, kernels=kernels))
+    return replace(program, sources=sources, plan=sealed(replace(program.plan, kernels=kernels)))
 
 
 def made_of_memory(source: str) -> str:
@@ -67,7 +68,7 @@ def made_of_memory(source: str) -> str:
         return source
     for pattern, text in MADE.items():
         source = re.sub(pattern, text, source)
-    kind, team = re.findall(r"(floatS|float) v = from_neighbour", source)[0], 256
+    kind, team = re.findall(r"(float\w*) v = from_neighbour", source)[0], 256
     head = f"\\1  __local {kind} swapped[{team}];\n  {kind} taken;\n"
     return re.sub(r"(^void (?:.|\n)*?\) \{\n)", head, source, count=1, flags=re.MULTILINE)
 
@@ -105,8 +106,11 @@ def test_a_device_without_them_says_so(tmp_path: Path) -> None:
 
 
 def test_only_profiles_that_ask_for_sub_groups_have_them() -> None:
-    for device, target in (("nvidia", "opencl"), ("intel_gpu", "glsl"), ("gpu", "opencl")):
-        options = Options(device=device, target=target, fallback="none")
+    for options in (
+        Options(device="nvidia", fallback="none"),
+        Options(device="intel_gpu", target="glsl", fallback="none"),
+        Options(device="gpu", fallback="none"),
+    ):
         sources = pipeline.build(shared_by_groups().content, options).sources.values()
         assert not any("neighbour" in text for text in sources)
         assert any("half_team" in text for text in sources)

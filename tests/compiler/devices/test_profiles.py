@@ -12,8 +12,8 @@ from paths import DIGITS_MODEL, PROFILES
 
 from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
+from tflgpu.compiler.devices.attached import match
 from tflgpu.compiler.devices.profile import LIMITS
-from tflgpu.compiler.target import match
 from tflgpu.runtime.launch.device import DeviceInfo
 from tflgpu.runtime.opencl.device import SUB_GROUPS
 
@@ -80,26 +80,38 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("alignment = 256", "", "lacks alignment"),
-        ("alignment = 256", "alignment = 256\nwarp = 32", "has no use for warp; it may have desc"),
-        ("alignment = 256", 'alignment = "256"', "alignment is '256', it must be a whole number"),
-        ("alignment = 256", "alignment = true", "alignment is True, it must be a whole number"),
-        ("alignment = 256", "alignment = 100", "alignment is 100, it must be a power of two"),
-        ("slice_width = 4", "slice_width = 64", "slice_width is 64, it must be 4 to 16"),
-        ("light_group = 64", "light_group = 8192", "light_group is 8192, above max_group"),
-        ("alignment = 256", "alignment 256", "is no TOML: "),
-        ("blocks = true", "blocks = 1", "transposed_blocks is 1, it must be true or false"),
-        ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, it must be a power of two"),
+        ("alignment = 256", "", "lacks the keys alignment"),
+        (
+            "alignment = 256",
+            "alignment = 256\nwarp = 32",
+            "has unknown keys warp; known keys are descript",
+        ),
+        ("alignment = 256", 'alignment = "256"', "alignment is '256', but must be a whole number"),
+        ("alignment = 256", "alignment = true", "alignment is True, but must be a whole number"),
+        ("alignment = 256", "alignment = 100", "alignment is 100, but must be a power of two"),
+        ("slice_width = 4", "slice_width = 64", "slice_width is 64, but must be 4 to 16"),
+        (
+            "light_group = 64",
+            "light_group = 8192",
+            "light_group is 8192, but must be at most max_group",
+        ),
+        ("alignment = 256", "alignment 256", "is not a TOML file: "),
+        ("blocks = true", "blocks = 1", "transposed_blocks is 1, but must be true or false"),
+        ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, but must be a power of two"),
         (
             "work_items",
             "sub_group = 16\nwork_items",
-            "sub_group is given, so persistent_dispatches must be 0",
+            "sub_group is set, so persistent_dispatches must be 0",
         ),
-        ("work_items", "weight_storage = 4\nwork_items", "weight_storage is 4, it must be a text"),
+        (
+            "work_items",
+            "weight_storage = 4\nwork_items",
+            "weight_storage is 4, but must be a string",
+        ),
         (
             "work_items",
             'tensor_storage = "texture"\nwork_items',
-            "tensor_storage is 'texture', it must be one of buffer, image",
+            "tensor_storage is 'texture', but must be one of buffer, image",
         ),
         (
             "work_items",
@@ -111,8 +123,12 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             'weight_storage = "image"\nslice_width = 8',
             "weight_storage is 'image', so slice_width must be 4",
         ),
-        ('target = "opencl"', 'colour = "red"', "match has no use for colour; it may have target"),
-        ('target = "opencl"', "target = 3", "match: target is 3, it must be a text"),
+        (
+            'target = "opencl"',
+            'colour = "red"',
+            "match has unknown keys colour; known keys are target",
+        ),
+        ('target = "opencl"', "target = 3", "match: target is 3, but must be a string"),
     ],
 )
 def test_a_wrong_profile(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -126,7 +142,7 @@ def test_a_wrong_profile(old: str, new: str, message: str, tmp_path: Path) -> No
 def test_a_profile_without_end(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text("a = " + "[" * 100_000)
-    with pytest.raises(OptionError, match=r"own\.toml is no TOML: maximum recursion depth"):
+    with pytest.raises(OptionError, match=r"own\.toml is not a TOML file: maximum recursion depth"):
         profile(str(path))
 
 

@@ -161,8 +161,8 @@ def test_no_file_takes_much_memory_or_time(bomb: Path) -> None:
 @pytest.mark.parametrize(
     "bomb, message",
     [
-        (one_operator_many_times, "more bytes than the file has|operands"),
-        (one_quantization_many_times, "more bytes than the file has"),
+        (one_operator_many_times, "larger than the file|operands"),
+        (one_quantization_many_times, "larger than the file"),
         (a_million_tensors, "1000000 Tensors"),
         (shapes_that_overflow, "18446744073709551616 elements"),
     ],

@@ -9,6 +9,7 @@ import pytest
 from flatbuffers import flexbuffers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.errors import PassError, RenderError
@@ -81,7 +82,7 @@ FLIPS = st.lists(
 )
 
 
-NETWORK = (Path(__file__).parent.parent / "samples/digits/digits.tflite").read_bytes()
+NETWORK = DIGITS_MODEL.read_bytes()
 
 
 @given(FLIPS, st.integers(0, len(NETWORK)))

@@ -57,7 +57,10 @@ def second(model: Any) -> Any:
 MALFORMED: tuple[tuple[Change, str], ...] = (
     (lambda m: setattr(m, "version", 2), "schema version 2"),
     (lambda m: setattr(m, "subgraphs", []), "no subgraph"),
-    (lambda m: setattr(tensor(m, "y"), "buffer", 9), "tensor 2 y: it wants buffer 9"),
+    (
+        lambda m: setattr(tensor(m, "y"), "buffer", 9),
+        "tensor 2 y: it refers to buffer 9, but the model has 2",
+    ),
     (lambda m: setattr(tensor(m, "y"), "type", 77), "tensor 2 y: its element type 77"),
     (lambda m: setattr(tensor(m, "y"), "shape", [1, -5, 7, 11]), "tensor 2 y: .* negative size"),
     (
@@ -66,19 +69,31 @@ MALFORMED: tuple[tuple[Change, str], ...] = (
     ),
     (
         lambda m: setattr(tensor(m, "weights"), "shape", [13, 3, 3, 3]),
-        r"tensor 1 weights: its shape \[13, 3, 3, 3\] needs 1404 bytes, its buffer has 1188",
+        r"tensor 1 weights: its shape \[13, 3, 3, 3\] needs 1404 bytes, but its buffer has 1188",
     ),
-    (lambda m: setattr(tensor(m, "weights"), "isVariable", True), "tensor 1 weights: it keeps"),
+    (
+        lambda m: setattr(tensor(m, "weights"), "isVariable", True),
+        "tensor 1 weights: it is both a variable and a constant",
+    ),
     (lambda m: setattr(first(m), "inputs", [0, 99, -1]), "operator 0 CONV_2D: .* tensor 99"),
     (lambda m: setattr(first(m), "inputs", [0, -2]), "operator 0 CONV_2D: .* tensor -2"),
     (lambda m: setattr(first(m), "outputs", [-1]), "operator 0 CONV_2D: .* tensor -1"),
-    (lambda m: setattr(first(m), "opcodeIndex", 5), "operator 0: it is of kind 5"),
+    (
+        lambda m: setattr(first(m), "opcodeIndex", 5),
+        "operator 0 refers to operator code 5, but the model has 2",
+    ),
     (lambda m: setattr(first(m).builtinOptions, "padding", 9), "padding has the unknown value 9"),
-    (lambda m: setattr(m.subgraphs[0], "outputs", [7]), "outputs name tensor 7"),
+    (
+        lambda m: setattr(m.subgraphs[0], "outputs", [7]),
+        "its outputs refer to tensor 7, but the subgraph has 4",
+    ),
     (lambda m: setattr(second(m), "outputs", [0]), "operator 1 SOFTMAX writes .*x, .* an input"),
     (lambda m: setattr(second(m), "outputs", [1]), "SOFTMAX writes .*weights, .* a constant"),
     (lambda m: setattr(second(m), "outputs", [2]), "SOFTMAX writes .*y, .*also written by"),
-    (lambda m: setattr(first(m), "inputs", [3, 1, -1]), "CONV_2D reads tensor z, which nothing"),
+    (
+        lambda m: setattr(first(m), "inputs", [3, 1, -1]),
+        "operator 0 CONV_2D reads tensor z, which no earlier operator writes",
+    ),
     (lambda m: m.subgraphs[0].operators.reverse(), "operator 0 SOFTMAX reads tensor y"),
     (lambda m: m.subgraphs[0].operators.pop(), "output z is never written"),
 )
@@ -101,7 +116,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     empty.touch()
     with pytest.raises(ModelError, match="the file is empty"):
         read(str(empty))
-    with pytest.raises(ModelError, match="it is no plain file"):
+    with pytest.raises(ModelError, match="it is not a regular file"):
         read("/dev/null")
     with pytest.raises(ModelError, match=r"not a \.tflite model"):
         read(b"<html>404")

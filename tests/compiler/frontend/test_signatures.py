@@ -106,7 +106,9 @@ def test_shapes_go_by_the_names_of_the_signature() -> None:
 
 
 def test_one_that_does_not_exist() -> None:
-    with pytest.raises(ModelError, match="no signature middle; it has far, near"):
+    with pytest.raises(
+        ModelError, match="it has no signature middle; its signatures are far, near"
+    ):
         pipeline.build(two_signatures(), Options(device="cpu", signature="middle"))
 
 
@@ -115,4 +117,7 @@ def test_commands_take_one(tmp_path: Path) -> None:
     model.write_bytes(two_signatures())
     outputs = as_json("verify", model, "--signature", "near")["outputs"]
     assert {output["name"] for output in outputs} == {"near", "difference"}
-    assert "it has far, near" in invoke("verify", model, "--signature", "middle", code=1).stderr
+    assert (
+        "its signatures are far, near"
+        in invoke("verify", model, "--signature", "middle", code=1).stderr
+    )

@@ -15,7 +15,7 @@ from tflgpu.compiler.errors import ModelError, PassError
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.tflite_schema import OPERATORS, option_table_of
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Post, Quantization, Tensor, constant
+from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant, fuse
 
 Array = NDArray[Any]
 
@@ -179,11 +179,10 @@ def test_operators_without_an_option_table_are_few() -> None:
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"post": (Post("RELU", (-1,), {}, 1),)}, "no word"),
-        ({"name": "tflgpu.convert"}, "no word"),
-        ({"attrs": {"pads": (1, 1)}}, "no option pads"),
-        ({"attrs": {"padding": "sometimes"}}, "no padding called sometimes"),
-        ({"name": "WHILE", "attrs": {"body_subgraph_index": 3}}, "subgraph 3 is not at hand"),
+        ({"name": "tflgpu.convert"}, "TFLite has no operator for 0 tflgpu.convert"),
+        ({"attrs": {"pads": (1, 1)}}, "TFLite's CONV_2D has no option pads"),
+        ({"attrs": {"padding": "sometimes"}}, "TFLite has no padding called sometimes"),
+        ({"name": "WHILE", "attrs": {"body_subgraph_index": 3}}, "the graph has no subgraph 3"),
     ],
 )
 def test_what_tflite_cannot_say_is_refused(change: dict[str, Any], message: str) -> None:
@@ -191,6 +190,16 @@ def test_what_tflite_cannot_say_is_refused(change: dict[str, Any], message: str)
     for name, value in change.items():
         setattr(graph.ops[0], name, value)
     with pytest.raises(PassError, match=message):
+        write(graph)
+
+
+def test_fused_operators_are_refused() -> None:
+    graph = convolution(np.random.default_rng(3))
+    (conv,) = graph.ops
+    relu = Op("RELU", (conv.output,), (Tensor("z", conv.output.shape),), {})
+    graph.remove(conv)
+    graph.add(fuse(conv, relu))
+    with pytest.raises(PassError, match="TFLite has no operator for 0 CONV_2D"):
         write(graph)
 
 

@@ -1,4 +1,4 @@
-"""What quantized constants stand for."""
+"""Dequantization of constants, by channel and by block."""
 
 from __future__ import annotations
 
@@ -27,5 +27,7 @@ def test_blocks_have_scales_and_zero_points() -> None:
     wanted = np.array([[-4, -3, -6, -4], [3, 6, 8, 12]], np.float32)
     tensor = Tensor("w", (2, 4), "int4", LEVELS, blocks=Blocks(2, scales, zeros))
     np.testing.assert_array_equal(dequantized(tensor), wanted)
-    with pytest.raises(ModelError, match=r"w .* in blocks of 4 does not go with scales"):
+    with pytest.raises(
+        ModelError, match=r"w \[2, 4\] in blocks of 4 does not match scales \[2, 2\]"
+    ):
         dequantized(Tensor("w", (2, 4), "int4", LEVELS, blocks=Blocks(4, scales, zeros)))

@@ -74,18 +74,20 @@ def test_reference_reads_tensors() -> None:
 
 def test_reference_refuses_wrong_inputs() -> None:
     reference = Reference(addition())
-    with pytest.raises(InputError, match="input b has no array"):
+    with pytest.raises(InputError, match="no array is given for input b"):
         reference.run({"a": normal(1, 3, 5, 7)})
-    with pytest.raises(InputError, match=r"input a is float64\[1, 3, 5, 7\]; the model takes flo"):
+    with pytest.raises(
+        InputError, match=r"input a: got float64\[1, 3, 5, 7\], but the model takes flo"
+    ):
         reference.run([normal(1, 3, 5, 7).astype(np.float64)] * 2)
     with pytest.raises(ModelError, match="no input 'z'; the model has a, b"):
         Reference(addition(), input_shapes={"z": (1, 3)})
 
 
 def test_reference_refuses_what_is_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="LiteRT does not run this model"):
+    with pytest.raises(ModelError, match="LiteRT cannot load this model"):
         Reference(b"no model" * 11)
-    with pytest.raises(ModelError, match="LiteRT does not run this model"):
+    with pytest.raises(ModelError, match="LiteRT cannot load this model"):
         Reference(tmp_path / "missing.tflite")
 
 

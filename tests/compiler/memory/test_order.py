@@ -17,7 +17,7 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
-from tflgpu.compiler.memory.lifetimes import Step
+from tflgpu.compiler.schedule.sizes import ScheduledOp
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 
@@ -98,11 +98,13 @@ def test_the_greedy_order_is_legal() -> None:
 
 
 def test_branches_run_one_after_the_other(monkeypatch: MonkeyPatch) -> None:
-    def as_in_the_file(graph: Graph, plan: list[Step], sharing: object) -> list[Step]:
-        return plan
+    def as_in_the_file(
+        graph: Graph, scheduled: list[ScheduledOp], aliases: object
+    ) -> list[ScheduledOp]:
+        return scheduled
 
     planned = pipeline.build(towers(), OPTIONS).plan.memory.planned
-    monkeypatch.setattr("tflgpu.compiler.memory.arrangement.execution_order", as_in_the_file)
+    monkeypatch.setattr("tflgpu.compiler.memory.arrange.execution_order", as_in_the_file)
     assert 2 * planned < pipeline.build(towers(), OPTIONS).plan.memory.planned
 
 

@@ -5,28 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
-from agreement import problems
-from cases import CASES, families
+from agreement import differences, problems, run
+from cases import CASES
+from compiled_cases import each_operator, every_kernel
 from devices import Way
-from every_kernel import choosing, rivals
 from graphs import model
 
-from tflgpu.compiler import pipeline
 
-
-@pytest.mark.parametrize("operator", families())
-def test_operators_agree_with_litert(
-    operator: str, way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cases = families()[operator]
+@each_operator
+def test_operators_agree_with_litert(operator: str, way: Way, tmp_path: Path) -> None:
     found: dict[str, str] = {}
-    for rank in range(max(rivals(case, way.profile) for case in cases)):
-        monkeypatch.setattr(pipeline, "choose_storage", choosing(rank))
-        tried = cases[way.others] if rank else cases
-        chosen = [case for case in tried if rank < rivals(case, way.profile)]
-        wrong = problems(chosen, way, tmp_path / str(rank)) if chosen else {}
-        found |= {f"{name}, kernel {rank}": text for name, text in wrong.items()}
+    for item in every_kernel(operator, way.target, way.profile, way.others):
+        results = run(item.model, way.device, tmp_path / str(item.rank), item.inputs)
+        wrong = differences(item.cases, results)
+        found |= {f"{name}, implementation {item.rank}": text for name, text in wrong.items()}
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 

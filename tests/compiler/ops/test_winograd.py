@@ -8,32 +8,26 @@ import numpy as np
 import pytest
 from agreement import difference
 from cases.convolutions import conv, window
-from devices import Attached
+from cases.pools import pooled
+from devices import Attached, own_profile
 from graphs import Value, call, known, model
-from test_variants import pooled
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
 
-FEW_CHANNELS = ("winograd_channels = 64", "winograd_channels = 8")
-
-
-FEW_SQUARES = ("winograd_squares = 32", "winograd_squares = 1")
-
-
-OWN_MEMORY = (
-    ("heavy_group = 32", "heavy_group = 1"),
-    ("local_memory = 16384", "local_memory = 32768"),
-)
+SMALL = {"winograd_channels": 8, "winograd_squares": 1}
+"""What lets small convolutions use the algorithm."""
+OWN_MEMORY = {"heavy_group": 1, "local_memory": 32768}
 """What lets work-items of a GPU have memory of their own: in GLSL, too, the one kernel can run."""
 
 
-def profiles(target: str, folder: Path) -> dict[str, int]:
+def profiles(target: TargetName, folder: Path) -> dict[str, int]:
     """Profiles with which the algorithm is chosen, each with the kernels of a convolution."""
     processors = ["cpu_avx2", "cpu_avx512"] if target == "opencl" else []
-    one = gpu(folder / "one.toml", FEW_CHANNELS, FEW_SQUARES, *OWN_MEMORY)
-    three = gpu(folder / "three.toml", FEW_CHANNELS, FEW_SQUARES)
+    one = own_profile(folder, "gpu", **SMALL, **OWN_MEMORY)
+    three = own_profile(folder, "gpu", **SMALL)
     return {**dict.fromkeys(processors, 1), one: 1, three: 3}
 
 

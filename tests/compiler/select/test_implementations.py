@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 from cases.convolutions import window
+from cases.pools import pooled
 from graphs import Value, call, ints, largest, model, w, x
 
 from tflgpu.compiler import Options, pipeline
-
-
-def pooled(*shape: int) -> Value:
-    """An image in slices: only the pooling kernel for slices computes it."""
-    size = {"filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1}
-    return call("MAX_POOL_2D", x(*shape), padding="SAME", **size)
 
 
 def templates(value: Value, profile: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""A rewrite that changes the numbers is found by name; what every pass does can be looked at."""
+"""Bisection names the rewrite that changes results; `explain --dump` writes every graph."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +12,19 @@ from devices import opencl_devices, unavailable
 from graphs import call, model, w, x
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.devices import Profile
-from tflgpu.compiler.events import Event
 from tflgpu.compiler.ir import Array, Graph, constant
-from tflgpu.compiler.rewrites import PIPELINE
+from tflgpu.compiler.rewrites import LOWER, PIPELINE
+from tflgpu.compiler.rewrites.rewrite import Attempt, graph_rewrite
+from tflgpu.compiler.target import Target
+from tflgpu.compiler.tools import bisect as bisection
 from tflgpu.compiler.tools.bisect import bisect
 from tflgpu.runtime.plan.records import TensorInfo
 
 WINDOW = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
 
-
 CONV = call("CONV_2D", x(1, 5, 7, 3), w(11, 3, 3, 3), w(11), **WINDOW)
 
-
 MODEL = model({"y": call("RELU", call("ADD", CONV, w(11)))})
-
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 
@@ -35,27 +33,29 @@ def feed(inputs: Sequence[TensorInfo]) -> Mapping[str, Array]:
     return {info.name: MODEL.inputs["y/in0"] for info in inputs}
 
 
-def worsen(graph: Graph, profile: Profile) -> list[Event]:
-    """A rewrite that is wrong: it adds to the bias."""
+@graph_rewrite()
+def worsen(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """A wrong rewrite, which adds to the bias."""
     for op in graph.ops:
         if op.name == "CONV_2D":
+            yield Attempt((op,))
             bias = constant("wrong", op.constant(2) + np.float32(0.5))
             graph.set_inputs(op, (*op.inputs[:2], bias))
-    return [Event("worsen", (), None)]
 
 
-def pipeline_with_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = len(PIPELINE) - 4
-    broken = (*PIPELINE[:place], worsen, *PIPELINE[place:])
+def add_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add the wrong rewrite to the pipeline, before its last four."""
+    broken = (*PIPELINE[:-4], worsen, *PIPELINE[-4:])
+    monkeypatch.setattr(pipeline, "LOWER", (*LOWER[:-4], worsen, *LOWER[-4:]))
     monkeypatch.setattr(pipeline, "PIPELINE", broken)
-    monkeypatch.setattr("tflgpu.compiler.bisect.PIPELINE", broken)
+    monkeypatch.setattr(bisection, "PIPELINE", broken)
 
 
 def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if not opencl_devices():
         unavailable("no OpenCL device is present")
     assert bisect(MODEL.content, OPTIONS, feed) is None
-    pipeline_with_fault(monkeypatch)
+    add_fault(monkeypatch)
     culprit = bisect(MODEL.content, OPTIONS, feed)
     assert culprit is not None
     assert culprit.rule == "worsen"
@@ -63,7 +63,7 @@ def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path
     path = tmp_path / "model.tflite"
     path.write_bytes(MODEL.content)
     shown = invoke("verify", path, "--bisect", code=1)
-    assert "the rewrite worsen changes the numbers" in shown.output
+    assert "the rewrite worsen changes the results" in shown.output
 
 
 def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
     assert as_json("explain", path, "--device", "cpu", "--dump", folder)["passes"]
     files = sorted(file.name for file in folder.iterdir())
     assert files[0] == "00_read.txt"
-    assert files[-1] == f"{len(PIPELINE):02}_{PIPELINE[-1].__name__}.txt"
+    assert files[-1] == f"{len(PIPELINE):02}_{PIPELINE[-1].name}.txt"
     assert len(files) == len(PIPELINE) + 1
     first, last = ((folder / files[i]).read_text() for i in (0, -1))
     assert " = ADD(" in first
-    assert "CONV_2D" in last and " | RELU(%0)" in last and "= ADD(" not in last
+    assert "CONV_2D" in last and " | y = RELU(" in last and "= ADD(" not in last

@@ -45,7 +45,7 @@ def test_the_tolerance_follows_the_largest_value(largest: float, tolerance: floa
     assert near.max_error == pytest.approx(0.9 * tolerance)
     far = compare("y", expected + np.array([0, 1.1 * tolerance]), expected)
     assert not far.ok and far.max_error == pytest.approx(1.1 * tolerance)
-    assert str(far) == f"y is off by {1.1 * tolerance:.3g}, allowed is {tolerance:.3g}"
+    assert str(far) == f"y differs by {1.1 * tolerance:.3g}, but only {tolerance:.3g} is allowed"
 
 
 def test_equal_special_values_are_equal() -> None:
@@ -76,7 +76,7 @@ def test_other_special_values_depart(
 def test_other_shapes_depart() -> None:
     result = compare("y", normal(3, 5), normal(1, 3, 5))
     assert not result.ok
-    assert str(result) == "y has the shape [3, 5], LiteRT's has [1, 3, 5]"
+    assert str(result) == "y has the shape [3, 5], but LiteRT's is [1, 3, 5]"
 
 
 def test_integers_are_equal_or_not() -> None:
@@ -97,7 +97,7 @@ def test_quantized_values_may_be_a_step_off() -> None:
     assert compare("y", few, expected, scale=0.1).ok
     assert not compare("y", far, expected, scale=0.1).ok
     strays = compare("y", many, expected, scale=0.1)
-    assert strays.problem == "is off by more than one step in 1.1% of its elements"
+    assert strays.problem == "differs by more than one step in 1.1% of its elements"
 
 
 def test_empty_arrays_are_equal() -> None:

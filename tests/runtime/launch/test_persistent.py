@@ -27,6 +27,7 @@ from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.opencl import programs
 from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.plan.records import Region
+from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.session import Session
 from tflgpu.runtime.store.variant import read_variant
 
@@ -163,7 +164,7 @@ def test_a_kernel_that_does_not_compile(tmp_path: Path, opencl_device: str) -> N
     *others, last = program.plan.kernels
     text = program.sources[last.file].replace("int groups", "intt groups")
     broken = replace(last, sha256=hashlib.sha256(text.encode()).digest())
-    plan = replace(program.plan, kernels=(*others, broken))
+    plan = sealed(replace(program.plan, kernels=(*others, broken)))
     changed = replace(program, plan=plan, sources={**program.sources, last.file: text})
     path = pipeline.store(changed, tmp_path)
     with pytest.raises(BuildError, match=r"008_persistent\.cl"):

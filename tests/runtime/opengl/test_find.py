@@ -11,7 +11,7 @@ import pytest
 from plans import LENGTH, chain, chain_result
 
 from tflgpu.compiler import OptionError
-from tflgpu.compiler.target import choose_profile, profile_for
+from tflgpu.compiler.devices.attached import choose_profile, profile_for
 from tflgpu.runtime import DeviceError, devices, load
 
 

@@ -10,7 +10,7 @@ import pytest
 from plans import SIZE, Parts, chain, kernel, shader
 
 from tflgpu.runtime import BuildError, DeviceError, PlanError, load
-from tflgpu.runtime.opengl.limits import Limits, bindings, exceeded_limit, shared_memory
+from tflgpu.runtime.opengl.limits import Limits, exceeded_limit
 
 
 def with_group(group: tuple[int, int, int], grid: tuple[int, int, int]) -> Parts:
@@ -77,21 +77,12 @@ EXCESSES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", EXCESSES)
 def test_limits(case: str) -> None:
     roomy = Limits(16, 1 << 20, 8, 1 << 15, 128, (64, 64, 64), (1 << 16,) * 3)
-    parts = with_group((5, 3, 2), (5, 3, 10))
-    sources = {
-        **parts.sources,
-        "kernels/000_add.comp": shader("a b y", "y[i] = a[i];", "shared vec4 tile[2][8];"),
-    }
-    assert exceeded_limit(parts.plan, sources, roomy) is None
+    plan = with_group((5, 3, 2), (5, 3, 10)).plan
+    first, *others = plan.kernels
+    plan = replace(plan, kernels=(replace(first, shared_memory=256), *others))
+    assert exceeded_limit(plan, roomy) is None
     fields, message = EXCESSES[case]
-    assert exceeded_limit(parts.plan, sources, replace(roomy, **fields)) == message
-
-
-def test_figures_of_a_source() -> None:
-    source = shader("a b y", "y[i] = a[i];", "shared vec4 tile[8][16];\nshared float most;")
-    assert shared_memory(source) == 16 * 8 * 16 + 4
-    assert bindings(source) == 3
-    assert bindings("#version 310 es\nvoid main() {}") == 0
+    assert exceeded_limit(plan, replace(roomy, **fields)) == message
 
 
 def test_misaligned(tmp_path: Path, opengl_device: str) -> None:
@@ -122,17 +113,6 @@ def test_build_error(tmp_path: Path, opengl_device: str) -> None:
     assert str(error).startswith(f"the driver's compiler rejected {file}:\n")
     number = source.splitlines().index("    y[i] = nothing;")
     assert error.source.splitlines()[number] == f"{number + 1:2} |     y[i] = nothing;"
-
-
-def test_wrong_number_of_arguments(tmp_path: Path, opengl_device: str) -> None:
-    parts = chain(target="glsl")
-    first, *others = parts.plan.dispatches
-    shorter = replace(first, arguments=first.arguments[1:])
-    folder = parts.replacing(dispatches=(shorter, *others)).write(tmp_path)
-    with pytest.raises(
-        DeviceError, match="add has 3 parameters, but the plan passes 2 arguments; compile"
-    ):
-        load(folder, device=opengl_device)
 
 
 def test_memory_that_is_not_there(tmp_path: Path, opengl_device: str) -> None:

@@ -1,4 +1,4 @@
-"""Sessions on OpenGL in several threads, beside others and beside the contexts of applications, and what they release."""
+"""OpenGL sessions in threads: contexts are bound to one thread at a time."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from tflgpu.runtime.plan.records import (
     Region,
     TensorInfo,
 )
+from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=7)
@@ -54,7 +55,9 @@ def kernels(draw: st.DrawFn) -> tuple[Kernel, ...]:
     def kernel(index: int) -> Kernel:
         digest, group = draw(st.binary(min_size=32, max_size=32)), draw(groups)
         sub_group = draw(st.sampled_from((0, 1, group[0], prod(group))))
-        return Kernel(f"k{index}", f"kernels/{index:03}_k.cl", digest, group, sub_group)
+        return Kernel(
+            f"k{index}", f"kernels/{index:03}_k.cl", digest, group, 2, sub_group=sub_group
+        )
 
     return tuple(map(kernel, range(draw(st.integers(1, 4)))))
 
@@ -84,12 +87,13 @@ def plans(draw: st.DrawFn) -> Plan:
     tensors = (
         [PlacedTensor("t", (), "int8", 0, Region.ARENA, 0, 0, 4, -1, last)] if arena >= 4 else []
     )
-    return Plan(
+    plan = Plan(
         *(draw(text), "opencl", draw(text), draw(text), draw(text), "0f" * 32),
         *(draw(text), draw(text), draw(infos()), draw(infos()), arena, weights),
         *(draw(st.binary(min_size=32, max_size=32)), present, tuple(dispatches), tuple(tensors)),
         Memory(draw(sizes), draw(sizes), draw(sizes)),
     )
+    return sealed(plan)
 
 
 @settings(max_examples=60, deadline=None)

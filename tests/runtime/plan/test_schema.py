@@ -90,12 +90,9 @@ class Schema:
     enums: tuple[SchemaEnum, ...]
 
 
-SCALARS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-
-
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+SCALARS = ("bool", *INTEGERS, "float32", "float64")
 BASES = dict(enumerate([*SCALARS, "string"], 2))
-
-
 VECTOR, OBJECT = 14, 15
 """Values of reflection.BaseType."""
 

@@ -20,6 +20,7 @@ from tflgpu.runtime.plan.records import (
     Plan,
     Region,
 )
+from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.storage import sliced_shape
 from tflgpu.runtime.plan.validate import validate
 
@@ -110,10 +111,7 @@ INVALID = {
         "persistent kernel 1 computes dispatches 1 to 2 of 3",
     ),
     "merged group": (
-        with_persistent(
-            {},
-            kernels=with_kernel(group=(13, 1, 1)).kernels,
-        ),
+        sealed(with_persistent({}, kernels=with_kernel(group=(13, 1, 1)).kernels)),
         r"persistent kernel 0 has work-groups of \[13, 1, 1\]",
     ),
     "merged part": (
@@ -145,6 +143,7 @@ INVALID = {
         r"dispatch 0 \(ADD -> sum\) runs kernel 3, but the plan has 3",
     ),
     "grid 0": (with_dispatch(grid=(0, 1, 1)), r"grid \[0, 1, 1\] for work-groups of \[1, 1, 1\]"),
+    "grid volume": (with_dispatch(grid=(1 << 30, 1 << 30, 1)), "more than 68719476736 work-items"),
     "grid size": (with_dispatch(grid=(1 << 31, 1, 1)), "grid"),
     "grid multiple": (with_kernel(group=(2, 1, 1)), r"grid \[13, 1, 1\] for work-groups of \[2"),
     "group 0": (with_kernel(group=(0, 1, 1)), r"the work-group is \[0, 1, 1\]"),
@@ -217,7 +216,7 @@ def test_sliced_shape() -> None:
 
 def test_persistent_kernels_survive() -> None:
     argument = Argument(Region.ARENA, 0, 4, 8, True)
-    plan = with_persistent({"first": 1, "count": 2, "arguments": (argument,)})
+    plan = sealed(with_persistent({"first": 1, "count": 2, "arguments": (argument,)}))
     validate(plan)
     assert from_bytes(to_bytes(plan)) == plan
 

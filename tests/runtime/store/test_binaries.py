@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,15 @@ def test_prebuilt_kernels_are_not_compiled_again(
     tmp_path: Path, attached: Attached, builds: list[str]
 ) -> None:
     """Nor do they change what is compiled: with and without them it is one variant."""
-    options = {"target": attached.target, "device": attached.device}
-    plain = tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", **options)
+    compiled = partial(
+        tflgpu.compile,
+        *(DIGITS_MODEL, tmp_path / "cache"),
+        target=attached.target,
+        device=attached.device,
+    )
+    plain = compiled()
     assert stored(plain) == []
-    folder = tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", prebuild=attached.device, **options)
+    folder = compiled(prebuild=attached.device)
     assert folder == plain
     assert len(stored(folder)) == len(builds) == 1
     image = np.random.default_rng(17).random((1, 8, 8, 1), np.float32)

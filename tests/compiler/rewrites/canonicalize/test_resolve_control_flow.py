@@ -99,13 +99,13 @@ def test_results_agree_with_litert(name: str, opencl_device: str, tmp_path: Path
     np.testing.assert_allclose(result, Reference(content).run([x])[0], rtol=1e-5)
 
 
-def test_a_loop_nobody_can_count_is_refused() -> None:
+def test_a_loop_of_unknown_length_is_refused() -> None:
     content = write(loop(Tensor("rounds", (), "int32")))
     with pytest.raises(UnsupportedError) as caught:
         pipeline.build(content, Options(device="cpu", fallback="none"))
     (finding,) = caught.value.findings
     assert (finding.operator, finding.index) == ("WHILE", 0)
-    assert finding.reason == "how often it runs is only known while the model runs"
+    assert finding.reason == "the number of iterations is known only while the model runs"
 
 
 def test_a_composite_is_its_subgraph(models: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
 from tflgpu.compiler.rewrites.decompose.dequantize_constants import dequantize_constants
+from tflgpu.compiler.target import Target
 
 LEVELS = np.arange(-4, 4, dtype=np.int8).reshape(2, 4)
 
@@ -20,7 +21,7 @@ def test_weights_become_floats_and_axes_stay() -> None:
     graph.inputs, graph.outputs = [x], [y]
     product = graph.add(Op("FULLY_CONNECTED", (x, weights), (rows,)))
     total = graph.add(Op("SUM", (rows, axes), (y,), {"keep_dims": False}, 1))
-    events = dequantize_constants(graph, profile("cpu"))
+    events = dequantize_constants(graph, Target(profile("cpu")))
     assert [event.operators for event in events] == [("0 FULLY_CONNECTED",)]
     np.testing.assert_array_equal(product.constant(1), LEVELS * np.float32(0.5))
     assert total.operand(1) is axes

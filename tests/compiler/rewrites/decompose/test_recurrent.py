@@ -13,7 +13,8 @@ from devices import Way
 from numpy.typing import NDArray
 
 import tflgpu
-from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler import ModelError, Options, pipeline
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
@@ -119,6 +120,22 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "svdf of rank 2": lambda: svdf(2, 5, activation="NONE"),
     "svdf without bias": lambda: svdf(3, 4, False),
 }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_operand_of_another_shape_is_refused(name: str) -> None:
+    content = MODELS[name]()
+    for position, operand in enumerate(read(content).ops[0].inputs):
+        if operand is None:
+            continue
+        for shape in ((), (*operand.shape, 1), (*operand.shape[:-1], operand.shape[-1] + 1)):
+            graph = read(content)
+            changed = graph.ops[0].operand(position)
+            changed.shape = shape
+            if changed.data is not None:
+                changed.data = np.zeros(shape, np.float32)
+            with pytest.raises(ModelError, match=r"operator 0 .*(operand|input|have|weights)"):
+                pipeline.build(write(graph), Options(fallback="none"))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,26 +1,31 @@
-"""Winograd."""
+"""Winograd's algorithm as three kernels."""
 
 from __future__ import annotations
 
 import pytest
 from cases.convolutions import conv, window
 from graphs import Value, call, model, x
+from rewriting import assert_declines, rewritten
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.devices import profile
-from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.pipeline import rewrite
+from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
+from tflgpu.compiler.rewrites.fuse.lower_to_winograd import lower_to_winograd
 
 
 def test_the_steps_of_a_convolution() -> None:
-    value = call("RELU6", conv(x(1, 21, 24, 64), (70, 64)))
-    graph = read(model({"y": value}).content)
-    rewrite(graph, profile("gpu"))
-    lines = [line.split(" window=")[0] for line in str(graph).splitlines()]
-    assert lines == [
-        "y/terms = tflgpu.winograd_input(y/in0) size=(21,24)",
-        "y/sums = tflgpu.winograd_product(y/terms, y/constant0/terms)",
-        "y = tflgpu.winograd_output(y/sums, none, y/constant1) size=(21,24) | RELU6(%0)",
+    source = """
+        input x float32[1,21,24,64]
+        constant w float32[70,3,3,64]
+        constant b float32[70]
+        t = CONV_2D(x, w, b) padding=SAME stride_h=1 stride_w=1
+        y = RELU6(t)
+        output y
+    """
+    graph, _ = rewritten(source, fuse_elementwise, lower_to_winograd, device="gpu")
+    assert [line.split(" window=")[0] for line in str(graph).splitlines()] == [
+        "y/terms = tflgpu.winograd_input(x) size=(21,24)",
+        "y/sums = tflgpu.winograd_product(y/terms, w/terms)",
+        "y = { t = tflgpu.winograd_output(y/sums, none, b) size=(21,24) | y = RELU6(t) }",
     ]
     assert [tensor.shape for tensor in graph.ops[2].reads[:1]] == [(1, 36, 36, 70)]
 
@@ -28,28 +33,31 @@ def test_the_steps_of_a_convolution() -> None:
 @pytest.mark.parametrize(
     ("value", "name", "reason"),
     [
-        (conv(x(1, 21, 24, 63), (64, 63)), "gpu", "63 and 64 channels are too few"),
+        (conv(x(1, 21, 24, 63), (64, 63)), "gpu", "63 input and 64 output channels are too few"),
         (
             conv(x(1, 684, 683, 64), (64, 64)),
             "gpu",
-            "269485056 bytes of terms are more than a buffer may have",
+            "its terms need 269485056 bytes, above the 134217728 of a buffer",
         ),
         (conv(x(1, 12, 40, 64), (64, 64)), "gpu", "30 squares of 4x4 outputs are too few"),
-        (conv(x(1, 1, 128, 64), (64, 64)), "gpu", "squares of 4x4 outputs would mostly be empty"),
-        (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the channels are split into groups or"),
+        (
+            conv(x(1, 1, 128, 64), (64, 64)),
+            "gpu",
+            "most of each square of 4x4 outputs would be outside the image",
+        ),
+        (conv(x(1, 21, 24, 128), (128, 64)), "gpu", "the convolution is grouped or has a gate"),
         (conv(x(1, 48, 48, 64), (64, 64), **window("SAME", (2, 2))), "gpu", "the window has a"),
-        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "one kernel does all steps"),
+        (conv(x(1, 21, 24, 64), (64, 64)), "cpu", "conv_winograd does all steps in one kernel"),
     ],
 )
 def test_it_declines(value: Value, name: str, reason: str) -> None:
-    graph = read(model({"y": value}).content)
-    events = rewrite(graph, profile(name))
-    said = [event.reason for event in events if event.rule == "divide_by_winograd"]
-    assert len(said) == 1 and said[0] is not None and said[0].startswith(reason)
+    assert_declines(value, f"^{reason}", lower_to_winograd, device=name)
 
 
-def test_half_precision_stays_out_of_it() -> None:
-    value = conv(x(1, 21, 24, 64), (64, 64))
+def test_half_precision_declines() -> None:
+    value = call("RELU", conv(x(1, 21, 24, 64), (64, 64)))
     options = Options(device="gpu", precision="f16")
-    files = pipeline.build(model({"y": value}).content, options).sources
-    assert not any("winograd" in file for file in files)
+    compiled = pipeline.build(model({"y": value}).content, options)
+    assert not any("winograd" in file for file in compiled.sources)
+    (reason,) = (e.reason for e in compiled.events if e.rule == "lower_to_winograd")
+    assert reason == "the intermediate sums would be stored in half precision"

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tflgpu.compiler import devices, pipeline
+from tflgpu.compiler import pipeline
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.language import GLSL
+from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.benchmark.roofline import (
     DISPATCHES,
     REPEATS,
@@ -18,22 +21,22 @@ from tflgpu.compiler.tools.benchmark.roofline import (
 from tflgpu.runtime import load
 
 
-def run_roofline(device: str, profile: str, target: str, cache: Path) -> None:
+def run_roofline(device: str, target: Target, cache: Path) -> None:
     """The kernels of the roofline compute what their counts of operations claim."""
-    program = compile_roofline(devices.profile(profile), target)
+    compiled = compile_roofline(target)
     random = np.random.default_rng(3)
-    with load(pipeline.store(program, cache), device=device) as session:
+    with load(pipeline.store(compiled, cache), device=device) as session:
         inputs = [random.uniform(0.2, 0.8, i.shape).astype(np.float32) for i in session.inputs]
         sums, *copies = session.run(inputs).values()
     factor, term = inputs[0][0, 0].astype(np.float64)
-    arithmetic = program.plan.dispatches[0]
+    arithmetic = compiled.plan.dispatches[0]
     chains = arithmetic.flops // (sums.size * TURNS * 2)
     # Long before the last turn a chain has reached the value it maps to itself.
     expected = np.broadcast_to(chains * term / (1 - factor), sums.shape)
     np.testing.assert_allclose(sums, expected, rtol=1e-4)
     for copied, original in zip(copies, inputs[1:], strict=True):
         np.testing.assert_array_equal(copied, original)
-    assert len(program.plan.dispatches) == REPEATS * len(inputs)
+    assert len(compiled.plan.dispatches) == REPEATS * len(inputs)
 
 
 def test_a_roofline() -> None:
@@ -45,14 +48,14 @@ def test_a_roofline() -> None:
 
 
 def test_the_kernels_of_the_roofline(opencl_device: str, tmp_path: Path) -> None:
-    run_roofline(opencl_device, "cpu_avx512", "opencl", tmp_path)
+    run_roofline(opencl_device, Target(profile("cpu_avx512")), tmp_path)
 
 
 def test_the_kernels_of_the_roofline_in_glsl(opengl_device: str, tmp_path: Path) -> None:
-    run_roofline(opengl_device, "gles31", "glsl", tmp_path)
+    run_roofline(opengl_device, Target(profile("gles31"), GLSL), tmp_path)
 
 
 def test_the_dispatches_are_many_and_small() -> None:
-    plan = compile_dispatches(devices.profile("gpu"), "opencl").plan
+    plan = compile_dispatches(Target(profile("gpu"))).plan
     assert len(plan.dispatches) == DISPATCHES
     assert {dispatch.grid for dispatch in plan.dispatches} == {(1, 1, 1)}

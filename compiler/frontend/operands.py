@@ -1,0 +1,231 @@
+"""How many operands and results each operator takes, and of which kinds.
+
+The schema does not say: operators in a file have lists of tensors of any length. Each operator is
+declared here in the form
+
+    "input filter bias? -> output"
+
+with its operands, an arrow, and its results. A name may be followed by
+
+    ?           it may be left out: index -1, or missing at the end of the list
+    *           any number of them, including none
+    +           any number of them, at least one
+    :integer    its element type must be an integer (sizes, axes and indices)
+    :bool, :string, :resource
+                its element type must be this one
+
+The names appear in errors only. Source: the kernels of LiteRT, which reject other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ...runtime.printable import printable
+from ..errors import ModelError
+from ..ir import Op, Tensor
+
+_INTEGERS = frozenset(
+    ["int2", "int4", "uint4"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+
+_KINDS = {
+    "integer": _INTEGERS,
+    "bool": frozenset(["bool"]),
+    "string": frozenset(["string"]),
+    "resource": frozenset(["resource"]),
+}
+
+_GATES = ("input", "forget", "cell", "output")
+
+
+def _of(gates: Sequence[str], thing: str, optional: str = "") -> str:
+    """An operand for each gate; those of the gates in `optional` may be left out."""
+    return " ".join(f"{gate}_{thing}{'?' if gate in optional else ''}" for gate in gates)
+
+
+# A cell without an input gate has it coupled to the forget gate.
+_LSTM = " ".join(
+    [
+        "input",
+        _of(_GATES, "weights", "input"),
+        _of(_GATES, "recurrent_weights", "input"),
+        _of(("input", "forget", "output"), "peephole", "input forget output"),
+        _of(_GATES, "bias", "input"),
+        "projection? projection_bias? output_state cell_state",
+        _of(_GATES, "norm", "input forget cell output"),
+    ]
+)
+
+_DECLARED = {
+    # By declaration, the names of the operators; after a colon, the option kernel_type.
+    "x -> y": (
+        "ABS CEIL COS DEQUANTIZE ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU "
+        "LOCAL_RESPONSE_NORMALIZATION LOG LOGISTIC LOG_SOFTMAX NEG QUANTIZE RELU RELU6 RELU_0_TO_1 "
+        "RELU_N1_TO_1 ROUND RSQRT SIGN SIN SOFTMAX SQRT SQUARE TANH CAST BITCAST FAKE_QUANT "
+        "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D DEPTH_TO_SPACE SPACE_TO_DEPTH SQUEEZE "
+        "ZEROS_LIKE SHAPE RANK REAL IMAG COMPLEX_ABS DENSIFY MATRIX_DIAG BUCKETIZE"
+    ),
+    "a b -> y": (
+        "ADD SUB MUL DIV ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM POW RIGHT_SHIFT "
+        "SQUARED_DIFFERENCE EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL BATCH_MATMUL"
+    ),
+    "a:bool b:bool -> y": "LOGICAL_AND LOGICAL_OR",
+    "x:bool -> y": "LOGICAL_NOT",
+    "x slope -> y": "PRELU",
+    "x axes:integer -> y": (
+        "MEAN SUM REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PROD REVERSE_V2"
+    ),
+    "x axis:integer -> y": "ARG_MAX ARG_MIN CUMSUM EXPAND_DIMS",
+    "x order:integer -> y": "TRANSPOSE",
+    "x sizes:integer -> y": "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR RFFT2D",
+    "x shape? -> y": "RESHAPE",
+    "x paddings:integer -> y": "PAD MIRROR_PAD",
+    "x paddings:integer fill -> y": "PADV2",
+    "x begin:integer size:integer -> y": "SLICE",
+    "x begin:integer end:integer strides:integer -> y": "STRIDED_SLICE",
+    "x update start:integer -> y": "DYNAMIC_UPDATE_SLICE",
+    "axis:integer x -> y*": "SPLIT",
+    "x sizes:integer axis:integer -> y*": "SPLIT_V",
+    "x -> y*": "UNPACK",
+    "x k:integer -> values indices": "TOPK_V2",
+    "x -> values indices": "UNIQUE",
+    "x block:integer crops:integer -> y": "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND",
+    "x indices:integer -> y": "GATHER GATHER_ND",
+    "ids:integer table -> y": "EMBEDDING_LOOKUP",
+    "indices:integer updates shape:integer -> y": "SCATTER_ND",
+    "indices:integer depth:integer on off -> y": "ONE_HOT",
+    "indices:integer shape:integer values default -> y": "SPARSE_TO_DENSE",
+    "x ids:integer -> y": "SEGMENT_SUM",
+    "x ids:integer count:integer -> y": (
+        "UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_SUM"
+    ),
+    "x lengths:integer -> y": "REVERSE_SEQUENCE",
+    "x diagonal -> y": "MATRIX_SET_DIAG",
+    "condition:bool a b -> y": "SELECT SELECT_V2",
+    "condition -> y": "WHERE",
+    "shape:integer value -> y": "FILL",
+    "start limit step -> y": "RANGE",
+    "a:integer b:integer -> y": "BROADCAST_ARGS",
+    "shape:integer -> y": "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM",
+    "logits count:integer -> y": "MULTINOMIAL",
+    "x+ -> y": "CONCATENATION PACK ADD_N",
+    "input filter bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
+    "shape:integer filter input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
+    "input weights bias? -> output shuffled?": "FULLY_CONNECTED",
+    "boxes scores limit:integer overlap score -> indices count": "NON_MAX_SUPPRESSION_V4",
+    "boxes scores limit:integer overlap score sigma -> indices scores count": (
+        "NON_MAX_SUPPRESSION_V5"
+    ),
+    "input weights recurrent bias state -> output": "RNN UNIDIRECTIONAL_SEQUENCE_RNN",
+    "input features ages bias? state -> output": "SVDF",
+    f"{_LSTM} -> output": "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "input output_state weights bias cell_state -> output cell? joint? gates?": "LSTM:BASIC",
+    "condition inputs* -> outputs*": "IF",
+    "inputs* -> outputs*": "WHILE STABLEHLO_COMPOSITE",
+    "->": "CALL_ONCE",
+    "-> handle:resource": "VAR_HANDLE HASHTABLE",
+    "handle:resource -> value": "READ_VARIABLE",
+    "handle:resource value ->": "ASSIGN_VARIABLE",
+    "handle:resource keys default -> values": "HASHTABLE_FIND",
+    "handle:resource keys values ->": "HASHTABLE_IMPORT",
+    "handle:resource -> size": "HASHTABLE_SIZE",
+    "boxes scores anchors -> boxes classes scores count": "TFLite_Detection_PostProcess",
+    "image coordinates -> y": "Resampler",
+    "input filter bias -> output": "Convolution2DTransposeBias",
+    "x -> values places": "MaxPoolingWithArgmax2D",
+    "x places -> y": "MaxUnpooling2D LiteRtMaxUnpooling2D",
+    "x shares experts:integer gate up down scales more* -> y": "moe",
+}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand or a result, as declared."""
+
+    name: str
+    optional: bool = False
+    repeated: bool = False
+    kind: str = ""
+    """What its element type must be; "" for any type."""
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The operands and results of an operator, as declared."""
+
+    operands: tuple[Operand, ...]
+    results: tuple[Operand, ...]
+
+    def check(self, op: Op) -> None:
+        """ModelError if an operator has other operands or results."""
+        _check_count("operand", self.operands, len(op.inputs))
+        _check_count("result", self.results, len(op.outputs))
+        for operand, tensor in zip(_repeated(self.operands), op.inputs, strict=False):
+            if tensor is not None:
+                _check_kind("operand", operand, tensor)
+            elif operand.repeated or not operand.optional:
+                raise ModelError(f"its operand {operand.name} is left out")
+        for result, tensor in zip(_repeated(self.results), op.outputs, strict=False):
+            _check_kind("result", result, tensor)
+
+
+def _repeated(declared: Sequence[Operand]) -> Iterator[Operand]:
+    """The declarations, the last one again and again if it may be repeated."""
+    yield from declared
+    while declared and declared[-1].repeated:
+        yield declared[-1]
+
+
+def _check_count(what: str, declared: Sequence[Operand], count: int) -> None:
+    required = [position for position, each in enumerate(declared, 1) if not each.optional]
+    least, most = max(required, default=0), len(declared)
+    if declared and declared[-1].repeated:
+        least, most = least - declared[-1].optional, count
+    if not least <= count <= most:
+        names = ", ".join(each.name + "?" * each.optional for each in declared) or "none"
+        verb = "takes" if what == "operand" else "computes"
+        raise ModelError(f"it has {count} {what}{'s' * (count != 1)}, but {verb} {names}")
+
+
+def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
+    if declared.kind and tensor.dtype not in _KINDS[declared.kind]:
+        raise ModelError(
+            f"its {what} {declared.name} must be {declared.kind}, but tensor "
+            f"{printable(tensor.name)} is {tensor.dtype}"
+        )
+
+
+@cache
+def _declarations() -> dict[str, Operands]:
+    found = {}
+    for text, names in _DECLARED.items():
+        operands, _, results = text.partition("->")
+        parsed = Operands(_parsed(operands), _parsed(results))
+        found.update(dict.fromkeys(names.split(), parsed))
+    return found
+
+
+def _parsed(text: str) -> tuple[Operand, ...]:
+    found = []
+    for word in text.split():
+        name, _, kind = word.rstrip("?*+").partition(":")
+        repeated = word[-1] in "*+"
+        found.append(Operand(name, word[-1] in "?*", repeated, kind))
+    return tuple(found)
+
+
+def declared(op: Op) -> Operands | None:
+    """The declaration of an operator; None for one that is not in the table."""
+    known = _declarations()
+    return known.get(f"{op.name}:{op.attrs.get('kernel_type')}", known.get(op.name))
+
+
+def check_operands(op: Op) -> None:
+    """ModelError if an operator has other operands or results than its declaration says."""
+    found = declared(op)
+    if found is not None:
+        found.check(op)

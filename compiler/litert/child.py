@@ -1,0 +1,95 @@
+"""Questions about models to LiteRT, which runs in a process of its own and may crash or hang there.
+
+A model may be a stranger's, and LiteRT trusts models: an operator with odd operands can read memory
+that is not there. The process is started for the first question.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import signal
+import subprocess
+import sys
+from threading import Timer
+from types import TracebackType
+from typing import Any
+
+from ..errors import ModelError
+from .reference import require_litert
+
+MODULE = "tflgpu.runtime.litert.probe"
+
+LIMIT = 60.0
+"""Seconds in which LiteRT must answer."""
+
+
+class Child:
+    """A process with LiteRT, which ends with the `with` block."""
+
+    def __init__(self, limit: float = LIMIT) -> None:
+        self._limit = limit
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, function: str, *arguments: Any) -> Any:
+        """The result of a function of `MODULE`, as JSON has it.
+
+        ModelError if LiteRT rejects the model, crashes or does not answer in time;
+        ReferenceMissingError if it is not installed.
+        """
+        require_litert()
+        process = self._process or self._start()
+        assert process.stdin is not None and process.stdout is not None
+        timer = Timer(self._limit, process.kill)
+        timer.start()
+        try:
+            pickle.dump((function, arguments), process.stdin)
+            process.stdin.flush()
+            error, result = json.loads(process.stdout.readline())
+        except (OSError, ValueError) as cause:
+            raise ModelError(self._ending(process)) from cause
+        finally:
+            timer.cancel()
+        if error:
+            raise ModelError(f"LiteRT cannot load this model: {error.splitlines()[0]}")
+        return result
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", MODULE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        return self._process
+
+    def _ending(self, process: subprocess.Popen[bytes]) -> str:
+        """Why a process gave no answer; the next question starts another."""
+        self._process = None
+        status = _closed(process)
+        if status == -signal.SIGKILL:
+            return f"LiteRT does not load this model within {self._limit:.0f} s"
+        cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+        return f"LiteRT crashes when it loads this model ({cause})"
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            if error is not None:
+                self._process.kill()
+            _closed(self._process)
+            self._process = None
+
+
+def _closed(process: subprocess.Popen[bytes]) -> int:
+    """The exit status of a process whose input ends now."""
+    process.__exit__(None, None, None)
+    assert process.returncode is not None
+    return process.returncode

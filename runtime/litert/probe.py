@@ -1,0 +1,116 @@
+"""What LiteRT makes of a model, asked in a process of its own: a model may crash LiteRT.
+
+    python -m tflgpu.runtime.litert.probe
+
+answers requests until its input ends. A request is a pickled pair: the name of a function in
+`FUNCTIONS`, and its arguments. An answer is a line of JSON, again a pair: the text of an error, ""
+for none, and the result. Importing this module is cheap, unlike the compiler, which asks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .dataflow import check_dataflow
+
+Shape = tuple[int, ...]
+
+
+Interface = tuple[list[tuple[Shape, str]], list[tuple[Shape | None, str]]]
+"""Shape and dtype of each input, and of each output: None for a shape known only in a run."""
+
+
+def interface(content: bytes) -> Interface:
+    """The interface of a part's model, loaded and checked as `LoadedPart` does."""
+    interpreter = _interpreter(content, {})
+    check_dataflow(content)
+    interpreter.allocate_tensors()
+    return (
+        [(_sizes(item), _dtype(item)) for item in interpreter.get_input_details()],
+        [(_shape(interpreter, item), _dtype(item)) for item in interpreter.get_output_details()],
+    )
+
+
+def tensor_shapes(model: str | bytes, input_shapes: Mapping[str, Shape]) -> dict[str, Shape | None]:
+    """The shape of each tensor of the first subgraph, by name; None if known only in a run.
+
+    `input_shapes` replaces shapes of inputs, by name. Names that several tensors share are left
+    out.
+    """
+    from ai_edge_litert.interpreter import OpResolverType
+
+    options = {
+        "experimental_preserve_all_tensors": True,
+        "experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    }
+    interpreter = _interpreter(model, options)
+    for item in interpreter.get_input_details():
+        if item["name"] in input_shapes:
+            interpreter.resize_tensor_input(item["index"], input_shapes[item["name"]])
+    interpreter.allocate_tensors()
+    shapes: dict[str, Shape | None] = {}
+    twice = set()
+    for item in interpreter.get_tensor_details():
+        if item["name"] in shapes:
+            twice.add(item["name"])
+        shapes[item["name"]] = _shape(interpreter, item)
+    return {name: shape for name, shape in shapes.items() if name not in twice}
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "interface": interface,
+    "tensor_shapes": tensor_shapes,
+}
+
+
+def _interpreter(model: str | bytes, options: Mapping[str, Any]) -> Any:
+    from ai_edge_litert.interpreter import Interpreter
+
+    key = "model_path" if isinstance(model, str) else "model_content"
+    return Interpreter(**{key: model}, **options)
+
+
+def _sizes(item: Mapping[str, Any]) -> Shape:
+    return tuple(int(size) for size in item["shape"])
+
+
+def _dtype(item: Mapping[str, Any]) -> str:
+    dtype = np.dtype(item["dtype"])
+    return "string" if dtype.kind in "SO" else dtype.name
+
+
+def _shape(interpreter: Any, item: Mapping[str, Any]) -> Shape | None:
+    if _dtype(item) == "string":
+        return None  # reading strings before a run would crash the process
+    try:
+        interpreter.get_tensor(item["index"])
+    except ValueError:  # it is allocated during the run
+        return None
+    return _sizes(item)
+
+
+def main() -> None:
+    """Answer requests from standard input on standard output."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # LiteRT prints, which must not end up between answers
+    while True:
+        try:
+            name, arguments = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer = ("", FUNCTIONS[name](*arguments))
+        except Exception as error:
+            answer = (str(error).strip() or type(error).__name__, None)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

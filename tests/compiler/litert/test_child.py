@@ -1,0 +1,96 @@
+"""LiteRT in a process of its own, which models may crash or hang."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from graphs import call, model, x
+
+from tflgpu.compiler import ModelError, Options, UnsupportedError, build
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
+from tflgpu.compiler.litert import child
+from tflgpu.compiler.litert.child import Child
+from tflgpu.runtime.litert import probe
+
+SOUND = model({"y": call("NEG", x(2, 3))}).content
+
+
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Another process in place of LiteRT's."""
+    (folder / "stand_in.py").write_text(f"import os, signal, sys, time\n{body}\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setattr(child, "MODULE", "stand_in")
+
+
+def test_several_questions() -> None:
+    with Child() as asked:
+        assert asked.ask("interface", SOUND) == [[[[2, 3], "float32"]], [[[2, 3], "float32"]]]
+        assert asked.ask("tensor_shapes", SOUND, {"y/in0": (5, 3)})["y"] == [5, 3]
+
+
+def test_functions_answer_as_the_process_does() -> None:
+    assert probe.interface(SOUND) == ([((2, 3), "float32")], [((2, 3), "float32")])
+    assert probe.tensor_shapes(SOUND, {}) == {"y/in0": (2, 3), "y": (2, 3)}
+
+
+def test_no_model() -> None:
+    with Child() as asked:
+        with pytest.raises(ModelError, match="LiteRT cannot load this model: The model is not"):
+            asked.ask("interface", b"no model")
+        assert asked.ask("interface", SOUND)
+
+
+def test_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGSEGV)")
+    with Child() as asked:
+        for _ in range(2):
+            with pytest.raises(ModelError, match=r"LiteRT crashes .* \(SIGSEGV\)"):
+                asked.ask("interface", SOUND)
+
+
+def test_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch, "time.sleep(100)")
+    with Child(limit=0.5) as asked, pytest.raises(ModelError, match=r"not load this model within"):
+        asked.ask("interface", SOUND)
+
+
+def test_noise_in_place_of_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch, "print('INFO: hello')")
+    with Child() as asked, pytest.raises(ModelError, match=r"LiteRT crashes .* \(exit status 0\)"):
+        asked.ask("interface", SOUND)
+
+
+def test_a_model_on_the_device_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    build(SOUND, Options(device="cpu"))
+
+
+def test_the_process_ends_with_its_input() -> None:
+    command = [sys.executable, "-m", child.MODULE]
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=True)
+    assert done.stdout == b""
+
+
+def test_a_part_of_other_types_than_litert_has() -> None:
+    """The device and LiteRT would disagree about the part's output when the model is loaded."""
+    source, slope = Tensor("x", (2, 3)), constant("slope", np.ones(3, np.float32))
+    graph = Graph()
+    graph.add(Op("PRELU", (source, slope), (Tensor("y", (2, 3), "uint16"),)))
+    graph.inputs, graph.input_names = [source], ["x"]
+    graph.outputs, graph.output_names = [graph.ops[0].output], ["y"]
+    with pytest.raises(UnsupportedError, match="LiteRT has y as float32, not as uint16"):
+        build(write(graph), Options(device="cpu"))
+
+
+def test_names_that_are_not_unicode_are_answered() -> None:
+    content = SOUND.replace(b"y/in0", b"y/\xff\xfe0")
+    with Child() as asked, pytest.raises(ModelError):
+        asked.ask("tensor_shapes", content, {})

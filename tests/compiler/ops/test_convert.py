@@ -1,0 +1,32 @@
+"""Conversions between slices of channels and row-major tensors, of several images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rewriting import assert_agrees, compiled
+
+STEPS = "filter_height=2 filter_width=2 padding=SAME stride_h=1 stride_w=1"
+
+
+def converted(channels: int) -> str:
+    """A result that one kernel reads in slices and another row-major."""
+    return f"""
+        input x float32[3,5,7,{channels}]
+        constant first int32[1] = 0
+        p = MAX_POOL_2D(x) {STEPS}
+        y = MAX_POOL_2D(p) {STEPS}
+        z = CUMSUM(p, first)
+        output y, z
+    """
+
+
+def test_both_conversions_are_kernels() -> None:
+    labels = [d.label.split(" -> ")[0] for d in compiled(converted(19)).plan.dispatches]
+    assert "tflgpu.to_linear" in labels and "tflgpu.to_sliced" in labels
+
+
+@pytest.mark.parametrize("channels", [3, 5, 19, 32, 37])
+def test_numbers_agree(channels: int, tmp_path: Path) -> None:
+    assert_agrees(tmp_path, converted(channels))

@@ -1,0 +1,125 @@
+"""Sums, norms and selections as elementwise operators and reductions.
+
+Numbers are compared in tests/compiler/ops, here and in the other tests of decompositions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rewriting import assert_becomes, assert_declines
+
+from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
+
+DECOMPOSITIONS = {
+    "ADD_N": (
+        """
+        input a float32[3,5]
+        input b float32[3,5]
+        input c float32[3,5]
+        y = ADD_N(a, b, c)
+        """,
+        """
+        y/add0.0 = ADD(a, b)
+        y = ADD(y/add0.0, c)
+        """,
+    ),
+    "SELECT": (
+        """
+        input c bool[3] truth
+        input a float32[3,5]
+        input b float32[3,5]
+        y = SELECT(c, a, b)
+        """,
+        """
+        y/reshape0.0 = RESHAPE(c) new_shape=(3,1)
+        y = SELECT_V2(y/reshape0.0, a, b)
+        """,
+    ),
+    "FILL": (
+        """
+        input v float32[1]
+        constant s int32[2] = 3, 5
+        y = FILL(s, v)
+        """,
+        """
+        y/reshape0.0 = RESHAPE(v) new_shape=()
+        y = BROADCAST_TO(y/reshape0.0, s)
+        """,
+    ),
+    "EMBEDDING_LOOKUP": (
+        """
+        input i int32[4] places
+        constant t float32[5,7]
+        y = EMBEDDING_LOOKUP(i, t)
+        """,
+        "y = GATHER(t, i) axis=0 batch_dims=0",
+    ),
+    "L2_NORMALIZATION": (
+        """
+        input x float32[2,7]
+        y = L2_NORMALIZATION(x)
+        """,
+        """
+        y/square1.0 = SQUARE(x)
+        y/sum2.0 = SUM(y/square1.0, y/constant1) keep_dims=True
+        y/sqrt3.0 = SQRT(y/sum2.0)
+        y/maximum5.0 = MAXIMUM(y/sqrt3.0, y/constant5)
+        y = DIV(x, y/maximum5.0)
+        """,
+    ),
+    "LOG_SOFTMAX": (
+        """
+        input x float32[2,7]
+        y = LOG_SOFTMAX(x)
+        """,
+        """
+        y/reduce_max1.0 = REDUCE_MAX(x, y/constant1) keep_dims=True
+        y/sub2.0 = SUB(x, y/reduce_max1.0)
+        y/exp3.0 = EXP(y/sub2.0)
+        y/sum4.0 = SUM(y/exp3.0, y/constant1) keep_dims=True
+        y/log5.0 = LOG(y/sum4.0)
+        y = SUB(y/sub2.0, y/log5.0)
+        """,
+    ),
+    "LOCAL_RESPONSE_NORMALIZATION": (
+        """
+        input x float32[1,3,5,4]
+        y = LOCAL_RESPONSE_NORMALIZATION(x) radius=1 bias=2.0 alpha=0.5 beta=0.75
+        """,
+        """
+        y/square2.0 = SQUARE(x)
+        y/conv_2d3.0 = CONV_2D(y/square2.0, y/constant1, y/constant2) padding=VALID \
+stride_h=1 stride_w=1
+        y/pow5.0 = POW(y/conv_2d3.0, y/constant5)
+        y = MUL(x, y/pow5.0)
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSITIONS)
+def test_the_operators_that_replace_one(name: str) -> None:
+    source, expected = DECOMPOSITIONS[name]
+    assert_becomes(f"{source}\n output y", expected, decompose_operators)
+
+
+def test_nearby_channels_are_summed_by_a_band_matrix() -> None:
+    source, expected = DECOMPOSITIONS["LOCAL_RESPONSE_NORMALIZATION"]
+    graph = assert_becomes(f"{source}\n output y", expected, decompose_operators)
+    _, convolution, power, _ = graph.ops
+    band = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
+    np.testing.assert_array_equal(convolution.constant(1)[:, 0, 0], 0.5 * np.array(band))
+    np.testing.assert_array_equal(convolution.constant(2), [2.0] * 4)
+    assert power.constant(1) == -0.75
+
+
+def test_a_condition_that_broadcasts_stays() -> None:
+    source = """
+        input c bool[5] truth
+        input a float32[5]
+        input b float32[5]
+        y = SELECT(c, a, b)
+        output y
+    """
+    assert_declines(source, "^the condition already broadcasts$", decompose_operators)

@@ -1,0 +1,31 @@
+"""PACK is a concatenation along a new axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rewriting import assert_agrees, assert_becomes
+
+from tflgpu.compiler.rewrites.decompose.pack_to_concat import pack_to_concat
+
+PACK = """
+    input a float32[3,5]
+    constant c float32[3,5]
+    y = PACK(a, c) axis=-1 values_count=2
+    output y
+"""
+
+
+def test_operands_are_reshaped_and_concatenated() -> None:
+    expected = """
+        y/part0 = RESHAPE(a) new_shape=(3,5,1)
+        y = CONCATENATION(y/part0, y/part1) axis=2
+    """
+    graph = assert_becomes(PACK, expected, pack_to_concat)
+    part = graph.ops[1].constant(1)
+    assert part.shape == (3, 5, 1) and np.abs(part).min() > 0
+
+
+def test_numbers_agree(tmp_path: Path) -> None:
+    assert_agrees(tmp_path, PACK)

@@ -1,0 +1,59 @@
+"""Reductions of transposed tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agreement import problems
+from cases import Case
+from devices import Way
+from graphs import Value, call, ints, transpose, x
+from graphs.channels_first import FIRST
+from rewriting import assert_becomes, assert_declines, operators
+
+from tflgpu.compiler.rewrites.layout.fold_transpose_into_reduction import (
+    fold_transpose_into_reduction,
+)
+
+
+def averaged(keep: bool, *axes: int) -> Value:
+    return call("MEAN", transpose(x(2, 3, 5, 7), *FIRST), ints(*axes), keep_dims=keep)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_mean_reads_the_input_of_the_transpose(keep: bool) -> None:
+    value = averaged(keep, 2, 3)
+    assert operators(value, fold_transpose_into_reduction) == "MEAN  RESHAPE"
+
+
+def test_the_transpose_stays_if_others_read_it() -> None:
+    source = """
+        input x float32[1,7,5,19]
+        constant order int32[4] = 0, 3, 1, 2
+        constant pixels int32[2] = 2, 3
+        t = TRANSPOSE(x, order)
+        y = SUM(t, pixels) keep_dims=False
+        z = TANH(t)
+        output y, z
+    """
+    expected = """
+        t = TRANSPOSE(x, order)
+        y/kept = SUM(x, y/axes) keep_dims=True
+        y = RESHAPE(y/kept) new_shape=(1,19)
+        z = TANH(t)
+    """
+    graph = assert_becomes(source, expected, fold_transpose_into_reduction)
+    (total,) = (op for op in graph.ops if op.name == "SUM")
+    assert total.constant(1).tolist() == [1, 2] and total.output.shape == (1, 1, 1, 19)
+
+
+def test_it_declines_if_the_remaining_axes_change_their_order() -> None:
+    reason = "^the remaining axes change their order$"
+    assert_declines(averaged(False, 3), reason, fold_transpose_into_reduction)
+
+
+def test_numbers_agree(way: Way, tmp_path: Path) -> None:
+    values = {"a mean": averaged(False, 2, 3), "a mean that keeps its axes": averaged(True, 1, 2)}
+    cases = [Case("TRANSPOSE", f"before {name}", value) for name, value in values.items()]
+    assert problems(cases, way, tmp_path) == {}

@@ -1,0 +1,86 @@
+"""Operators on every pair of two 8-bit integers, compared with real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from quantized_operators import LIMITS, evaluated, quantized
+
+from tflgpu.compiler.ir import Array
+
+FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
+    "ADD": np.add,
+    "SUB": np.subtract,
+    "MUL": np.multiply,
+    "MAXIMUM": np.maximum,
+    "MINIMUM": np.minimum,
+    "SQUARED_DIFFERENCE": lambda a, b: (a - b) ** 2,
+}
+
+SCALES = {
+    "alike": ((0.05, 3), (0.05, 3), (0.05, 3)),
+    "of one order": ((0.05, 3), (0.03, -20), (0.07, 10)),
+    "far apart": ((0.5, 0), (0.003, 100), (0.4, -100)),
+}
+"""Scale and zero point of both operands and of the result."""
+
+
+def real(integers: Array, scale: float, zero: int) -> Array:
+    return np.asarray((integers.astype(np.float64) - zero) * float(np.float32(scale)))
+
+
+ALIKE = ("MAXIMUM", "MINIMUM")
+"""Operators whose operands and result are quantized alike."""
+
+
+@pytest.mark.parametrize(
+    ("name", "scales"),
+    [(name, scales) for name in FUNCTIONS for scales in SCALES if name not in ALIKE]
+    + [(name, "alike") for name in ALIKE],
+)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_results_are_the_nearest_integers(name: str, scales: str, dtype: str) -> None:
+    low, high = LIMITS[dtype]
+    shift = 128 if dtype == "uint8" else 0
+    first, second, result = ((scale, zero + shift) for scale, zero in SCALES[scales])
+    a, b = np.meshgrid(np.arange(low, high + 1), np.arange(low, high + 1), indexing="ij")
+    operands = quantized("a", a, *first, dtype), quantized("b", b, *second, dtype)
+    found = evaluated(name, *operands, scale=result[0], zero=result[1], dtype=dtype)
+    places = FUNCTIONS[name](real(a, *first), real(b, *second)) / float(np.float32(result[0]))
+    distance = np.abs(found - np.clip(places + result[1], low, high))
+    # Fixed-point factors have few bits where the scales are far apart.
+    assert distance.max() <= 1.0
+    assert np.count_nonzero(distance > 0.5001) < 0.01 * distance.size
+
+
+@pytest.mark.parametrize("activation", ["RELU", "RELU6", "RELU_N1_TO_1"])
+def test_an_activation_bounds_the_result(activation: str) -> None:
+    bounds = {"RELU": (0, np.inf), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}[activation]
+    a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
+    operands = quantized("a", a, 0.05, 3), quantized("b", b, 0.05, 3)
+    options = {"scale": 0.1, "zero": -5, "fused_activation_function": activation}
+    found = real(evaluated("ADD", *operands, **options), 0.1, -5)
+    exact = np.clip(real(a, 0.05, 3) + real(b, 0.05, 3), *bounds)
+    assert np.abs(found - np.clip(exact, -12.3, 13.2)).max() <= 0.1 / 2 + 1e-6
+
+
+COMPARISONS = {
+    "EQUAL": np.equal,
+    "NOT_EQUAL": np.not_equal,
+    "LESS": np.less,
+    "LESS_EQUAL": np.less_equal,
+    "GREATER": np.greater,
+    "GREATER_EQUAL": np.greater_equal,
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_integers_are_compared_as_what_they_stand_for(name: str) -> None:
+    """As long as the numbers differ by more than what 8 bits after the point resolve."""
+    a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
+    first, second = (0.5, 3), (0.25, -20)
+    operands = quantized("a", a, *first), quantized("b", b, *second)
+    found = evaluated(name, *operands, dtype="bool")
+    np.testing.assert_array_equal(found, COMPARISONS[name](real(a, *first), real(b, *second)))

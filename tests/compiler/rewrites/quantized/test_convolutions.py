@@ -1,0 +1,54 @@
+"""Convolutions and fully connected layers with a scale per output channel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from quantized_operators import evaluated, quantized
+
+from tflgpu.compiler import UnsupportedError
+from tflgpu.compiler.ir import Array, Quantization, Tensor, constant
+
+RANDOM = np.random.default_rng(13)
+SCALES = [0.01, 0.02, 0.005]
+IMAGE = RANDOM.integers(-128, 128, (2, 5, 4, 6))
+WEIGHTS = RANDOM.integers(-127, 128, (3, 2, 2, 6))
+BIAS = RANDOM.integers(-9999, 9999, 3)
+WINDOW = {"padding": "VALID", "stride_h": 1, "stride_w": 1}
+
+
+def bias() -> Tensor:
+    return constant("b", BIAS.astype(np.int32))
+
+
+def real_sums(zero: int) -> Array:
+    """The convolution of real numbers, as the scales give them."""
+    image = IMAGE - zero
+    sums = np.zeros((2, 4, 3, 3)) + BIAS
+    for y, x in np.ndindex(2, 2):
+        sums = sums + image[:, y : y + 4, x : x + 3] @ WEIGHTS[:, y, x].T
+    return np.asarray(sums * 0.05 * np.array(SCALES))
+
+
+@pytest.mark.parametrize("zero", [0, -128, 7])
+def test_each_channel_has_a_scale(zero: int) -> None:
+    operands = quantized("x", IMAGE, 0.05, zero), quantized("w", WEIGHTS, SCALES), bias()
+    found = evaluated("CONV_2D", *operands, scale=0.4, zero=-9, **WINDOW)
+    places = np.clip(real_sums(zero) / 0.4 - 9, -128, 127)
+    assert np.abs(found - places).max() <= 0.5 + 1e-3
+
+
+def test_an_activation_bounds_the_integers() -> None:
+    operands = quantized("x", IMAGE, 0.05, 7), quantized("w", WEIGHTS, SCALES), bias()
+    attrs = {**WINDOW, "fused_activation_function": "RELU6"}
+    found = evaluated("CONV_2D", *operands, scale=0.4, zero=-9, **attrs)
+    places = np.clip(real_sums(7), 0, 6) / 0.4 - 9
+    assert np.abs(found - places).max() <= 0.5 + 1e-3
+    assert (found.min(), found.max()) == (-9, 6)
+
+
+def test_a_zero_point_per_channel_is_refused() -> None:
+    weights = quantized("w", WEIGHTS, SCALES)
+    weights.quantization = Quantization(tuple(SCALES), (0, 1, 2))
+    with pytest.raises(UnsupportedError, match="tensor w has a zero point for each channel"):
+        evaluated("CONV_2D", quantized("x", IMAGE, 0.05), weights, bias(), **WINDOW)

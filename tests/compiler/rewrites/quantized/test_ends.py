@@ -1,0 +1,46 @@
+"""QUANTIZE and DEQUANTIZE: floats to integers and back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from quantized_operators import LIMITS, all_integers, evaluated
+
+from tflgpu.compiler.ir import constant
+
+STEPS = np.array([-1e9, -2.5, -1.5, -0.5, -0.4, 0, 0.4, 0.5, 1.5, 2.5, 1e9], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero", "rounded"),
+    [
+        ("int8", -3, [-2, -2, 0, 0, 0, 0, 0, 2, 2]),
+        ("uint8", 128, [-2, -2, 0, 0, 0, 0, 0, 2, 2]),
+        ("int16", 0, [-3, -2, -1, 0, 0, 0, 1, 2, 3]),
+    ],
+)
+def test_halves_become_even_and_those_of_int16_are_rounded_away_from_zero(
+    dtype: str, zero: int, rounded: list[int]
+) -> None:
+    low, high = LIMITS[dtype]
+    x = constant("x", STEPS * np.float32(0.25))
+    found = evaluated("QUANTIZE", x, scale=0.25, zero=zero, dtype=dtype)
+    assert found.tolist() == [low, *(zero + step for step in rounded), high]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_integers_are_multiplied_by_the_scale(dtype: str) -> None:
+    zero = 100 if dtype == "uint8" else 0 if dtype == "int16" else -7
+    low, high = LIMITS[dtype]
+    found = evaluated("DEQUANTIZE", all_integers(0.037, zero, dtype), dtype="float32")
+    expected = np.arange(low - zero, high - zero + 1, dtype=np.float32) * np.float32(0.037)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize(("scale", "zero"), [(0.05, 3), (0.1, -20), (0.02, 5)])
+def test_integers_of_another_scale_are_the_nearest(scale: float, zero: int) -> None:
+    """A factor of eight fractional bits may be off where the result is at its limits."""
+    found = evaluated("QUANTIZE", all_integers(0.05, 3), scale=scale, zero=zero)
+    places = np.clip((np.arange(-128, 128) - 3) * 0.05 / scale + zero, -128, 127)
+    assert np.abs(found - places).max() <= 0.5 + 1e-6

@@ -1,0 +1,86 @@
+"""Layers that mix pixels, between transposes: products from the left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agreement import problems
+from cases import Case
+from cases.convolutions import conv, window
+from devices import Way
+from graphs import Value, call, transpose, w, x
+from rewriting import assert_becomes, assert_declines, compiled, rewritten
+
+from tflgpu.compiler.rewrites.recognize.multiply_from_left import multiply_from_left
+
+SWAP = (0, 1, 3, 2)
+VALID = window("VALID")
+
+
+def mixed(image: Value, pixels: int) -> Value:
+    """A block of an MLP-Mixer, with a residual sum."""
+    inner = conv(transpose(image, *SWAP), (23, pixels), (1, 1))
+    outer = conv(call("GELU", inner, approximate=False), (pixels, 23), (1, 1))
+    return call("ADD", transpose(outer, *SWAP), image)
+
+
+def layered() -> Value:
+    """Of rank 3, fully connected, to another number of pixels, without a bias."""
+    swapped = transpose(call("TANH", x(2, 7, 19)), 0, 2, 1)
+    layer = call("FULLY_CONNECTED", swapped, w(5, 7), None, keep_num_dims=True)
+    return transpose(call("RELU", layer), 0, 2, 1)
+
+
+VALUES = {
+    "a block": mixed(call("EXP", x(1, 1, 37, 19)), 37),
+    "rows of images": mixed(x(2, 3, 17, 33), 17),
+    "few channels": mixed(x(2, 3, 7, 3), 7),
+    "layers": layered(),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_no_transpose_is_left(name: str) -> None:
+    labels = " ".join(d.label for d in compiled(VALUES[name]).plan.dispatches)
+    assert "TRANSPOSE" not in labels and "BATCH_MATMUL + " in labels
+
+
+def test_a_convolution_becomes_a_product_and_a_sum() -> None:
+    source = """
+        input x float32[1,1,7,5]
+        constant swap int32[4] = 0, 1, 3, 2
+        constant w float32[3,1,1,7]
+        constant b float32[3]
+        t = TRANSPOSE(x, swap)
+        u = CONV_2D(t, w, b) padding=VALID stride_h=1 stride_w=1
+        r = RELU(u)
+        y = TRANSPOSE(r, swap)
+        output y
+    """
+    expected = """
+        u/product = BATCH_MATMUL(w/rows, x) adj_x=False adj_y=False
+        u/swapped = ADD(u/product, w/bias)
+        y = RELU(u/swapped)
+    """
+    assert_becomes(source, expected, multiply_from_left)
+
+
+@pytest.mark.parametrize("order", [None, (0, 3, 2, 1)], ids=["no transpose", "another one"])
+def test_it_declines_without_a_transpose_back(order: tuple[int, ...] | None) -> None:
+    value: Value = conv(transpose(x(1, 1, 7, 5), *SWAP), (3, 7), (1, 1))
+    value = value if order is None else transpose(value, *order)
+    reason = "^no transpose swaps pixels and channels back$"
+    assert_declines(value, reason, multiply_from_left)
+
+
+def test_a_window_of_several_pixels_is_no_layer() -> None:
+    wide = conv(transpose(x(1, 4, 7, 5), *SWAP), (3, 7), (2, 2), **VALID)
+    graph, events = rewritten(transpose(wide, *SWAP), multiply_from_left)
+    assert [op.name for op in graph.ops] == ["TRANSPOSE", "CONV_2D", "TRANSPOSE"]
+    assert events == []
+
+
+def test_numbers_agree(way: Way, tmp_path: Path) -> None:
+    cases = [Case("CONV_2D", f"mixing pixels: {name}", value) for name, value in VALUES.items()]
+    assert problems(cases, way, tmp_path) == {}

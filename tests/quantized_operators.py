@@ -1,0 +1,119 @@
+"""Single quantized operators, lowered to float operators on centered integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Array, Graph, Op, Quantization, Tensor
+from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
+from tflgpu.compiler.target import Target
+
+EXACT = 1 << 24
+"""Whole numbers up to this are exact in float32."""
+
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+
+
+def quantized(
+    name: str,
+    values: Any,
+    scale: float | Sequence[float] = 1.0,
+    zero: int = 0,
+    dtype: str = "int8",
+    axis: int = 0,
+) -> Tensor:
+    """A constant of quantized integers; several scales lie along an axis."""
+    data = np.asarray(values, dtype)
+    scales = tuple(float(each) for each in np.atleast_1d(np.asarray(scale, np.float32)))
+    return Tensor(name, data.shape, dtype, data, Quantization(scales, (zero,) * len(scales), axis))
+
+
+def all_integers(scale: float, zero: int, dtype: str = "int8") -> Tensor:
+    """Every integer of a type, as the operand of a function."""
+    low, high = LIMITS[dtype]
+    return quantized("x", np.arange(low, high + 1), scale, zero, dtype)
+
+
+def computed_at_run_time(tensor: Tensor) -> Tensor:
+    """The same tensor as an input of the model."""
+    return Tensor(tensor.name, tensor.shape, tensor.dtype, quantization=tensor.quantization)
+
+
+def lowered(
+    operator: str,
+    *operands: Tensor | None,
+    scale: float = 1.0,
+    zero: int = 0,
+    dtype: str = "int8",
+    **attrs: Any,
+) -> Graph:
+    """What a quantized operator becomes; `scale`, `zero` and `dtype` are those of its result."""
+    result = Tensor("y", (), dtype, quantization=Quantization((float(np.float32(scale)),), (zero,)))
+    op = Op(operator, operands, (result,), attrs)
+    result.shape = tuple(int(size) for size in OPS[operator].infer(op)[0])
+    graph = Graph()
+    graph.add(op)
+    graph.inputs = [tensor for tensor in op.reads if not tensor.constant]
+    graph.outputs = [result]
+    lower_quantized(graph, Target(profile("cpu")))
+    return graph
+
+
+def evaluated(operator: str, *operands: Tensor | None, **options: Any) -> Array:
+    """The integers that a quantized operator gives for constants.
+
+    Its first operand is an input for the compiler. The lowered operators are computed by their
+    references; products with weights, which have none, with 64-bit integers.
+    """
+    first, *others = operands
+    assert first is not None and first.data is not None
+    source = computed_at_run_time(first)
+    graph = lowered(operator, source, *others, **options)
+    values = {source: first.data}
+    for op in graph.ops:
+        arrays = [values[t] if t.data is None else t.data for t in op.inputs if t is not None]
+        reference = OPS[op.name].reference or PRODUCTS[op.name]
+        for tensor, array in zip(op.outputs, reference(op, arrays), strict=True):
+            values[tensor] = np.asarray(array, tensor.dtype).reshape(tensor.shape)
+    return values[graph.outputs[0]]
+
+
+def _layer(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    rows, weights, *bias = (array.astype(np.int64) for array in arrays)
+    return [_exact(rows @ weights.T + sum(bias))]
+
+
+def _convolution(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    """Without padding and strides."""
+    image, weights, *bias = (array.astype(np.int64) for array in arrays)
+    _, rows, columns, _ = op.output.shape
+    sums = np.zeros(op.output.shape, np.int64) + sum(bias)
+    for y, x in np.ndindex(weights.shape[1:3]):
+        sums += image[:, y : y + rows, x : x + columns] @ weights[:, y, x].T
+    return [_exact(sums)]
+
+
+def _exact(sums: Array) -> Array:
+    """Sums, which must be exact in float32 for kernels to add them in any order."""
+    assert np.abs(sums).max() <= EXACT
+    return sums
+
+
+PRODUCTS = {"FULLY_CONNECTED": _layer, "CONV_2D": _convolution}
+
+
+def half_up(value: Fraction) -> int:
+    """The nearest integer, halves towards positive infinity."""
+    return floor(value + Fraction(1, 2))
+
+
+def half_away(value: Fraction) -> int:
+    """The nearest integer, halves away from zero."""
+    return half_up(value) if value >= 0 else -half_up(-value)

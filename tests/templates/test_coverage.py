@@ -1,0 +1,59 @@
+"""Every template and every intrinsic is used, in every language it needs."""
+
+from __future__ import annotations
+
+import re
+
+from paths import ROOT, TEMPLATES
+
+from tflgpu.compiler.codegen.intrinsics import intrinsics
+from tflgpu.compiler.language import LANGUAGES
+
+IMAGES = {"read_texel", "texel_lane"}
+SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}
+BUILT_IN = {
+    "opencl": {"INFINITY", "NAN", "rest_of"},
+    "glsl": IMAGES | SUB_GROUPS,
+}
+"""Intrinsics a language has by itself, or that only others of another language need."""
+
+
+def templates() -> dict[str, str]:
+    """The text of each template, by its path below templates/."""
+    return {
+        path.relative_to(TEMPLATES).as_posix(): path.read_text(encoding="utf-8")
+        for path in TEMPLATES.rglob("*.jinja")
+    }
+
+
+def compiler_text() -> str:
+    files = (ROOT / "compiler").rglob("*.py")
+    return "".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def test_every_template_is_used() -> None:
+    """By an operator that names it, or by another template."""
+    used = set(re.findall(r'"([\w/]+\.jinja)"', compiler_text()))
+    for text in templates().values():
+        used |= set(re.findall(r"{%-? *(?:from|import|include) \"([\w./]+)\"", text))
+    frames = {f"dialects/{language}.jinja" for language in LANGUAGES}
+    assert templates().keys() - used - frames == {"dialects/opencl_functions.jinja"}
+
+
+def test_both_languages_have_the_same_intrinsics() -> None:
+    for language, excepted in BUILT_IN.items():
+        missing = {n for n, entry in intrinsics().items() if language not in entry.definitions}
+        assert missing <= excepted, language
+
+
+def test_every_intrinsic_is_used() -> None:
+    """In a template, in the text of an expression or an accessor, or by another intrinsic."""
+    needed = {name for entry in intrinsics().values() for name in entry.needs}
+    # Code names an intrinsic that has a form for slices once.
+    texts = "".join((compiler_text(), *templates().values()))
+    unused = {
+        name
+        for name in intrinsics().keys() - needed
+        if not re.search(rf"\b{name.removesuffix('S')}S?\b", texts)
+    }
+    assert unused == set()
