@@ -68,8 +68,8 @@ class Session:
         such as float16 to float32. Numbers and nested lists work as well if their values fit, and
         arrays need not be contiguous. Quantized inputs take integers or, with `quantize`, arrays of
         real numbers as well, which are rounded to integers by the scale and the zero point of their
-        `TensorInfo`. Strings are `str` or `bytes` objects. The device computes with 32-bit integers, so the values of int64
-        inputs must fit in them.
+        `TensorInfo`. Strings are `str` or `bytes` objects. The device computes with 32-bit
+        integers, so the values of int64 inputs must fit in them.
 
         The outputs are new arrays with the shape and dtype of their `TensorInfo`, except that
         dynamic outputs have the shape that the run determined. Quantized outputs are not
