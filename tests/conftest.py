@@ -1,4 +1,4 @@
-"""Fixtures of all tests; README.md in this folder says where tests go.
+"""Fixtures of all tests.
 
 A test that needs a device asks for `opencl_device` and so runs once on every OpenCL device present,
 for `opengl_device`, or for `attached`, which is each of them in turn, or for a `way` to reach each
@@ -16,6 +16,9 @@ from devices import ATTACHED, Attached, Way, opencl_devices, short_name, unavail
 
 from tflgpu.runtime import DeviceError
 
+DEVICES_AND_MODELS = frozenset({"opencl_device", "opengl_device", "attached", "way", "models"})
+"""Fixtures whose tests are not in the quick tier."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -24,6 +27,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="run N generated graphs in sweep/test_sweep.py, not just one for each operator",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The quick tier is every test that needs no device and no folder of models."""
+    for item in items:
+        slow = item.get_closest_marker("slow") is not None
+        if not slow and not DEVICES_AND_MODELS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("quick")
 
 
 @pytest.fixture(params=opencl_devices() or [""], ids=short_name)

@@ -15,7 +15,8 @@ from ..ir import Array
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
 from ..tools.benchmark import plot as drawing
-from ..tools.benchmark.measure import Benchmark, KernelTime, PartCost, Rival, Spread, benchmark
+from ..tools.benchmark.measure import benchmark
+from ..tools.benchmark.result import Benchmark, KernelTime, PartCost, Rival, Spread
 from .input_arrays import RANDOM, Scaling
 from .options import compile_options, input_options, model_argument
 from .running import read_inputs

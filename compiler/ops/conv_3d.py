@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..ir import Op, Shape, constant
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
-from .conv import check_bias
+from .weights import check_bias
 
 CHANNELS = 4
 """Adjacent output channels that a work-item computes."""

@@ -25,7 +25,7 @@ from .base import (
     define,
     slice_count,
 )
-from .conv import bias_slices, check_bias, constant_weights
+from .weights import bias_slices, check_bias, constant_weights
 
 MAX_PIXELS = 8
 """Adjacent pixels that a work-item computes at most."""

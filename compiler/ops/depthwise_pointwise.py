@@ -26,7 +26,7 @@ from .base import (
     define,
     slice_count,
 )
-from .conv import bias_slices, pack_weights
+from .weights import bias_slices, pack_weights
 
 NAME = "tflgpu.depthwise_pointwise"
 LONG = 2

@@ -22,9 +22,9 @@ from .base import (
     define,
     slice_count,
 )
-from .conv import bias_slices, check_bias, constant_weights, pack_weights
 from .elementwise import flattens
 from .split_sums import split_sums, splits
+from .weights import bias_slices, check_bias, constant_weights, pack_weights
 
 
 def infer(op: Op) -> list[Shape]:

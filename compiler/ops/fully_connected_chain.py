@@ -19,8 +19,8 @@ import numpy as np
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
-from .conv import pack_weights
 from .elementwise import ELEMENTWISE
+from .weights import pack_weights
 from .work_group_reduction import group_size
 
 NAME = "tflgpu.fully_connected_chain"

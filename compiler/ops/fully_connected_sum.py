@@ -13,8 +13,8 @@ import numpy as np
 from ..ir import Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
-from .conv import bias_slices, pack_weights
 from .elementwise import rank_fits
+from .weights import bias_slices, pack_weights
 
 NAME = "tflgpu.fully_connected_sum"
 

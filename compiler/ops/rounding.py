@@ -182,14 +182,16 @@ ROUNDING = {
     ),
     "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
     "tflgpu.row_scale": Elementwise(
-        "min({a}, 0.0f) == max({b}, 0.0f) ? 1.0f : 255.0f / (max({b}, 0.0f) - min({a}, 0.0f))",
+        "{use.if_positive}(max({b}, 0.0f) - min({a}, 0.0f), "
+        "255.0f / (max({b}, 0.0f) - min({a}, 0.0f)), max({b}, 0.0f) - min({a}, 0.0f) + 1.0f)",
         _row_scale,
     ),
     "tflgpu.row_zero": Elementwise(
-        "clamp({use.round_even}((-128.0f + {use.rounded}(min({a}, 0.0f) * {c})) + "
-        "(127.0f + {use.rounded}(max({b}, 0.0f) * {c})) > 0.0f "
-        "? -128.0f - {use.rounded}(min({a}, 0.0f) * {c}) "
-        ": 127.0f - {use.rounded}(max({b}, 0.0f) * {c})), -128.0f, 127.0f)",
+        "clamp({use.round_even}({use.if_positive}("
+        "(-128.0f + {use.rounded}(min({a}, 0.0f) * {c})) "
+        "+ (127.0f + {use.rounded}(max({b}, 0.0f) * {c})), "
+        "-128.0f - {use.rounded}(min({a}, 0.0f) * {c}), "
+        "127.0f - {use.rounded}(max({b}, 0.0f) * {c}))), -128.0f, 127.0f)",
         _row_zero,
     ),
     "tflgpu.quantize_rows": Elementwise(

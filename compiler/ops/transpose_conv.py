@@ -26,8 +26,8 @@ from .base import (
     define,
     slice_count,
 )
-from .conv import bias_slices, pack_weights
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
+from .weights import bias_slices, check_bias, constant_weights, pack_weights
 
 
 def input_image(op: Op) -> Tensor:
@@ -64,12 +64,7 @@ def infer(op: Op) -> list[Shape]:
             f"operator {op.index} {op.name}: input {list(shape)} does not match weights "
             f"{list(weights)}"
         )
-    bias = op.input(bias_position(op))
-    if bias is not None and bias.elements != weights[0]:
-        raise ModelError(
-            f"operator {op.index} {op.name}: the bias has {bias.elements} entries for {weights[0]} "
-            f"output channels"
-        )
+    check_bias(op, weights[0], bias_position(op))
     rows, columns = _output_size(op)
     if rows < 1 or columns < 1 or op.attrs.get("stride_h", 1) < 1 or op.attrs["stride_w"] < 1:
         raise ModelError(
@@ -97,10 +92,7 @@ def window(op: Op) -> Window:
 
 
 def _constant(op: Op, target: Target) -> str | None:
-    computed = [
-        i for i in (1, bias_position(op)) if (tensor := op.input(i)) and not tensor.constant
-    ]
-    return f"input {computed[0]} is computed while the model runs" if computed else None
+    return constant_weights(op, target, bias_position(op))
 
 
 def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:

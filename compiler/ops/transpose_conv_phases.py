@@ -16,7 +16,7 @@ import numpy as np
 from ..ir import Array
 from ..target import Target
 from .base import Window, slice_count
-from .conv import pack_weights
+from .weights import pack_weights
 
 
 @dataclass(frozen=True)

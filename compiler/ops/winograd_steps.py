@@ -25,7 +25,7 @@ from .base import (
     define,
     slice_count,
 )
-from .conv import bias_slices, pack_weights
+from .weights import bias_slices, pack_weights
 
 INPUT = "tflgpu.winograd_input"
 PRODUCT = "tflgpu.winograd_product"

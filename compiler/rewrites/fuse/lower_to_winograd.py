@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from ...ir import FusedOp, Graph, Op, Tensor, constant
 from ...ops import winograd
 from ...ops.base import sliced_bytes
-from ...ops.conv import constant_weights, groups, window
+from ...ops.conv import groups, window
+from ...ops.weights import constant_weights
 from ...ops.winograd_steps import INPUT, OUTPUT, PRODUCT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -22,8 +21,9 @@ from ...devices.attached import attached_device
 from ...ir import Array
 from ...litert.reference import Model, Reference
 from ...options import Options
-from .kept_roofline import KeptRoofline, roofline_of
+from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
+from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
 from .roofline import Roofline, bytes_moved
 
 WARM_UP = 5
@@ -37,114 +37,6 @@ Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
 """Returns the arrays for a model's inputs, by name."""
 Run = Callable[[], Any]
 """Runs a model once, including the copies of inputs and outputs."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The distribution of run times, in seconds."""
-
-    lower: float
-    """First quartile."""
-    median: float
-    upper: float
-    """Third quartile."""
-    runs: int
-    """Number of runs."""
-
-    @classmethod
-    def of(cls, seconds: Sequence[float]) -> Spread:
-        lower, middle, upper = np.percentile(seconds, (25, 50, 75))
-        return cls(float(lower), float(middle), float(upper), len(seconds))
-
-
-@dataclass(frozen=True)
-class Rival:
-    """Another runtime with the same model and inputs, measured in turns with tflgpu."""
-
-    runs: Spread
-    ratio: float
-    """tflgpu's time divided by its time, the median over the rounds."""
-
-
-@dataclass(frozen=True)
-class KernelTime:
-    """The time of one dispatch, compared with the roofline."""
-
-    label: str
-    """Label of the dispatch."""
-    file: str
-    """File of its kernel."""
-    seconds: float
-    """Median over the passes."""
-    flops: int
-    """Operations, a multiply-add counting as two."""
-    moved: int
-    """Bytes of its arguments."""
-    least_seconds: float
-    """The shortest time that the device's roofline allows."""
-
-    @property
-    def roofline(self) -> float:
-        """The share of the roofline that it reaches."""
-        return self.least_seconds / self.seconds
-
-
-@dataclass(frozen=True)
-class PartCost:
-    """The time of a part on LiteRT, in seconds, medians over the passes."""
-
-    label: str
-    """Operators of the part."""
-    file: str
-    """File of its model."""
-    copy_in: float
-    """Copies from the device, including the wait for its kernels."""
-    run: float
-    """The run of LiteRT."""
-    copy_out: float
-    """Copies to the device."""
-    crossing: int
-    """Bytes copied from and to the device."""
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """Memory in bytes."""
-
-    arena: int
-    weights: int
-    buffers: int
-    """Inputs and outputs on the device."""
-    process_peak: int | None
-    """Peak memory of this process so far, including the compiler; None if unknown."""
-
-
-@dataclass(frozen=True)
-class Benchmark:
-    """All measurements, in seconds. A run includes the copies of inputs and outputs."""
-
-    plan: Plan
-    device: runtime.DeviceInfo
-    build: float
-    """The first load, in which the driver compiles the kernels."""
-    load: float
-    """A later load, with stored binaries if the driver provides them."""
-    first_run: float
-    """The first run after that load."""
-    runs: Spread
-    """Runs of tflgpu."""
-    litert: Rival | None
-    """Runs of LiteRT with XNNPACK."""
-    threads: int
-    """Threads of LiteRT."""
-    litert_gpu: Rival | None
-    """Runs of LiteRT's GPU accelerator."""
-    kernels: tuple[KernelTime, ...]
-    """In the order of dispatch."""
-    roofline: KeptRoofline
-    memory: Footprint
-    parts: tuple[PartCost, ...] = ()
-    """In the order of execution."""
 
 
 def benchmark(

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ....runtime.errors import TflgpuError
-from .measure import Benchmark
+from .result import Benchmark
 
 FORMATS = (".png", ".svg", ".pdf")
 LONGEST = 70
