@@ -169,8 +169,11 @@ def functions() -> Iterator[Case]:
             operand = xq(3001, dtype="int16", scale=scale)
             value = quantized(operator, operand, dtype="int16", scale=2.0**-15)
             yield row("functions", f"{operator} int16 of {scale:.5f}", value)
-    for operator in ("ABS", "ELU", "EXP", "HARD_SWISH", "RELU", "RELU6", "RELU_N1_TO_1"):
+    for operator in ("ABS", "ELU", "EXP", "HARD_SWISH", "NEG", "RELU", "RELU6", "RELU_N1_TO_1"):
         value = quantized(operator, xq(256, zero=-3), scale=0.03, zero=11)
+        yield row("functions", operator, value)
+    for operator in ("LOG", "RSQRT", "SQRT"):
+        value = quantized(operator, xq(256, zero=-128), scale=0.03, zero=-100)
         yield row("functions", operator, value)
     for dtype, zero in ALL:
         for alpha in (0.3, -0.2, 0.0001):
@@ -227,6 +230,8 @@ def axes() -> Iterator[Case]:
             for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
                 value = quantized(operator, image, **kind, **pool)
                 yield row("axes", f"{operator} {dtype} {activation}", value)
+        value = quantized("MEAN", image, ints(1, 2), **{**kind, "scale": 0.03}, keep_dims=True)
+        yield row("axes", f"MEAN to a finer scale {dtype}", value)
         value = quantized("PAD", image, table((0, 0), (1, 2), (0, 1), (3, 0)), **kind)
         yield row("axes", f"PAD {dtype}", value)
         yield row(

@@ -234,6 +234,13 @@ FORMULAS = (
         _XNNPACK,
     ),
     Formula(
+        ("MEAN",),
+        "int16",
+        "",
+        f"{_TWICE}; the factor divided by the count before, as an integer",
+        _OWN,
+    ),
+    Formula(
         ("AVERAGE_POOL_2D",),
         f"{_EIGHT}, int16",
         "",
