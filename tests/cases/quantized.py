@@ -221,6 +221,10 @@ def axes() -> Iterator[Case]:
         yield row("axes", f"SOFTMAX {dtype}", value)
         place = typed("int32", "ARG_MAX", image, number(3, "int32"), output_type="int32")
         yield row("axes", f"ARG_MAX {dtype}", place)
+    for count, scale in ((19, 0.0003), (257, 0.00005), (1, 0.001), (37, 0.1)):
+        operand = xq(5, count, dtype="int16", scale=scale)
+        value = quantized("SOFTMAX", operand, dtype="int16", scale=2.0**-15, beta=1.0)
+        yield row("axes", f"SOFTMAX int16 of {count}", value)
     for dtype, zero in ALL:
         kind = {"dtype": dtype, "scale": 0.05, "zero": zero}
         image = xq(2, 7, 5, 19, **kind)

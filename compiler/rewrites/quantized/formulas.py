@@ -256,6 +256,7 @@ FORMULAS = (
         "from zero (int8)",
         _OWN,
     ),
+    Formula(("SOFTMAX",), "int16", "", "powers and reciprocals by 512 straight lines each", _OWN),
     Formula(
         ("RESIZE_BILINEAR",), _EIGHT, "", "weights of 11 fractional bits, rounded once", _XNNPACK
     ),
