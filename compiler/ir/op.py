@@ -6,14 +6,15 @@ Operators keep their TFLite names; those of tflgpu itself are named `tflgpu.some
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ..errors import Finding, ModelError, UnsupportedError
 from .tensor import Array, Tensor
 
 
-class Origin(NamedTuple):
+@dataclass(frozen=True, order=True, slots=True)
+class Origin:
     """An operator of the model file, which tells users what a kernel computes."""
 
     index: int
