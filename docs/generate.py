@@ -12,10 +12,19 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
+
+import numpy as np
 
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
 from tflgpu.compiler.devices import profiles
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
+from tflgpu.compiler.options import Options
+from tflgpu.compiler.pipeline import build
+from tflgpu.compiler.rewrites.quantized.formulas import FORMULAS, ORACLE
+from tflgpu.compiler.rewrites.quantized.moves import MOVES
 
 HERE = Path(__file__).resolve().parent
 
@@ -53,10 +62,47 @@ def profiles_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
+def quantized_formulas_markdown() -> str:
+    """Which formula LiteRT computes quantized operators with, as a table."""
+    lines = [f"Compared with {ORACLE}.", ""]
+    lines += ["| operators | types | where | formula | computed by |", "|---|---|---|---|---|"]
+    for row in FORMULAS:
+        cells = (", ".join(row.operators), row.types, row.where, row.formula, row.source)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *wrap(f"These only move integers, of any type: {', '.join(MOVES)}.", 100)]
+    return "\n".join(lines) + "\n"
+
+
+def quantized_kernel_markdown() -> str:
+    """The kernel of a quantized 1x1 convolution."""
+    compiled = build(_convolution(), Options(target="opencl", device="gpu", fallback="none"))
+    source = next(text for file, text in compiled.sources.items() if "conv" in file.split("/")[-1])
+    start = source.index("__kernel")
+    return f"```c\n{source[start:].rstrip()}\n```\n"
+
+
+def _convolution() -> bytes:
+    """A model that is a convolution of int8 with a scale for each channel."""
+    image = Tensor("image", (1, 14, 14, 32), "int8", None, Quantization((0.02,), (-3,)))
+    weights = np.arange(64 * 32).reshape(64, 1, 1, 32) % 255 - 127
+    scales = Quantization(tuple(0.001 * (n + 1) for n in range(64)), (0,) * 64)
+    filters = Tensor("filters", weights.shape, "int8", weights.astype(np.int8), scales)
+    bias = Tensor("bias", (64,), "int32", np.arange(64, dtype=np.int32), scales)
+    result = Tensor("result", (1, 14, 14, 64), "int8", None, Quantization((0.05,), (4,)))
+    attrs = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU6"}
+    graph = Graph()
+    graph.inputs, graph.input_names = [image], [image.name]
+    graph.outputs, graph.output_names = [result], [result.name]
+    graph.add(Op("CONV_2D", (image, filters, bias), (result,), attrs))
+    return write(graph)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "intrinsics": intrinsics_markdown,
     "operators": operators_markdown,
     "profiles": profiles_markdown,
+    "quantized_formulas": quantized_formulas_markdown,
+    "quantized_kernel": quantized_kernel_markdown,
 }
 """The function that generates each part, by the name in its marker."""
 

@@ -37,6 +37,33 @@ def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
     return arrays
 
 
+def quantized(infos: Sequence[TensorInfo], inputs: Any) -> Any:
+    """The inputs with the integers of real numbers that are given for quantized ones.
+
+    Rounded to the nearest even integer as the model's own QUANTIZE would, and cut off at the limits
+    of the type; what is no array of floats stays as it is. InputError as of `arrays_for`.
+    """
+    given = _by_name(infos, inputs)
+    by_name = {info.name: info for info in infos if info.scale}
+    return {
+        name: _integers(by_name[name], value) if name in by_name else value
+        for name, value in given.items()
+    }
+
+
+def _integers(info: TensorInfo, value: Any) -> Any:
+    """Real numbers as the integers that stand for them (InputError for NaN)."""
+    array = np.asarray(value)
+    if array.dtype.kind != "f":
+        return value
+    if np.isnan(array).any():
+        raise InputError(f"{info.name}: NaN cannot be quantized")
+    limits = np.iinfo(info.dtype)
+    scaled = array.astype(np.float32) * (np.float32(1) / np.float32(info.scale))
+    moved = np.rint(np.clip(scaled, -(2.0**30), 2.0**30)).astype(np.int64) + info.zero_point
+    return np.clip(moved, limits.min, limits.max).astype(info.dtype)
+
+
 def device_arrays(infos: Sequence[TensorInfo | HostTensor], arrays: Sequence[Array]) -> list[Array]:
     """The arrays in the device's dtypes. InputError if an integer does not fit in 32 bits."""
     converted = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .errors import DeviceError, InputError
 from .execution import Execution, PartTime
-from .inputs import arrays_for
+from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
 from .store.variant import Variant
@@ -59,16 +59,17 @@ class Session:
         """The device that the model runs on. DeviceError if the session is closed."""
         return self._opened().device.info
 
-    def run(self, inputs: Any = ()) -> dict[str, Array]:
+    def run(self, inputs: Any = (), quantize: bool = False) -> dict[str, Array]:
         """Run the model and return its outputs by name, in the model's order.
 
         `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
         a single array for a model with one input; a model without inputs needs none. Each array
         must have the shape of its `TensorInfo`, and its dtype or one that numpy converts safely,
         such as float16 to float32. Numbers and nested lists work as well if their values fit, and
-        arrays need not be contiguous. Quantized inputs take their quantized values; strings are
-        `str` or `bytes` objects. The device computes with 32-bit integers, so the values of int64
-        inputs must fit in them.
+        arrays need not be contiguous. Quantized inputs take integers or, with `quantize`, arrays of
+        real numbers as well, which are rounded to integers by the scale and the zero point of their
+        `TensorInfo`. Strings are `str` or `bytes` objects. The device computes with 32-bit
+        integers, so the values of int64 inputs must fit in them.
 
         The outputs are new arrays with the shape and dtype of their `TensorInfo`, except that
         dynamic outputs have the shape that the run determined. Quantized outputs are not
@@ -77,6 +78,8 @@ class Session:
         InputError names all inputs that do not fit. DeviceError if a driver call fails or the
         session is closed.
         """
+        if quantize:
+            inputs = quantized(self.plan.inputs, inputs)
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._lock:
             results = self._opened().run(arrays)

@@ -194,7 +194,8 @@ class _Body:
         """
         floats = self._target.language.floats(self._target.lanes)
         chain = Chain(floats, self._expressions)
-        chain.start(ops[0].operand(0) if ops else self._op.output, value)
+        computed = [tensor for op in ops[:1] for tensor in op.reads if not tensor.constant]
+        chain.start(computed[0] if computed else self._op.output, value)
         chain.compute(ops, self._reading(Position()), {})
         return "\n".join(chain.lines)
 

@@ -18,7 +18,7 @@ define(
         (),
         None,
         ANY,
-        note="the condition must be a constant",
+        note="both branches run if the condition is computed; they must be small and keep nothing",
         unimplemented_reason="the condition is computed while the model runs",
     ),
     OpDef("STABLEHLO_COMPOSITE", as_the_file_says, (), None, ANY, note="becomes its subgraph"),

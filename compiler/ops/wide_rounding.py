@@ -74,6 +74,15 @@ def _once(a: Array, b: Array, c: Array, d: Array, e: Array, low: int, high: int)
     return np.clip((_joined(a, b) * factor + (np.int64(1) << (shift - 1))) >> shift, low, high)
 
 
+def _power_below(a: Array) -> Array:
+    return np.exp2(np.floor(np.log2(np.maximum(a.astype(np.float64), 1))))
+
+
+def _share(a: Array, b: Array, c: Array) -> Array:
+    product, unit = a.astype(np.int64) * b.astype(np.int64), c.astype(np.int64)
+    return np.minimum((product + unit // 2) // unit, 32767)
+
+
 _JOINED = "{to_int}({a}) * 256 + {to_int}({b})"
 _FACTOR = "{to_int}({c}) * 32768 + {to_int}({d}), {to_int}({e})"
 
@@ -114,9 +123,20 @@ WIDE_ROUNDING = {
         f"{{to_float}}(clamp({{use.multiply_each_once}}({_JOINED}, {_FACTOR}), {{low}}, {{high}}))",
         _once,
     ),
+    "tflgpu.power_below": Elementwise("{use.power_below}({a})", _power_below),
+    "tflgpu.normalized": Elementwise(
+        "floor({a} / {b} * 65536.0f + 0.5f)", lambda a, b: np.floor(a / b * 65536 + 0.5)
+    ),
+    "tflgpu.share": Elementwise(
+        "{to_float}(min(({to_int}({a}) * {to_int}({b}) + {to_int}({c}) / 2) / {to_int}({c}), "
+        "32767))",
+        _share,
+    ),
 }
 """Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; 256 * a + b times a
 fixed-point number of 31 bits: rounded twice, alone or added to a sixth operand; two products that
-are shifted right; rounded twice, the last halves upwards where the sixth operand is 0; and once."""
+are shifted right; rounded twice, the last halves upwards where the sixth operand is 0; and once.
+The greatest power of two up to a number, the number less that power, and a product divided by
+it."""
 
 define_elementwise(WIDE_ROUNDING)

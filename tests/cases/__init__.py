@@ -21,6 +21,7 @@ from . import (
     moves,
     norms,
     pools,
+    quantized,
     reductions,
     repetitions,
     shapes,
@@ -34,7 +35,7 @@ from .case import Case
 FILES = (
     *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
     *(integers, moves, repetitions, shapes, indices, reductions, conversions, blocks),
-    *(composites, fusions, norms, spellings, layers, special_values),
+    *(composites, fusions, norms, spellings, layers, special_values, quantized),
 )
 
 CASES: tuple[Case, ...] = tuple(case for file in FILES for table in file.TABLES for case in table())

@@ -20,6 +20,8 @@ class Case:
     value: Value | Sequence[Value]
     oracle: Value | None = None
     """What LiteRT runs in its place, where it does not run the value itself."""
+    delegates: bool = False
+    """Whether LiteRT uses XNNPACK, whose rounding quantized operators repeat."""
 
     @property
     def name(self) -> str:

@@ -184,3 +184,27 @@ def test_session_stays_usable_after_bad_inputs(opened: Callable[[Parts], Any]) -
         np.testing.assert_allclose(
             session.run([a, b])["y"], chain_result(a, b), rtol=1e-5, atol=1e-5
         )
+
+
+def test_real_numbers_are_rounded_to_the_integers_that_stand_for_them(
+    opened: Callable[[Parts], Any],
+) -> None:
+    """Halves go to even integers, and what is too large to the limits of the type."""
+    info = TensorInfo("x", (7,), "int8", 0.5, -3)
+    values = np.array([0.0, 0.25, 0.75, -0.26, 61.4, 1e30, -1e30], np.float32)
+    with opened(copy(info, "int")) as session:
+        found = session.run(values, quantize=True)["y"]
+        assert found.tolist() == [-3, -3, -1, -4, 120, 127, -128]
+        np.testing.assert_array_equal(session.run(found, quantize=True)["y"], found)
+        with pytest.raises(InputError, match=r"x: expected int8 of shape \[7\], got float32"):
+            session.run(values)
+        with pytest.raises(InputError, match="x: NaN cannot be quantized"):
+            session.run({"x": np.full(7, np.nan, np.float32)}, quantize=True)
+
+
+def test_inputs_that_are_not_quantized_take_what_they_always_do(
+    opened: Callable[[Parts], Any],
+) -> None:
+    with opened(copy(TensorInfo("x", (3, 5), "float32"), "float")) as session:
+        x = np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)
+        np.testing.assert_array_equal(session.run([x], quantize=True)["y"], x)

@@ -20,8 +20,11 @@ from hypothesis.errors import Flaky
 from paths import TESTS
 
 from sweep import ELSEWHERE, GENERATORS
+from sweep.quantized import GENERATORS as QUANTIZED
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.ops import OPS
+
+pytestmark = pytest.mark.slow
 
 TOGETHER = 48
 """Graphs compiled as one model."""
@@ -39,7 +42,8 @@ def cases(name: str) -> st.SearchStrategy[Case]:
     @st.composite
     def generate(draw: st.DrawFn) -> Case:
         value = GENERATORS[name](draw)
-        return Case(name, f"{crc32(repr(value).encode()):08x}", value)
+        situation = f"{crc32(repr(value).encode()):08x}"
+        return Case(name, situation, value, delegates=name in QUANTIZED)
 
     return generate()
 

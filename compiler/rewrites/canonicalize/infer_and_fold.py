@@ -122,11 +122,17 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
 
 
 def _known(op: Op, definition: OpDef) -> bool:
-    """Whether an operator's results follow from shapes and constants alone."""
+    """Whether an operator's results follow from shapes and constants alone.
+
+    References compute with the types of their operator; what a quantized one stands for they do
+    not know.
+    """
     if definition.reference is None:
         return False
     if definition.reads_shapes_only:
         return True
+    if any(tensor.quantization and tensor.dtype not in definition.dtypes for tensor in op.reads):
+        return False
     return all(tensor.constant and not tensor.variable for tensor in op.reads)
 
 

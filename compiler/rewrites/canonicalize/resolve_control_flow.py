@@ -1,6 +1,7 @@
 """Branches and loops whose control flow follows from constants are replaced by what they run.
 
-    y = IF(c, x)          becomes   the operators of the branch that the constant c selects
+    y = IF(c, x)          becomes   the operators of the branch that the constant c selects,
+                                    or of both, where c is computed (see select_branch)
     i, y = WHILE(i, x)    becomes   its body, once per iteration, if constants decide the condition
 
 Each iteration may produce new constants, so shapes and constants are inferred again after each.
@@ -17,6 +18,7 @@ from ...ir.inline import inline, substitute
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .infer_and_fold import infer_and_fold
+from .select_branch import select_branch, unselectable
 
 MAX_ROUNDS = 1000
 """Most iterations of a loop that is unrolled."""
@@ -31,6 +33,15 @@ def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
         for op in waiting:
             if op not in graph:
                 continue
+            if op.name == "IF" and op.operand(0).data is None:
+                _check_branches(graph, op)
+                reason = unselectable(graph, op, target)
+                yield Attempt((op,), reason)
+                if reason is None:
+                    select_branch(graph, op, target)
+                else:
+                    graph.set_aside[op] = Finding(op.index, op.name, reason)
+                continue
             called = _branch(graph, op) if op.name == "IF" else _rounds(graph, op, target)
             yield Attempt((op,), called if isinstance(called, str) else None)
             if isinstance(called, str):
@@ -44,15 +55,18 @@ def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
 CONTROL = ("IF", "WHILE")
 
 
-def _branch(graph: Graph, op: Op) -> list[Graph] | str:
-    """The branch that runs, or why it is not known."""
-    condition = op.operand(0)
-    if condition.data is None:
-        return "the condition is computed while the model runs"
-    chosen = "then" if condition.data.reshape(-1)[0] else "else"
-    called = graph.subgraphs[op.attrs[f"{chosen}_subgraph_index"]]
+def _branch(graph: Graph, op: Op) -> list[Graph]:
+    """The branch that a constant condition selects."""
+    holds = op.constant(0).reshape(-1)[0]
+    called = graph.subgraphs[op.attrs[f"{'then' if holds else 'else'}_subgraph_index"]]
     _check(op, called, len(op.inputs) - 1, len(op.outputs))
     return [called]
+
+
+def _check_branches(graph: Graph, op: Op) -> None:
+    for name in ("then", "else"):
+        called = graph.subgraphs[op.attrs[f"{name}_subgraph_index"]]
+        _check(op, called, len(op.inputs) - 1, len(op.outputs))
 
 
 def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:

@@ -8,13 +8,8 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point, half_away
+from .formulas import PRODUCTS, SUMS
 from .lowering import Lowering, lowers
-
-LARGEST_RATIO, SMALLEST_RATIO = 2.0**8, 2.0**-10
-"""Of an operand's scale to the result's, as XNNPACK adds them."""
-
-SMALLEST_PRODUCT = 2.0**-16
-"""Of the product of the operands' scales to the result's; at most LARGEST_RATIO, too."""
 
 
 @lowers("ADD", "SUB")
@@ -23,7 +18,7 @@ def add(here: Lowering) -> None:
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     sign = -1 if here.op.name == "SUB" else 1
     ratios = [np.float32(here.scale(t) / here.scale(result)) for t in (first, second)]
-    if result.dtype == "int16" or not all(SMALLEST_RATIO <= r < LARGEST_RATIO for r in ratios):
+    if result.dtype == "int16" or not all(ratio in SUMS for ratio in ratios):
         _add_doubly(here, first, second, sign)
         return
     shift = 20 - (frexp(float(max(ratios)))[1] - 1)
@@ -75,7 +70,7 @@ def multiply(here: Lowering) -> None:
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     product = np.float32(here.scale(first) * here.scale(second))
     scale = np.float32(product / here.scale(result))
-    if result.dtype == "int16" or not SMALLEST_PRODUCT <= scale < LARGEST_RATIO:
+    if result.dtype == "int16" or scale not in PRODUCTS:
         _multiply_doubly(here, float(np.float64(scale)))
         return
     low, high = here.bounds(result)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Array, Tensor, constant
+from ...ir import Array, Op, Tensor, constant
 from .exact_sums import CHANNEL_AXES, exact_sums
+from .formulas import CHANNEL_BLOCK, ELEMENT_BLOCK
 from .hybrid import hybrid, hybrid_transposed
 from .lowering import EXACT, INTEGERS, Lowering, lowers
 from .sixteen_bits import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
@@ -67,10 +68,6 @@ def _sums(here: Lowering, image: Tensor, bias: Array) -> Tensor:
     return here.reshape(here.add(op.name, image, weights, added, **attrs), op.output.shape)
 
 
-NEON_BLOCK = 8
-"""Channels that LiteRT's NEON code, which x86 runs too, rounds at once: halves upwards."""
-
-
 def _rounded(
     here: Lowering, sums: tuple[Tensor, Tensor], image: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
@@ -93,7 +90,7 @@ def _rounded(
     if op.name != "TRANSPOSE_CONV":
         return rounded_twice(here, sums, factors, 0.0)
     channels = np.arange(op.output.shape[-1])
-    whole = channels.size - channels.size % NEON_BLOCK
+    whole = channels.size - channels.size % CHANNEL_BLOCK
     return rounded_twice(here, sums, factors, np.float32(channels >= whole))
 
 
@@ -133,4 +130,29 @@ def transposed_convolution(here: Lowering) -> None:
     added = None if bias is None else here.constant(op.constant(3).reshape(-1))
     attrs = {**op.attrs, ACTIVATION: "NONE", "exact": True}
     sums = here.add(op.name, size, values, here.centered(image), added, dtype="float32", **attrs)
-    here.finish_centered(requantized(here, sums, image, weights))
+    if _gaps(op, weights):
+        here.finish_centered(_of_own_kernel(here, sums, image, weights))
+    else:
+        here.finish_centered(requantized(here, sums, image, weights))
+
+
+def _gaps(op: Op, weights: Tensor) -> bool:
+    """Whether strides leave pixels out, which XNNPACK does not support."""
+    strides = op.attrs.get("stride_h", 1), op.attrs.get("stride_w", 1)
+    smaller = any(n < stride for n, stride in zip(weights.shape[1:3], strides, strict=True))
+    return smaller and op.attrs.get("padding") == "SAME"
+
+
+def _of_own_kernel(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
+    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block."""
+    result = here.op.output
+    if result.dtype == "uint8":
+        factors = np.float64(here.scale(image) * here.scale(weights)) / here.scale(result)
+        places = np.arange(result.elements).reshape(result.shape)
+        block = ELEMENT_BLOCK
+    else:
+        scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, result)]
+        factors = scales[0] * scales[1] / scales[2]
+        places, block = np.arange(result.shape[-1]), CHANNEL_BLOCK
+    away = np.float32(places >= places.size - places.size % block)
+    return rounded_twice(here, (here.constant(0), sums), factors, away)

@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Array, Tensor
+from .formulas import CONVERSIONS, ELEMENT_BLOCK
 from .lowering import INTEGERS, Lowering, lowers
 from .sixteen_bits import by_channel
-
-SMALLEST_RATIO, LARGEST_RATIO = 2.0**-8, 2.0**7
-"""Of the operand's scale to the result's, as XNNPACK takes them."""
-
-NEON_BLOCK = 16
-"""Elements that LiteRT rounds at once, halves upwards; those of the rest go away from zero."""
 
 
 @lowers("QUANTIZE")
@@ -27,7 +22,7 @@ def quantize(here: Lowering) -> None:
     ratio = here.scale(source) / here.scale(result)
     low, high = here.bounds(result)
     centered = here.centered(source)
-    if source.dtype == result.dtype != "int16" and SMALLEST_RATIO <= ratio <= LARGEST_RATIO:
+    if source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
         factor = int(np.rint(np.float32(256) * ratio))
         numbers = {"factor": factor << 7, "half": 1 << 14, "shift": 15, "low": low, "high": high}
         value = here.add("tflgpu.requantize_fixed_point", centered, **numbers)
@@ -44,7 +39,7 @@ def _beyond_blocks(source: Tensor, result: Tensor) -> Array:
     """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
     if "int16" in (source.dtype, result.dtype):
         return np.ones(())
-    whole = source.elements - source.elements % NEON_BLOCK
+    whole = source.elements - source.elements % ELEMENT_BLOCK
     if whole == source.elements:
         return np.zeros(())
     return np.float32(np.arange(source.elements) >= whole).reshape(source.shape)

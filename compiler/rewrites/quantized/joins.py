@@ -21,7 +21,8 @@ def rescaled(here: Lowering, tensor: Tensor) -> Tensor:
     """A tensor's centered integers in the quantization of the result, halves away from zero."""
     result = here.op.output
     centered = here.centered(tensor)
-    if not here.unlike(tensor, result):
+    if not here.unlike(tensor, result) or result.dtype == "int16":
+        # LiteRT copies int16 as it is.
         return centered
     zero = here.zero(tensor)
     scale = here.scale(tensor) * (np.float32(1) / here.scale(result))

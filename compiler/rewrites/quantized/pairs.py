@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import fixed_point, high_product, multiply_doubly, shift_away
+from ...ops.fixed_point import fixed_point, high_product
 from .lowering import INTEGERS, Lowering, lowers
 
 Function = Callable[[Lowering, Array, Array], Array]
@@ -16,16 +16,32 @@ Function = Callable[[Lowering, Array, Array], Array]
 EIGHT_BITS = ("int8", "uint8")
 
 
+def _shift_on_x86(values: Array, bits: Array | int) -> Array:
+    """As LiteRT shifts right and rounds, also by negative numbers of bits or by more than 31.
+
+    C leaves that open; x86 takes the lowest bits of the number.
+    """
+    bits = np.asarray(bits, np.int64)
+    mask = np.where(bits & 63 < 32, (np.int64(1) << (bits & 31)) - 1, -1)
+    return (values >> (bits & 31)) + ((values & mask) > (mask >> 1) + (values < 0))
+
+
+def _scaled(values: Array, factor: float) -> Array:
+    """Integers times a factor that is meant to be smaller than one."""
+    multiplier, exponent = fixed_point(factor)
+    return _shift_on_x86(high_product(values, multiplier), -exponent)
+
+
 def _squared_difference(here: Lowering, a: Array, b: Array) -> Array:
     """Operands of 7 more bits, scaled to twice the larger scale."""
     scales = [np.float32(here.scale(here.op.operand(i))) for i in (0, 1)]
     twice = 2.0 * float(max(scales))
     one, other = (
-        multiply_doubly(values << 7, *fixed_point(float(scale) / twice))
+        _scaled(values << 7, float(scale) / twice)
         for values, scale in ((a, scales[0]), (b, scales[1]))
     )
     back = twice * twice / (2.0**14 * float(here.scale(here.op.output)))
-    return multiply_doubly((one - other) ** 2, *fixed_point(back))
+    return _scaled((one - other) ** 2, back)
 
 
 def _reciprocal(values: Array) -> tuple[Array, Array]:
@@ -49,10 +65,7 @@ def _quotient(here: Lowering, a: Array, b: Array) -> Array:
     room = 31 - np.frexp(np.where(a < 0, -a - 0.5, a).astype(np.float64))[1].astype(np.int64)
     quotient = high_product(a << room, inverse)
     product = high_product(quotient, factor.multiplier)
-    shift = np.maximum(bits + room - factor.exponent, 0)
-    # LiteRT shifts by more than 31 bits, of which processors take the lowest five bits.
-    far = (product >> (shift & 31)) + (product >= 0)
-    return np.where(shift < 32, shift_away(product, np.minimum(shift, 31)), far)
+    return _shift_on_x86(product, bits + room - factor.exponent)
 
 
 def _compared(compare: np.ufunc) -> Function:
@@ -60,7 +73,7 @@ def _compared(compare: np.ufunc) -> Function:
 
     def function(here: Lowering, a: Array, b: Array) -> Array:
         one, other = (
-            multiply_doubly(values << 8, *fixed_point(float(here.scale(here.op.operand(i)))))
+            _scaled(values << 8, float(here.scale(here.op.operand(i))))
             for i, values in enumerate((a, b))
         )
         return np.asarray(compare(one, other), np.int64)

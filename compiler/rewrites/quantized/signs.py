@@ -6,11 +6,9 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point
+from .formulas import CONVERSIONS
 from .lowering import Lowering, lowers
 from .tables import integers, look_up
-
-LEAST_RATIO, GREATEST_RATIO = 2.0**-8, 2.0**7
-"""Of the operand's scale to the result's, for either sign, as XNNPACK takes them."""
 
 
 @lowers("LEAKY_RELU")
@@ -20,9 +18,7 @@ def leaky_relu(here: Lowering) -> None:
     ratio = here.scale(source) / here.scale(result)
     alpha = np.float32(here.op.attrs["alpha"])
     slopes = (ratio, ratio * alpha)
-    if source.dtype == "int16" or not all(
-        LEAST_RATIO <= abs(slope) <= GREATEST_RATIO for slope in slopes
-    ):
+    if source.dtype == "int16" or not all(abs(slope) in CONVERSIONS for slope in slopes):
         one = here.constant(1)
         # LiteRT multiplies in this order.
         _by_sign(here, one, float(ratio), float(here.scale(source) * alpha / here.scale(result)))

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.fixed_point import fixed_point, half_away
+from ...ops.fixed_point import FixedPoint, fixed_point, half_away
 from .lowering import EXACT, Lowering
 
 BYTE = 128
@@ -90,8 +90,12 @@ def rounded_once_in_full(here: Lowering, sums: Sequence[Tensor], factors: Array)
 
 
 def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
-    """Factors of 31 bits as constants: the upper 16 bits, the lower 15, and the exponents."""
-    numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
+    """Factors of 31 bits as operands of rows: the upper 16 bits, the lower 15, the exponents."""
+    return as_operands(here, [fixed_point(float(factor)) for factor in np.atleast_1d(factors)])
+
+
+def as_operands(here: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of fixed-point numbers."""
     return (
         here.constant([n.multiplier >> 15 for n in numbers]),
         here.constant([n.multiplier & 0x7FFF for n in numbers]),

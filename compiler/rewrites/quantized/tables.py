@@ -32,7 +32,6 @@ NEAREST_EVEN: dict[str, Function] = {
     "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
     "GELU": _gelu,
     "LOGISTIC": lambda x, here: _logistic(x),
-    "NEG": lambda x, here: np.negative(x),
     "TANH": lambda x, here: np.tanh(x),
 }
 """Functions that XNNPACK has tables of: scaled, moved by the zero point, rounded to even."""
@@ -41,7 +40,6 @@ HALF_AWAY: dict[str, Function] = {
     "EXP": lambda x, here: np.exp(x),
     "LOG": lambda x, here: np.log(x),
     "RSQRT": lambda x, here: 1 / np.sqrt(x),
-    "SQRT": lambda x, here: np.sqrt(x),
 }
 """Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
@@ -97,6 +95,24 @@ def look_up(here: Lowering, entries: Array) -> None:
     offset = here.zero(source) - INTEGERS[source.dtype][0]
     value = here.add("tflgpu.look_up", here.centered(source), content, offset=offset)
     here.finish_centered(value)
+
+
+@lowers("NEG")
+def negate(here: Lowering) -> None:
+    """The integers as they are stored, whatever they stand for; the least one stays."""
+    source, result = here.op.operand(0), here.op.output
+    stored = integers(here) + here.zero(source)
+    low, _ = INTEGERS[result.dtype]
+    look_up(here, np.where(stored == low, low, -stored) - here.zero(result))
+
+
+@lowers("SQRT")
+def square_root(here: Lowering) -> None:
+    """Divided by the result's scale, and cut off towards zero."""
+    with np.errstate(invalid="ignore"):
+        roots = np.sqrt(integers(here) * here.scale(here.op.operand(0)))
+    quotients = np.nan_to_num(roots / here.scale(here.op.output))
+    look_up(here, np.clip(np.trunc(quotients), *here.bounds(here.op.output)))
 
 
 @lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")

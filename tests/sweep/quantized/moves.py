@@ -33,7 +33,7 @@ def pool(draw: DrawFn) -> Call:
 
 def reduction(draw: DrawFn) -> Call:
     name = pick(draw, ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))
-    how = kind(draw, pick(draw, EIGHT_BITS))
+    how = kind(draw, pick(draw, EIGHT_BITS if name == "SUM" else ALL))
     sizes = shape(draw, (2, 3, 4))
     axes = sorted({axis(draw, len(sizes)) % len(sizes) for _ in range(number(draw, 1, 2))})
     if len(sizes) == 4 and flag(draw):
@@ -54,9 +54,10 @@ def place(draw: DrawFn) -> Call:
 
 
 def softmax(draw: DrawFn) -> Call:
-    dtype = pick(draw, EIGHT_BITS)
-    how = kind(draw, dtype, 0.1)
-    given = Kind(dtype, 1 / 256, {"int8": -128, "uint8": 0}[dtype])
+    dtype = pick(draw, ALL)
+    how = kind(draw, dtype, 0.0003 if dtype == "int16" else 0.1)
+    scale, zero = {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (2.0**-15, 0)}[dtype]
+    given = Kind(dtype, scale, zero)
     beta = pick(draw, (1.0, 1.0, 0.5, 2.0))
     return result("SOFTMAX", source(shape(draw, (1, 2, 3, 4)), how), how=given, beta=beta)
 

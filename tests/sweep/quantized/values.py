@@ -149,13 +149,13 @@ def prelu(draw: DrawFn) -> Call:
 
 
 GENERATORS: dict[str, Generator] = {
+    "QUANTIZE": quantize,
     "quantized ADD": _sum("ADD"),
     "quantized DIV": quotient,
     "quantized LOGISTIC": bounded,
     "quantized MAXIMUM": pick_one,
     "quantized MUL": product,
     "quantized PRELU": prelu,
-    "quantized QUANTIZE": quantize,
     "quantized DEQUANTIZE": dequantize,
     "quantized SQUARED_DIFFERENCE": squared_difference,
     "quantized SUB": _sum("SUB"),

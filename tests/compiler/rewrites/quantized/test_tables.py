@@ -26,9 +26,7 @@ FUNCTIONS: dict[str, tuple[Callable[[float], float], float, int, float, int]] = 
     "GELU": (lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2, 0.04, 0, 0.03, -100),
     "LOG": (math.log, 0.03, -128, 0.02, 40),
     "LOGISTIC": (lambda x: 1 / (1 + math.exp(-x)), 0.07, 10, 1 / 256, -128),
-    "NEG": (lambda x: -x, 0.05, 20, 0.05, -20),
     "RSQRT": (lambda x: 1 / math.sqrt(x), 0.05, -128, 0.02, -128),
-    "SQRT": (math.sqrt, 0.05, -128, 0.02, -60),
     "TANH": (math.tanh, 0.03, -5, 1 / 128, 0),
 }
 """By operator: the function, scale and zero point of its operand, and of its result."""
@@ -58,6 +56,20 @@ def test_every_entry_is_the_function_of_its_integer(name: str, dtype: str) -> No
         sure += 1
         assert entry == min(max(floor(place + 0.5), low), high), f"of {integer}"
     assert sure >= 120
+
+
+def test_neg_negates_the_stored_integers() -> None:
+    """Whatever they stand for; the least one has no counterpart and stays."""
+    found = evaluated("NEG", all_integers(0.05, 20), scale=0.03, zero=-7)
+    assert found.tolist() == [-128, *range(127, -128, -1)]
+
+
+def test_sqrt_is_cut_off_towards_zero() -> None:
+    found = evaluated("SQRT", all_integers(0.05, -128), scale=0.02, zero=-60)
+    for integer, entry in zip(range(-128, 128), found.tolist(), strict=True):
+        place = math.sqrt(float(np.float32(0.05)) * (integer + 128)) / float(np.float32(0.02))
+        if abs(place - round(place)) > CLOSE_TO_A_TIE or integer == -128:
+            assert entry == min(math.trunc(place) - 60, 127), f"of {integer}"
 
 
 def test_the_table_is_looked_up_where_the_operand_is_not_known() -> None:

@@ -1,0 +1,281 @@
+"""Which formula LiteRT computes a quantized operator with, as the lowerings repeat it.
+
+LiteRT hands operators to XNNPACK where that takes their types and scales, and computes all others
+with its own kernels. Both round differently, and so do LiteRT's kernels among themselves. What is
+said here was found with the versions below, on x86; on Arm processors some of it differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+
+ORACLE = "LiteRT 2.3.0 (PyPI's ai-edge-litert) with the XNNPACK that is built into it, on x86"
+"""What all results are compared with."""
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """The ratios of scales that XNNPACK takes."""
+
+    least: float
+    most: float
+    closed: bool = False
+    """Whether the upper limit belongs to them."""
+
+    def __contains__(self, ratio: float) -> bool:
+        return self.least <= ratio < self.most or (self.closed and ratio == self.most)
+
+    def __str__(self) -> str:
+        return f"2^{log2(self.least):.0f} to 2^{log2(self.most):.0f}"
+
+
+SUMS = Ratios(2.0**-10, 2.0**8)
+"""Of each operand's scale to the result's in ADD and SUB."""
+PRODUCTS = Ratios(2.0**-16, 2.0**8)
+"""Of the product of the operands' scales to the result's in MUL."""
+CONVERSIONS = Ratios(2.0**-8, 2.0**7, closed=True)
+"""Of the operand's scale to the result's in QUANTIZE, and of each slope in LEAKY_RELU."""
+
+CHANNEL_BLOCK = 8
+"""Channels that LiteRT's code for NEON, which x86 runs translated, rounds at once."""
+ELEMENT_BLOCK = 16
+"""Elements that it rounds at once where there is one scale for all."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How some operators are computed for some types."""
+
+    operators: tuple[str, ...]
+    types: str
+    """Types of the activations."""
+    where: str
+    """Further conditions."""
+    formula: str
+    source: str
+
+
+_CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+_LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
+_EIGHT = "int8, uint8"
+_TWICE = "31-bit factor, rounded after the product and, halves away from zero, after the shift"
+_OWN = "LiteRT"
+_XNNPACK = "XNNPACK"
+_TABLE = "table of 256 entries: float32, to the nearest"
+_RAW = "the integers themselves, whatever they stand for"
+
+FORMULAS = (
+    Formula(
+        _CONVOLUTIONS,
+        _EIGHT,
+        "one scale or one for each channel",
+        "exact sum, times the float32 ratio of scales, to the nearest even",
+        _XNNPACK,
+    ),
+    Formula(
+        ("TRANSPOSE_CONV",),
+        _EIGHT,
+        "SAME, strides larger than the window",
+        f"{_TWICE}; halves upwards in whole blocks of {CHANNEL_BLOCK} channels (int8) or "
+        f"{ELEMENT_BLOCK} elements (uint8)",
+        _OWN,
+    ),
+    Formula(
+        _LAYERS,
+        "int16",
+        "bias of 64 bits",
+        "64-bit sum, times a 15-bit factor, rounded once, halves upwards",
+        _OWN,
+    ),
+    Formula(
+        ("CONV_2D", "TRANSPOSE_CONV"),
+        "int16",
+        "bias of 32 bits",
+        "32-bit sum that wraps; 31-bit factor, rounded twice, the last halves upwards (those of "
+        f"TRANSPOSE_CONV only in whole blocks of {CHANNEL_BLOCK} channels)",
+        _OWN,
+    ),
+    Formula(
+        ("FULLY_CONNECTED",),
+        "int16",
+        "bias of 64 bits",
+        "sum times a 31-bit factor, rounded once, halves upwards",
+        _OWN,
+    ),
+    Formula(
+        ("FULLY_CONNECTED",),
+        "int16",
+        "bias of 32 bits, or none",
+        "31-bit factor, rounded twice, the last halves upwards",
+        _OWN,
+    ),
+    Formula(
+        ("CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL"),
+        "float32 with weights of int8",
+        "",
+        "each row or image to int8 (scale 255 / range, nearest even); exact sum, times the inverse "
+        "scale, then fma with the weights' scale and the bias",
+        _XNNPACK,
+    ),
+    Formula(
+        ("BATCH_MATMUL",),
+        "int8",
+        "zero point of the second operand 0",
+        "exact sum, times the float32 ratio of scales, to the nearest even",
+        _XNNPACK,
+    ),
+    Formula(("BATCH_MATMUL",), "int8", "any other zero point", _TWICE, _OWN),
+    Formula(
+        ("BATCH_MATMUL",),
+        "int16, second operand int8 or int16",
+        "",
+        "64-bit sum, times a 15-bit factor, rounded once, halves upwards",
+        _OWN,
+    ),
+    Formula(
+        ("ADD", "SUB"),
+        _EIGHT,
+        f"each operand's scale is {SUMS} of the result's",
+        "factors of about 20 bits, sum shifted right, halves upwards",
+        _XNNPACK,
+    ),
+    Formula(("ADD", "SUB"), f"int16; {_EIGHT} otherwise", "", f"three times: {_TWICE}", _OWN),
+    Formula(
+        ("MUL",),
+        _EIGHT,
+        f"the product of scales is {PRODUCTS} of the result's",
+        "product times the float32 ratio of scales, to the nearest even",
+        _XNNPACK,
+    ),
+    Formula(("MUL",), f"int16; {_EIGHT} otherwise", "", _TWICE, _OWN),
+    Formula(
+        ("QUANTIZE",),
+        f"float32 to {_EIGHT}",
+        "",
+        "times the inverse scale, to the nearest even; NaN to the greatest",
+        _XNNPACK,
+    ),
+    Formula(
+        ("QUANTIZE",), "float32 to int16", "", "divided by the scale, halves away from zero", _OWN
+    ),
+    Formula(
+        ("QUANTIZE", "LEAKY_RELU"),
+        f"{_EIGHT} to the same type",
+        f"the scale is {CONVERSIONS} of the result's, with either slope",
+        "factor of 8 fractional bits, halves upwards",
+        _XNNPACK,
+    ),
+    Formula(
+        ("QUANTIZE",),
+        f"between {_EIGHT} otherwise",
+        "",
+        f"{_TWICE}; halves upwards in whole blocks of {ELEMENT_BLOCK} elements",
+        _OWN,
+    ),
+    Formula(("QUANTIZE",), "from or to int16", "", _TWICE, _OWN),
+    Formula(("DEQUANTIZE",), f"{_EIGHT}, int16", "", "float32 product", "both"),
+    Formula(("LEAKY_RELU",), f"int16; {_EIGHT} otherwise", "", _TWICE, _OWN),
+    Formula(("ABS",), "int8, int16", "", _TWICE, _OWN),
+    Formula(("PRELU",), _EIGHT, "", _TWICE, _OWN),
+    Formula(("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"), f"{_EIGHT}, int16", "", _TWICE, _OWN),
+    Formula(("LOGISTIC", "TANH", "ELU"), _EIGHT, "", f"{_TABLE} even", _XNNPACK),
+    Formula(
+        ("LOGISTIC", "TANH"),
+        "int16",
+        "scale 2^-12, for TANH also 2^-11",
+        "gemmlowp's polynomials in 16 bits",
+        _OWN,
+    ),
+    Formula(
+        ("LOGISTIC", "TANH"),
+        "int16",
+        "any other scale",
+        "256 straight lines, in steps of 1 / 12288",
+        _OWN,
+    ),
+    Formula(("GELU", "NEG"), "int8", "", f"{_TABLE} even", _OWN),
+    Formula(("EXP", "LOG", "RSQRT", "SQRT"), "int8", "", f"{_TABLE}, halves away from zero", _OWN),
+    Formula(("HARD_SWISH",), _EIGHT, "", "16 bits of fixed point", _OWN),
+    Formula(
+        ("DIV", "SQUARED_DIFFERENCE"),
+        _EIGHT,
+        "",
+        "table of 65536 entries: fixed point of 31 bits",
+        _OWN,
+    ),
+    Formula(
+        ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+        _EIGHT,
+        "",
+        "table of 65536 entries: operands with 8 more bits, times their scales",
+        _OWN,
+    ),
+    Formula(
+        ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+        "int16",
+        "",
+        _RAW,
+        _OWN,
+    ),
+    Formula(
+        ("MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2", "REDUCE_MAX", "REDUCE_MIN"),
+        f"{_EIGHT}, int16",
+        "",
+        _RAW,
+        "both",
+    ),
+    Formula(("ARG_MAX", "ARG_MIN"), _EIGHT, "", _RAW, _OWN),
+    Formula(
+        ("MEAN", "SUM"),
+        _EIGHT,
+        "",
+        "exact sum, times one float32 factor, plus what the zero points come to, nearest even",
+        _XNNPACK,
+    ),
+    Formula(
+        ("MEAN",),
+        "int16",
+        "",
+        f"{_TWICE}; the factor divided by the count before, as an integer",
+        _OWN,
+    ),
+    Formula(
+        ("AVERAGE_POOL_2D",),
+        f"{_EIGHT}, int16",
+        "",
+        "sum of the integers, divided, halves away from zero",
+        "both",
+    ),
+    Formula(("MAX_POOL_2D",), f"{_EIGHT}, int16", "", _RAW, "both"),
+    Formula(
+        ("SOFTMAX",),
+        _EIGHT,
+        "",
+        "table of powers, added up one after the other in float32; halves upwards (uint8) or away "
+        "from zero (int8)",
+        _OWN,
+    ),
+    Formula(("SOFTMAX",), "int16", "", "powers and reciprocals by 512 straight lines each", _OWN),
+    Formula(
+        ("RESIZE_BILINEAR",), _EIGHT, "", "weights of 11 fractional bits, rounded once", _XNNPACK
+    ),
+    Formula(
+        ("CONCATENATION", "PACK"),
+        _EIGHT,
+        "operands unlike the result",
+        "float32 ratio of scales, halves away from zero",
+        _OWN,
+    ),
+    Formula(
+        ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
+        "int8, cell state int16",
+        "no peepholes, no layer normalization",
+        f"gates: {_TWICE}; gemmlowp's polynomials in 16 bits",
+        _OWN,
+    ),
+    Formula(
+        ("TFLite_Detection_PostProcess",), _EIGHT, "", "float32, of dequantized operands", _OWN
+    ),
+)
+"""In the order of the operators; those that only move integers are in `moves.MOVES`."""

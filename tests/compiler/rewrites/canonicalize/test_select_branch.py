@@ -1,0 +1,75 @@
+"""Branches whose condition is computed: both run, and a select takes the results of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tflgpu
+from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert.reference import Reference
+
+
+def chain(names: Sequence[str], dtype: str = "float32", shape: tuple[int, ...] = (3, 5)) -> Graph:
+    """A subgraph that applies operators one after another."""
+    graph = Graph(names[0])
+    tensors = [Tensor(f"{names[0]}/{i}", shape, dtype) for i in range(len(names) + 1)]
+    for number, name in enumerate(names):
+        graph.add(Op(name, (tensors[number],), (tensors[number + 1],), {}, number))
+    graph.inputs, graph.input_names = [tensors[0]], [tensors[0].name]
+    graph.outputs, graph.output_names = [tensors[-1]], [tensors[-1].name]
+    return graph
+
+
+def branching(then: Graph, other: Graph) -> Graph:
+    """y = one of the branches, as an input says."""
+    condition, source = Tensor("condition", (), "bool"), Tensor("x", (3, 5))
+    result = Tensor("y", (3, 5))
+    graph = Graph()
+    attrs = {"then_subgraph_index": 1, "else_subgraph_index": 2}
+    graph.add(Op("IF", (condition, source), (result,), attrs))
+    graph.inputs, graph.input_names = [condition, source], ["condition", "x"]
+    graph.outputs, graph.output_names = [result], ["y"]
+    graph.subgraphs = {1: then, 2: other}
+    return graph
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Path) -> None:
+    content = write(branching(chain(["EXP", "NEG"]), chain(["TANH"])))
+    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
+    compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
+    with tflgpu.load(pipeline.store(compiled, tmp_path)) as session:
+        (found,) = session.run({"condition": np.array(holds), "x": x}).values()
+    (expected,) = Reference(content).run([np.array(holds), x])
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def remembering() -> Graph:
+    """A branch that reads what is kept between runs."""
+    graph = chain(["ADD"])
+    (op,) = graph.ops
+    state = Tensor("state", (3, 5), variable=True)
+    graph.remove(op)
+    graph.add(Op("ADD", (op.operand(0), state), op.outputs))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("then", "reason"),
+    [
+        (chain(["NEG"] * 64), "its branches have more than 64 operators"),
+        (remembering(), "a branch keeps values from run to run or calls a subgraph"),
+    ],
+    ids=("long", "state"),
+)
+def test_what_is_refused(then: Graph, reason: str) -> None:
+    content = write(branching(then, chain(["TANH"])))
+    with pytest.raises(UnsupportedError) as caught:
+        pipeline.build(content, Options(device="cpu", fallback="none"))
+    assert caught.value.findings[0].reason.endswith(reason)
