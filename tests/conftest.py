@@ -22,6 +22,15 @@ DEVICES_AND_MODELS = frozenset({"opencl_device", "opengl_device", "attached", "w
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--fuzz",
+        type=int,
+        metavar="N",
+        help="try N mutations of each kind in fuzz/, not just a few",
+    )
+    parser.addoption(
+        "--fuzz-seed", type=int, default=0, metavar="SEED", help="the seed of the first mutation"
+    )
+    parser.addoption(
         "--sweep",
         type=int,
         metavar="N",
@@ -31,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The quick tier is every test that needs no device and no folder of models."""
+    """The quick tier: tests that are not slow and need no device and no folder of models."""
     for item in items:
         slow = item.get_closest_marker("slow") is not None
         if not slow and not DEVICES_AND_MODELS & set(getattr(item, "fixturenames", ())):

@@ -30,8 +30,11 @@ class GeneratedLaunch:
 
     @property
     def title(self) -> str:
-        """The operators of the model file that it computes, such as "3 CONV_2D + 4 RELU6"."""
-        return " + ".join(map(str, self.op.origins))
+        """The operators of the model file that it computes, such as "3 CONV_2D + 4 RELU6".
+
+        An operator that the compiler added, such as a conversion, has its own name.
+        """
+        return " + ".join(map(str, self.op.origins)) or computed(self.op)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ def literal(value: float, use: Use, dtype: str = "float32") -> str:
         whole = (int(value) + 2**31) % 2**32 - 2**31
         return str(whole) if whole > -(2**31) else f"({whole + 1} - 1)"
     number = np.float32(value)
+    if abs(number) < np.finfo(np.float32).tiny:
+        number = np.float32(0)  # denormal numbers are slow, and GPUs take them for zeros
     if np.isnan(number):
         return use.NAN
     if np.isinf(number):

@@ -63,6 +63,9 @@ class Graph:
         self._graph: nx.DiGraph[Any] = nx.DiGraph()
         self._sequence = 0
         self._touched: dict[Op, None] = {}
+        """Operators to verify."""
+        self._given: dict[Tensor, Op] = {}
+        """Tensors to verify, each with an operator that has been made to read it."""
         self._added: list[Op] = []
         self._order: list[Op] | None = None
 
@@ -108,8 +111,15 @@ class Graph:
 
     def replace_operand(self, op: Op, old: Tensor, new: Tensor) -> None:
         """Let an operator, including its epilogue, read `new` instead of `old`."""
-        with self._rewired(op):
-            op.replace_operands({old: new})
+        # Only these two edges change, which matters for operators with thousands of operands.
+        op.replace_operands({old: new})
+        self._graph.remove_edge(old, op)
+        self._graph.add_edge(new, op)
+        if isinstance(op, FusedOp):
+            self._touched[op] = None
+        self._given[new] = op
+        self._order = None
+        self._forget_unused((old,))
 
     def replace_in_core(self, op: Op, old: Tensor, new: Tensor) -> None:
         """The same for the core of an operator only."""
@@ -198,7 +208,7 @@ class Graph:
         return list(self._graph.successors(tensor)) if tensor in self._graph else []
 
     def is_output(self, tensor: Tensor) -> bool:
-        return tensor in self.kept or any(tensor is output for output in self.outputs)
+        return tensor in self.kept or tensor in self.outputs
 
     def only_reader(self, tensor: Tensor) -> Op | None:
         """The reader of a tensor that has just one reader and is no output; None otherwise."""
@@ -220,9 +230,14 @@ class Graph:
         checking after every rewrite takes linear time in total.
         """
         ops: Sequence[Op] = self.ops if everything else list(self._touched)
+        given = [] if everything else list(self._given.items())
         self._touched.clear()
+        self._given.clear()
         for op in ops:
             self._verify_op(op)
+        for tensor, op in given:
+            if op in self._graph and self._graph.has_edge(tensor, op):
+                self._verify_source(tensor, op)
         if everything:
             for tensor in self.outputs:
                 there = tensor.constant or tensor.variable or tensor in self.inputs
@@ -236,11 +251,7 @@ class Graph:
         if set(self._graph.successors(op)) != set(op.outputs):
             raise ModelError(f"the edges out of {op} do not match its outputs")
         for tensor in reads:
-            source = tensor.constant or tensor.variable or self.producer(tensor)
-            if not (source or tensor in self.inputs):
-                raise ModelError(
-                    f"operator {op.index} {op.name} reads {tensor.name}, which nothing writes"
-                )
+            self._verify_source(tensor, op)
         for tensor in (*reads, *op.outputs):
             if any(size < 0 for size in tensor.shape):
                 raise ModelError(f"tensor {tensor.name} has a negative size: {list(tensor.shape)}")
@@ -251,6 +262,13 @@ class Graph:
                 )
         if isinstance(op, FusedOp):
             self._verify_fused(op)
+
+    def _verify_source(self, tensor: Tensor, op: Op) -> None:
+        source = tensor.constant or tensor.variable or self.producer(tensor)
+        if not (source or tensor in self.inputs):
+            raise ModelError(
+                f"operator {op.index} {op.name} reads {tensor.name}, which nothing writes"
+            )
 
     def _verify_fused(self, op: FusedOp) -> None:
         """ModelError unless values flow forward within a fused operator and leave it as outputs."""

@@ -13,7 +13,7 @@ from ..errors import Finding, ModelError, UnsupportedError
 from .tensor import Array, Tensor
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Origin:
     """An operator of the model file, which tells users what a kernel computes."""
 

@@ -49,8 +49,14 @@ def _arg(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    find = np.argmax if op.name == "ARG_MAX" else np.argmin
-    return [find(arrays[0], _axis(op)).astype(op.output.dtype)]
+    """As the kernel, also of NaN."""
+    x, axis, greatest = arrays[0], _axis(op), op.name == "ARG_MAX"
+    if x.dtype.kind == "f":
+        x = np.where(np.isnan(x), -np.inf if greatest else np.inf, x)
+    places = np.argmax(x, axis) if greatest else np.argmin(x, axis)
+    if x.dtype.kind == "f" and axis == x.ndim - 1:
+        places = np.where(np.isnan(arrays[0][..., 0]), 0, places)
+    return [places.astype(op.output.dtype)]
 
 
 def _infer_top(op: Op) -> list[Shape]:
@@ -104,6 +110,8 @@ def _insert(op: Op, target: Target) -> Sequence[Launch]:
     return [replace(launch, template=template, grid=grid, flops=flops, heavy=True)]
 
 
+_NAN = "NaN is found only where it comes first along the last axis"
+
 _ARG = (Implementation("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
 _TOP = (
     Implementation(
@@ -113,8 +121,8 @@ _TOP = (
 )
 
 define(
-    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY, versions=3),
-    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY, versions=3),
+    OpDef("ARG_MAX", _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3),
+    OpDef("ARG_MIN", _infer_arg, _ARG, _reference_arg, ANY, _NAN, versions=3),
     OpDef(
         "TOPK_V2",
         _infer_top,

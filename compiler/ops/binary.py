@@ -54,7 +54,11 @@ def _squared_difference(a: Array, b: Array) -> Array:
 
 BINARY = {
     "ADD": _arithmetic("+", np.add, versions=6, neutral=0.0),
-    "ATAN2": Elementwise("{use.angle_of}({a}, {b})", np.arctan2),
+    "ATAN2": Elementwise(
+        "{use.angle_of}({a}, {b})",
+        np.arctan2,
+        note="broadcasts; LiteRT takes the shape of the first operand for both",
+    ),
     "BITWISE_XOR": Elementwise("{a} ^ {b}", np.bitwise_xor, "{a} ^ {b}", (*INTEGERS, "bool")),
     "DIV": Elementwise(
         "{a} / {b}",
@@ -96,8 +100,8 @@ BINARY = {
         "{use.power}({a}, {b})", _power, "{use.whole_power}({a}, {b})", (*FLOATS, "int32")
     ),
     "PRELU": Elementwise(
-        "{use.at_least}({a}, 0.0f) + {b} * min({a}, 0.0f)",
-        lambda a, b: np.where(a > 0, a, b * a),
+        "{use.if_negative}({a}, {b} * {a})",
+        lambda a, b: np.where(a < 0, b * a, a),
         cheap=True,
     ),
     "RIGHT_SHIFT": Elementwise("{a} >> {b}", np.right_shift, "{a} >> {b}", INTEGERS),

@@ -67,7 +67,9 @@ define(
         versions=2,
     ),
     _composite(
-        "LOCAL_RESPONSE_NORMALIZATION", same_as_first, "CONV_2D with a band of ones and POW"
+        "LOCAL_RESPONSE_NORMALIZATION",
+        same_as_first,
+        "CONV_2D with a band of ones and POW; NaN and overflow spread to all channels of a pixel",
     ),
     _composite(
         "LOG_SOFTMAX",

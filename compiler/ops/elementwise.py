@@ -61,6 +61,9 @@ class Elementwise:
     """Whether the second operand is a table, which every lane reads at the first operand plus the
     attribute `offset`. The expression is not used then."""
 
+    note: str = ""
+    """Limits that the operator table shows to users."""
+
     def traits(self) -> Traits:
         """The traits that follow from the fields."""
         return Traits(
@@ -162,7 +165,7 @@ def define_elementwise(table: dict[str, Elementwise]) -> None:
         define(
             OpDef(
                 *(name, same_as_first if row.table else broadcast_shapes, IMPLEMENTATIONS),
-                *(row.reference, row.dtypes),
+                *(row.reference, row.dtypes, row.note),
                 versions=row.versions,
                 traits=row.traits(),
             )

@@ -48,8 +48,8 @@ UNARY = {
         cheap=True,
     ),
     "LEAKY_RELU": Elementwise(
-        "{use.at_least}({a}, 0.0f) + {alpha} * min({a}, 0.0f)",
-        lambda a, alpha: np.where(a > 0, a, alpha * a),
+        "{use.if_negative}({a}, {alpha} * {a})",
+        lambda a, alpha: np.where(a < 0, alpha * a, a),
         versions=2,
         cheap=True,
     ),

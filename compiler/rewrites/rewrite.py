@@ -14,9 +14,11 @@ Every attempt becomes an event for `tflgpu explain`, and the graph is verified a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...runtime.errors import TflgpuError
 from ..errors import ModelError, PassError
 from ..events import Event, describe
 from ..ir import Graph, Op, Origin
@@ -105,6 +107,20 @@ def graph_rewrite(*, required: bool = False) -> Callable[[GraphFunction], Pass]:
     return decorate
 
 
+@contextmanager
+def invalid_operator(op: Op) -> Iterator[None]:
+    """What operands or options raise that no formula expects becomes a ModelError that names `op`.
+
+    The values in a file are checked where they matter, but not every combination of them.
+    """
+    try:
+        yield
+    except TflgpuError:
+        raise
+    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"operator {op!r} has invalid operands or options: {error}") from error
+
+
 def check(graph: Graph, rule: str, everything: bool = False) -> None:
     """PassError, which names the rewrite, if the graph is invalid."""
     try:
@@ -139,7 +155,7 @@ class _Change:
 
 
 def _united(ops: Iterable[Op]) -> tuple[Origin, ...]:
-    return tuple(sorted({origin for op in ops for origin in op.origins}))
+    return tuple(sorted(dict.fromkeys(origin for op in ops for origin in op.origins)))
 
 
 def _match(graph: Graph, op: Op, links: Sequence[frozenset[str]]) -> list[Op] | None:

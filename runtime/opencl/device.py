@@ -21,7 +21,8 @@ from .library import OpenCLError, Owned, call, driver_call, handles, library, ma
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
 
-BUILD_OPTIONS = "-cl-mad-enable -w"
+BUILD_OPTIONS = "-cl-mad-enable -cl-denorms-are-zero -w"
+"""Denormal numbers, which many processors compute slowly, may be taken for zeros."""
 PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
 """For devices that run persistent kernels: OpenCL C has ordered atomics since version 2.0."""
 SUB_GROUPS = "cl_intel_required_subgroup_size"

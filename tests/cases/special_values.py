@@ -8,6 +8,7 @@ import numpy as np
 from graphs import (
     Call,
     call,
+    ints,
     known,
     largest,
     typed,
@@ -75,4 +76,25 @@ def quotients() -> Iterator[Case]:
     yield Case("POW", "of integers", typed("int32", "POW", xi(3, 5), whole))
 
 
-TABLES = (kept_nan, largest_beside_nan, quotients)
+def across_special_values() -> Iterator[Case]:
+    """Operators that join values among which some are special."""
+    for operator in ("REDUCE_MAX", "REDUCE_MIN", "SUM", "MEAN"):
+        for shape, axis in (((37, 3), 1), ((3, 37), 0), ((2, 37, 3, 5), 1)):
+            reduced = call(operator, x(*shape, draw="special"), ints(axis), keep_dims=False)
+            yield Case(operator, f"of special values, axis {axis} of {shape}", reduced)
+    for operator in ("ARG_MAX", "ARG_MIN"):
+        place = known(np.array(0, np.int32))
+        value = x(3, 61, draw="special")
+        found = typed("int32", operator, value, place, output_type="int32")
+        yield Case(operator, "of special values, axis 0", found)
+    yield Case("L2_NORMALIZATION", "special", call("L2_NORMALIZATION", x(61, 3, draw="special")))
+
+
+def special_slopes() -> Iterator[Case]:
+    """A slope does nothing to values above zero, whatever it is."""
+    for slope in (np.nan, np.inf, -np.inf):
+        slopes = known(np.full(len(SPECIAL), slope, np.float32))
+        yield Case("PRELU", f"with the slope {slope}", call("PRELU", computed(*SPECIAL), slopes))
+
+
+TABLES = (kept_nan, largest_beside_nan, quotients, across_special_values, special_slopes)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from time import process_time
 
+import pytest
 from graphs.large import large_model
 
 from tflgpu.compiler import Options, pipeline
+
+pytestmark = pytest.mark.slow
 
 SECONDS_PER_OPERATOR = 6e-3
 """10,000 operators in a minute."""

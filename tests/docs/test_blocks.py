@@ -24,6 +24,8 @@ from tflgpu.compiler.tools import tune
 from tflgpu.compiler.tools.benchmark import kept_roofline
 from tflgpu.compiler.tools.benchmark.roofline import Roofline
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS: dict[str, click.Command] = {"tflgpu": main, "tflgpu-compile": compile_main}
 
 SKIPPED = {

@@ -13,6 +13,8 @@ import pytest
 
 from docs.pages import ROOT, Block, blocks, section
 
+pytestmark = pytest.mark.slow
+
 PAGE = "docs/extending.md"
 
 ROUTES = {

@@ -11,6 +11,8 @@ from tflgpu.compiler.ir import Array, Shape
 
 Random = np.random.Generator
 
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, 1.0, 2.0, -3.0, 1e30, 1e-30)
+
 DRAWS: dict[str, Callable[[Random, Shape], Array]] = {
     "normal": lambda random, shape: random.standard_normal(shape),
     "weights": lambda random, shape: 0.7 * random.standard_normal(shape),
@@ -25,6 +27,7 @@ DRAWS: dict[str, Callable[[Random, Shape], Array]] = {
     "places": lambda random, shape: random.integers(0, 2, shape),
     "large": lambda random, shape: random.integers(-(2**20), 2**20, shape),
     "truth": lambda random, shape: random.integers(0, 2, shape),
+    "special": lambda random, shape: random.choice(SPECIAL, shape),
     "with ties": lambda random, shape: random.integers(-3, 3, shape) + 0.5,
 }
 

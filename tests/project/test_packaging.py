@@ -20,6 +20,8 @@ else:
     import tomli as tomllib
 from paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]

@@ -20,6 +20,8 @@ from sklearn.model_selection import train_test_split
 import tflgpu
 from tflgpu.compiler.ir import Array
 
+pytestmark = pytest.mark.slow
+
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
     """A sample in a process of its own, as a user starts it."""

@@ -24,6 +24,8 @@ from sweep.quantized import GENERATORS as QUANTIZED
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.ops import OPS
 
+pytestmark = pytest.mark.slow
+
 TOGETHER = 48
 """Graphs compiled as one model."""
 

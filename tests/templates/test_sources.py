@@ -21,6 +21,8 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime.opencl.device import PERSISTENT_OPTIONS
 
+pytestmark = pytest.mark.slow
+
 TARGETS = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
 """Both languages, and the widest slices and fewest buffers they have."""
 WEIGHTS = (w(7, 3, 3, 3), w(7))
@@ -79,7 +81,7 @@ def begins_with_what_it_computes(file: str, source: str) -> None:
     text = "\n".join(comment)
     assert re.search(r"^// \w+: writes \w+ \[[\d, ]*\], ", text, re.M), file
     assert re.search(r"^// grid \d+ x \d+ x \d+ in groups of \d+ x \d+ x \d+$", text, re.M)
-    assert re.search(r"^// operators \d+ \w", text, re.M)
+    assert re.search(r"^// operators (\d+ \w|tflgpu\.)", text, re.M)
     assert "@" not in source and "{{" not in source
 
 
@@ -88,7 +90,7 @@ def begins_with_what_it_merges(source: str) -> None:
         r"// persistent_\d+: dispatches (\d+) to (\d+) in one launch\n// counters: ", source
     )
     assert merged
-    steps = re.findall(r"^  // dispatch (\d+), operators \d+ \w", source, re.M)
+    steps = re.findall(r"^  // dispatch (\d+): (?:\d+ \w|tflgpu\.)", source, re.M)
     assert [int(step) for step in steps] == list(range(int(merged[1]), int(merged[2]) + 1))
     assert source.count("__kernel ") == 1 and "__local " not in source
     assert "@" not in source and "{{" not in source

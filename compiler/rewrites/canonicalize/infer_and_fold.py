@@ -24,7 +24,7 @@ from ...ir import Graph, Op, Shape, Tensor
 from ...ops import OPS, OpDef
 from ...ops.control_flow import as_the_file_says
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, graph_rewrite, invalid_operator
 
 MAX_BYTES = 2**31 - 1
 """Bytes of the largest tensor that kernels can index."""
@@ -106,12 +106,8 @@ def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
 
 
 def _inferred(op: Op, definition: OpDef) -> list[Shape]:
-    try:
+    with invalid_operator(op):
         shapes = [tuple(int(size) for size in shape) for shape in definition.infer(op)]
-    except ModelError:
-        raise
-    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"operator {op!r} has invalid operands or options: {error}") from error
     if len(shapes) != len(op.outputs):
         raise ModelError(
             f"operator {op!r} has {len(op.outputs)} outputs, but must have {len(shapes)}"
@@ -143,10 +139,8 @@ def _known(op: Op, definition: OpDef) -> bool:
 def _fold(graph: Graph, op: Op, definition: OpDef) -> None:
     assert definition.reference is not None
     arrays = [t.data if t.data is not None else np.empty(0) for t in op.inputs if t is not None]
-    try:
+    with invalid_operator(op):
         results = definition.reference(op, arrays)
-    except (ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"operator {op!r} cannot be evaluated: {error}") from error
     outputs = op.outputs
     graph.remove(op)
     for tensor, result in zip(outputs, results, strict=True):

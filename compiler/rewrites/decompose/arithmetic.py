@@ -55,7 +55,8 @@ def l2_normalization(here: Decomposition) -> str | None:
     x = here.op.operand(0)
     last = here.constant([len(x.shape) - 1], "int32")
     squares = here.add("SUM", here.add("SQUARE", x), last, keep_dims=True)
-    length = here.add("MAXIMUM", here.add("SQRT", squares), here.constant(1e-6))
+    # Only a NaN of the second operand propagates.
+    length = here.add("MAXIMUM", here.constant(1e-6), here.add("SQRT", squares))
     here.finish(here.add("DIV", x, length))
     return None
 

@@ -1,7 +1,7 @@
 """The pass that runs all registered decompositions.
 
     y = L2_NORMALIZATION(x)
-    becomes   y = DIV(x, MAXIMUM(SQRT(SUM(SQUARE(x))), 1e-6))
+    becomes   y = DIV(x, MAXIMUM(1e-6, SQRT(SUM(SQUARE(x)))))
 
 The resulting operators may be decomposed in turn.
 """
@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import ModelError
 from ...ir import Graph, Op
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, graph_rewrite, invalid_operator
 from .decomposition import DECOMPOSITIONS, Decomposition
 
 
@@ -27,12 +26,8 @@ def decompose_operators(graph: Graph, target: Target) -> Iterator[Attempt]:
     while waiting := [op for op in graph.ops if op.name in DECOMPOSITIONS and op not in declined]:
         for op in waiting:
             decomposition = Decomposition(graph, op, target)
-            try:
+            with invalid_operator(op):
                 reason = DECOMPOSITIONS[op.name](decomposition)
-            except (ArithmeticError, IndexError, KeyError, TypeError) as error:
-                raise ModelError(
-                    f"operator {op!r} has invalid operands or options: {error}"
-                ) from error
             yield Attempt((op,), reason)
             if reason is None:
                 decomposition.apply()

@@ -96,6 +96,9 @@ class Decomposition:
             self.graph.add(op)
         for variable, value in self._assigned:
             assign(self.graph, variable, value)
+            # A variable that is also an output has its new content at the end of the run.
+            outputs = self.graph.outputs
+            self.graph.outputs = [value if tensor is variable else tensor for tensor in outputs]
         substitute(self.graph, self.op, self.results)
         for source in filter(None, sources):
             if not any(self._needed(tensor) for tensor in source.outputs):

@@ -20,6 +20,10 @@ from ...ops.elementwise import ELEMENTWISE
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
+MOST = 64
+"""Most operators of a kernel. This bounds the values that it holds at once, and the time that
+drivers take to compile it, which grows faster than its length."""
+
 
 @graph_rewrite()
 def fuse_elementwise(graph: Graph, target: Target) -> Iterator[Attempt]:
@@ -75,6 +79,9 @@ def kernel_unsupported_reason(host: Op, op: Op, target: Target, outputs: int = 1
         return f"the kernels of {host.name} have no epilogue"
     if host.output.shape != op.output.shape:
         return "the value broadcasts"
+    count = len(host.ops) + len(op.ops)
+    if count > MOST:
+        return f"the kernel would compute {count} operators; at most {MOST} are fused"
     if any(tensor.dtype != "float32" for tensor in (*op.reads, host.output, op.output)):
         return "not all tensors are float32"
     operands = {t for t in (*host.epilogue_inputs, *op.reads) if not t.constant}

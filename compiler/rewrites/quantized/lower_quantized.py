@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import ModelError
 from ...ir import Graph, Op
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
-from ..rewrite import Attempt, graph_rewrite
+from ..rewrite import Attempt, graph_rewrite, invalid_operator
 from . import LOWERINGS
 from .lowering import INTEGERS, Lowering
 
@@ -31,12 +30,8 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
         if op.name not in LOWERINGS or not is_quantized(op):
             continue
         lowering = Lowering(graph, op, target)
-        try:
+        with invalid_operator(op):
             LOWERINGS[op.name](lowering)
-        except (ArithmeticError, IndexError, KeyError, TypeError) as error:
-            raise ModelError(
-                f"operator {op!r}: its operands or options are invalid: {error}"
-            ) from error
         yield Attempt((op,))
         lowering.apply()
     for op in graph.ops:

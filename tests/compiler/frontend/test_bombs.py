@@ -19,6 +19,8 @@ from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 
+pytestmark = pytest.mark.slow
+
 GIBIBYTE = 1 << 30
 
 

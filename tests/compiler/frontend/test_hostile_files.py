@@ -18,6 +18,8 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
 from tflgpu.runtime.errors import TflgpuError
 
+pytestmark = pytest.mark.slow
+
 QUICK = settings(
     max_examples=300,
     deadline=None,

@@ -22,6 +22,8 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.litert.reference import ReferenceMissingError
 from tflgpu.runtime.errors import DeviceError, PlanError
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_warning_names_each_operator_and_why(tmp_path: Path) -> None:
     with pytest.warns(FallbackWarning) as told:

@@ -11,6 +11,8 @@ from graphs import model
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ops import OPS
 
+pytestmark = pytest.mark.slow
+
 
 def computed(case: Case) -> list[np.ndarray] | None:
     """The outputs of a case by the references alone; None if an operator in it has none.

@@ -138,6 +138,23 @@ def test_an_operand_of_another_shape_is_refused(name: str) -> None:
                 pipeline.build(write(graph), Options(fallback="none"))
 
 
+def test_a_state_that_is_also_an_output(way: Way, tmp_path: Path) -> None:
+    graph = read(rnn())
+    state = graph.ops[0].operand(4)
+    graph.outputs, graph.output_names = [*graph.outputs, state], ["y", "state"]
+    content = write(graph)
+    reference = Reference(content)
+    path = pipeline.store(
+        pipeline.build(content, Options(target=way.target, device=way.profile)), tmp_path
+    )
+    with tflgpu.load(path, device=way.device) as session:
+        for value in (1.0, 2.0):
+            array = np.full((2, 3), value, np.float32)
+            found, expected = session.run({"x": array}), reference.run([array])
+            for name, wanted in zip(("y", "state"), expected, strict=True):
+                assert difference(found[name], wanted) is None
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
     content = MODELS[name]()

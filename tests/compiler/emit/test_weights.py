@@ -1,0 +1,37 @@
+"""Constants in weights.bin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tflgpu.compiler.codegen.intrinsics import Use
+from tflgpu.compiler.codegen.literal import literal
+from tflgpu.compiler.emit.weights import Weights
+
+DENORMAL = np.float32(1e-40)
+SMALLEST = np.finfo(np.float32).tiny
+
+
+def test_equal_arrays_are_stored_once() -> None:
+    weights = Weights(16)
+    first = weights.add(np.arange(3, dtype=np.float32))
+    second = weights.add(np.arange(2, dtype=np.float32))
+    assert (first.offset, first.size, second.offset) == (0, 12, 16)
+    assert weights.add(np.arange(3, dtype=np.float32)) == first
+    assert len(weights.data) == 24
+
+
+def test_denormal_numbers_become_zeros() -> None:
+    weights = Weights(4)
+    values = np.array([DENORMAL, -DENORMAL, SMALLEST, -SMALLEST, np.nan, 0, 1], np.float32)
+    weights.add(values)
+    found = np.frombuffer(bytes(weights.data), np.float32)
+    np.testing.assert_array_equal(found, [0, 0, SMALLEST, -SMALLEST, np.nan, 0, 1])
+    assert values[0] == DENORMAL
+
+
+def test_denormal_literals_are_zeros() -> None:
+    use = Use(set())
+    assert literal(float(DENORMAL), use) == "0.0f"
+    assert literal(float(-DENORMAL), use) == "0.0f"
+    assert literal(float(SMALLEST), use) == "1.1754944e-38f"
