@@ -76,7 +76,7 @@ def _by_sign(
 ) -> Array:
     above = multiply_doubly(np.maximum(a, 0), positive, positive_exponent)
     below = multiply_doubly(np.minimum(a, 0) * b, negative, negative_exponent)
-    return np.clip(above + below, low, high)
+    return np.asarray(np.clip(above + below, low, high))
 
 
 def _mean(

@@ -27,7 +27,7 @@ def _wide(
     total = (a.astype(np.int64) * 256 + b.astype(np.int64)) * 256 + c.astype(np.int64)
     bits = shift.astype(np.int64)
     scaled = (total * multiplier.astype(np.int64) + (np.int64(1) << (bits - 1))) >> bits
-    return np.clip(_wrapped(scaled), low, high)
+    return np.asarray(np.clip(_wrapped(scaled), low, high))
 
 
 def _joined(a: Array, b: Array) -> Array:
@@ -38,12 +38,12 @@ def _by_channel(
     a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
 ) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.clip(multiply_doubly(_joined(a, b), factor, exponent), low, high)
+    return np.asarray(np.clip(multiply_doubly(_joined(a, b), factor, exponent), low, high))
 
 
 def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.clip(multiply_doubly(_joined(a, b), factor, e) + f, low, high)
+    return np.asarray(np.clip(multiply_doubly(_joined(a, b), factor, e) + f, low, high))
 
 
 def _shifted(values: Array, bits: int) -> Array:
@@ -54,7 +54,7 @@ def _sum_of_products(
     a: Array, b: Array, c: Array, d: Array, first: int, second: int, low: int, high: int
 ) -> Array:
     one, other = (x.astype(np.int64) * y.astype(np.int64) for x, y in ((a, b), (c, d)))
-    return np.clip(_shifted(one, first) + _shifted(other, second), low, high)
+    return np.asarray(np.clip(_shifted(one, first) + _shifted(other, second), low, high))
 
 
 def _by_channel_upwards(
@@ -65,13 +65,15 @@ def _by_channel_upwards(
     right = np.maximum(-bits, 0)
     half = (np.int64(1) << right) >> 1
     away = np.where(right > 0, (product >> 63) * f.astype(np.int64), 0)
-    return np.clip((product + half + away) >> right, low, high)
+    return np.asarray(np.clip((product + half + away) >> right, low, high))
 
 
 def _once(a: Array, b: Array, c: Array, d: Array, e: Array, low: int, high: int) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
     shift = 31 - e.astype(np.int64)
-    return np.clip((_joined(a, b) * factor + (np.int64(1) << (shift - 1))) >> shift, low, high)
+    return np.asarray(
+        np.clip((_joined(a, b) * factor + (np.int64(1) << (shift - 1))) >> shift, low, high)
+    )
 
 
 def _power_below(a: Array) -> Array:
@@ -80,7 +82,7 @@ def _power_below(a: Array) -> Array:
 
 def _share(a: Array, b: Array, c: Array) -> Array:
     product, unit = a.astype(np.int64) * b.astype(np.int64), c.astype(np.int64)
-    return np.minimum((product + unit // 2) // unit, 32767)
+    return np.asarray(np.minimum((product + unit // 2) // unit, 32767))
 
 
 _JOINED = "{to_int}({a}) * 256 + {to_int}({b})"

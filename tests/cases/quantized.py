@@ -36,7 +36,8 @@ def weights(shape: Shape, axis: int = 0, channels: bool = True, dtype: str = "in
     """Constant weights, mostly with a scale for each channel."""
     random = np.random.default_rng(7)
     count = shape[axis] if channels else 1
-    scales = tuple(float(n) for n in np.float32(0.002 * 2.0 ** random.uniform(-2, 2, count)))
+    powers = random.uniform(-2, 2, count)
+    scales = tuple(map(float, (0.002 * 2.0**powers).astype(np.float32)))
     limits = np.iinfo(dtype)
     values = random.integers(limits.min + 1, limits.max, shape, np.dtype(dtype), endpoint=True)
     return known(values, Quantization(scales, (3 if dtype == "uint8" else 0,) * count, axis))
@@ -57,11 +58,16 @@ def row(what: str, situation: str, value: Value) -> Case:
 def layers() -> Iterator[Case]:
     for dtype, zero in ALL:
         kind: dict[str, Any] = {"dtype": dtype, "scale": 0.05, "zero": zero}
-        result = {"dtype": dtype, "scale": 0.4, "zero": -zero if dtype == "int8" else zero}
+        result: dict[str, Any] = {
+            "dtype": dtype,
+            "scale": 0.4,
+            "zero": -zero if dtype == "int8" else zero,
+        }
         own = "uint8" if dtype == "uint8" else "int8"
         wide = "int64" if dtype == "int16" else "int32"
         channels = dtype != "uint8"
-        options = {"fused_activation_function": "RELU6", "quantized_bias_type": wide}
+        options: dict[str, Any] = {"fused_activation_function": "RELU6"}
+        options["quantized_bias_type"] = wide
         image = xq(2, 7, 5, 13, **kind)
         filters = weights((19, 3, 2, 13), channels=channels, dtype=own)
         value = quantized(
@@ -69,7 +75,11 @@ def layers() -> Iterator[Case]:
         )
         yield row("layers", f"CONV_2D {dtype}", value)
         filters = weights((1, 3, 3, 13), 3, channels, own)
-        attrs = {**window(), "depth_multiplier": 1, "fused_activation_function": "RELU6"}
+        attrs: dict[str, Any] = {
+            **window(),
+            "depth_multiplier": 1,
+            "fused_activation_function": "RELU6",
+        }
         value = quantized(
             "DEPTHWISE_CONV_2D", image, filters, bias(filters, 13, wide), **result, **attrs
         )
@@ -77,15 +87,20 @@ def layers() -> Iterator[Case]:
         filters = weights((17, 37), channels=False, dtype=own)
         for form in dict.fromkeys((wide, "int32")):
             attrs = {"fused_activation_function": "NONE", "quantized_bias_type": form}
-            operands = (xq(5, 37, **kind), filters, bias(filters, 17, form))
-            value = quantized("FULLY_CONNECTED", *operands, **result, **attrs)
+            rows = (xq(5, 37, **kind), filters, bias(filters, 17, form))
+            value = quantized("FULLY_CONNECTED", *rows, **result, **attrs)
             yield row("layers", f"FULLY_CONNECTED {dtype} with bias {form}", value)
             filters_of = weights((19, 3, 3, 13), channels=channels, dtype=own)
             attrs |= {"padding": "SAME", "stride_h": 2, "stride_w": 2}
             operands = (ints(2, 14, 10, 19), filters_of, image, bias(filters_of, 19, form))
             value = quantized("TRANSPOSE_CONV", *operands, **result, **attrs)
             yield row("layers", f"TRANSPOSE_CONV {dtype} with bias {form}", value)
-    gaps = {"padding": "SAME", "stride_h": 3, "stride_w": 3, "fused_activation_function": "NONE"}
+    gaps: dict[str, Any] = {
+        "padding": "SAME",
+        "stride_h": 3,
+        "stride_w": 3,
+        "fused_activation_function": "NONE",
+    }
     filters = weights((19, 2, 2, 7))
     operands = (ints(2, 15, 15, 19), filters, xq(2, 5, 5, 7), bias(filters, 19))
     value = quantized("TRANSPOSE_CONV", *operands, scale=0.2, **gaps)
@@ -96,11 +111,13 @@ def layers() -> Iterator[Case]:
     )
     yield row("layers", "FULLY_CONNECTED of sums above 2^24", value)
     for zero in (0, 5):
-        operands = (xq(2, 7, 19, zero=4), xq(2, 19, 11, zero=zero))
-        value = quantized("BATCH_MATMUL", *operands, scale=0.3, adj_x=False, adj_y=False)
+        pair = (xq(2, 7, 19, zero=4), xq(2, 19, 11, zero=zero))
+        value = quantized("BATCH_MATMUL", *pair, scale=0.3, adj_x=False, adj_y=False)
         yield row("layers", f"BATCH_MATMUL with second zero point {zero}", value)
-    operands = (xq(2, 7, 19, dtype="int16"), xq(2, 11, 19, dtype="int16"))
-    value = quantized("BATCH_MATMUL", *operands, dtype="int16", scale=40.0, adj_x=False, adj_y=True)
+    wide_pair = (xq(2, 7, 19, dtype="int16"), xq(2, 11, 19, dtype="int16"))
+    value = quantized(
+        "BATCH_MATMUL", *wide_pair, dtype="int16", scale=40.0, adj_x=False, adj_y=True
+    )
     yield row("layers", "BATCH_MATMUL int16", value)
 
 
@@ -202,14 +219,14 @@ def axes() -> Iterator[Case]:
     for dtype, zero in EIGHT_BITS:
         kind: dict[str, Any] = {"dtype": dtype, "scale": 0.05, "zero": zero}
         image = xq(2, 7, 5, 19, **kind)
-        other = {**kind, "scale": 0.08}
+        other: dict[str, Any] = {**kind, "scale": 0.08}
         for operator in ("MEAN", "SUM"):
             value = quantized(operator, image, ints(1, 2), **other, keep_dims=True)
             yield row("axes", f"{operator} {dtype}", value)
         for operator in ("REDUCE_MAX", "REDUCE_MIN"):
             value = quantized(operator, image, ints(3), **kind, keep_dims=False)
             yield row("axes", f"{operator} {dtype}", value)
-        last = {"axis": 3, "fused_activation_function": "NONE"}
+        last: dict[str, Any] = {"axis": 3, "fused_activation_function": "NONE"}
         # LiteRT refuses int8 operands of unlike scales.
         joined = xq(2, 7, 5, 3, **(other if dtype == "uint8" else kind))
         value = quantized("CONCATENATION", image, joined, **kind, **last)
@@ -229,12 +246,13 @@ def axes() -> Iterator[Case]:
         kind = {"dtype": dtype, "scale": 0.05, "zero": zero}
         image = xq(2, 7, 5, 19, **kind)
         for activation in ACTIVATIONS:
-            pool = {"padding": "SAME", "stride_h": 2, "stride_w": 1}
+            pool: dict[str, Any] = {"padding": "SAME", "stride_h": 2, "stride_w": 1}
             pool |= {"filter_height": 3, "filter_width": 2, "fused_activation_function": activation}
             for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
                 value = quantized(operator, image, **kind, **pool)
                 yield row("axes", f"{operator} {dtype} {activation}", value)
-        value = quantized("MEAN", image, ints(1, 2), **{**kind, "scale": 0.03}, keep_dims=True)
+        finer: dict[str, Any] = {**kind, "scale": 0.03}
+        value = quantized("MEAN", image, ints(1, 2), **finer, keep_dims=True)
         yield row("axes", f"MEAN to a finer scale {dtype}", value)
         value = quantized("PAD", image, table((0, 0), (1, 2), (0, 1), (3, 0)), **kind)
         yield row("axes", f"PAD {dtype}", value)

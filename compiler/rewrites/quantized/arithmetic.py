@@ -18,7 +18,7 @@ def add(here: Lowering) -> None:
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     sign = -1 if here.op.name == "SUB" else 1
     ratios = [np.float32(here.scale(t) / here.scale(result)) for t in (first, second)]
-    if result.dtype == "int16" or not all(ratio in SUMS for ratio in ratios):
+    if result.dtype == "int16" or not all(float(ratio) in SUMS for ratio in ratios):
         _add_doubly(here, first, second, sign)
         return
     shift = 20 - (frexp(float(max(ratios)))[1] - 1)
@@ -70,7 +70,7 @@ def multiply(here: Lowering) -> None:
     first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
     product = np.float32(here.scale(first) * here.scale(second))
     scale = np.float32(product / here.scale(result))
-    if result.dtype == "int16" or scale not in PRODUCTS:
+    if result.dtype == "int16" or float(scale) not in PRODUCTS:
         _multiply_doubly(here, float(np.float64(scale)))
         return
     low, high = here.bounds(result)

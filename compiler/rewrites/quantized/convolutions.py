@@ -25,16 +25,7 @@ def convolution(here: Lowering) -> None:
         hybrid(here)
         return
     if image.dtype == "int16":
-        axis = CHANNEL_AXES[op.name][0]
-        sums = sums_of_bytes(
-            here,
-            image,
-            here.centered(weights),
-            _bias(here, 2),
-            axis,
-            lambda x, b: _sums(here, x, b),
-        )
-        here.finish_centered(_rounded(here, sums, image, weights, bias))
+        here.finish_centered(_of_bytes(here, image, weights, 2, CHANNEL_AXES[op.name][0]))
         return
     sums = exact_sums(
         here,
@@ -49,9 +40,13 @@ def convolution(here: Lowering) -> None:
     here.finish_centered(requantized(here, sums, image, weights))
 
 
-def _bias(here: Lowering, position: int) -> Array | None:
-    bias = here.op.input(position)
-    return None if bias is None else here.op.constant(position).reshape(-1)
+def _of_bytes(here: Lowering, image: Tensor, weights: Tensor, bias: int, axis: int) -> Tensor:
+    """The result for an image of int16; `bias` is a position, `axis` that of the outputs."""
+    added = here.op.input(bias)
+    values = None if added is None else here.op.constant(bias).reshape(-1)
+    filters = here.centered(weights)
+    sums = sums_of_bytes(here, image, filters, values, axis, lambda x, b: _sums(here, x, b))
+    return _rounded(here, sums, image, weights, added)
 
 
 def _sums(here: Lowering, image: Tensor, bias: Array) -> Tensor:
@@ -91,7 +86,7 @@ def _rounded(
         return rounded_twice(here, sums, factors, 0.0)
     channels = np.arange(op.output.shape[-1])
     whole = channels.size - channels.size % CHANNEL_BLOCK
-    return rounded_twice(here, sums, factors, np.float32(channels >= whole))
+    return rounded_twice(here, sums, factors, (channels >= whole).astype(np.float32))
 
 
 def requantized(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
@@ -115,10 +110,7 @@ def transposed_convolution(here: Lowering) -> None:
         hybrid_transposed(here)
         return
     if image.dtype == "int16":
-        sums = sums_of_bytes(
-            here, image, here.centered(weights), _bias(here, 3), 0, lambda x, b: _sums(here, x, b)
-        )
-        here.finish_centered(_rounded(here, sums, image, weights, bias))
+        here.finish_centered(_of_bytes(here, image, weights, 3, 0))
         return
     values = here.centered(weights)
     assert values.data is not None
@@ -154,5 +146,5 @@ def _of_own_kernel(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor)
         scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, result)]
         factors = scales[0] * scales[1] / scales[2]
         places, block = np.arange(result.shape[-1]), CHANNEL_BLOCK
-    away = np.float32(places >= places.size - places.size % block)
+    away = (places >= places.size - places.size % block).astype(np.float32)
     return rounded_twice(here, (here.constant(0), sums), factors, away)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...ir import Array, Tensor
@@ -19,12 +21,18 @@ def quantize(here: Lowering) -> None:
     if source.dtype not in INTEGERS:
         here.finish_centered(_of_floats(here, source, result))
         return
-    ratio = here.scale(source) / here.scale(result)
+    ratio = float(here.scale(source) / here.scale(result))
     low, high = here.bounds(result)
     centered = here.centered(source)
     if source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
-        factor = int(np.rint(np.float32(256) * ratio))
-        numbers = {"factor": factor << 7, "half": 1 << 14, "shift": 15, "low": low, "high": high}
+        steps = int(np.rint(np.float32(256) * np.float32(ratio)))
+        numbers: dict[str, Any] = {
+            "factor": steps << 7,
+            "half": 1 << 14,
+            "shift": 15,
+            "low": low,
+            "high": high,
+        }
         value = here.add("tflgpu.requantize_fixed_point", centered, **numbers)
     else:
         factor = float(np.float64(here.scale(source)) / np.float64(here.scale(result)))
@@ -42,7 +50,8 @@ def _beyond_blocks(source: Tensor, result: Tensor) -> Array:
     whole = source.elements - source.elements % ELEMENT_BLOCK
     if whole == source.elements:
         return np.zeros(())
-    return np.float32(np.arange(source.elements) >= whole).reshape(source.shape)
+    beyond = np.arange(source.elements) >= whole
+    return beyond.astype(np.float32).reshape(source.shape)
 
 
 def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
@@ -50,7 +59,7 @@ def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
     low, high = here.bounds(result)
     if result.dtype == "int16":
         scale = float(here.scale(result))
-        limits = {"low": float(low), "high": float(high)}
+        limits: dict[str, Any] = {"low": float(low), "high": float(high)}
         return here.add("tflgpu.quantize_by_division", source, scale=scale, **limits)
     inverse = float(np.float32(1) / here.scale(result))
     return here.add("tflgpu.quantize", source, inverse=inverse, low=float(low), high=float(high))
@@ -58,7 +67,13 @@ def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
 
 @lowers("DEQUANTIZE")
 def dequantize(here: Lowering) -> None:
-    """Centered integers are multiplied by the scale."""
+    """Centered integers are multiplied by the scale, or each channel by its own."""
     source = here.op.operand(0)
-    scale = float(here.scale(source))
-    here.finish(here.add("tflgpu.dequantize", here.centered(source), scale=scale))
+    centered, scale = here.centered(source), here.scale(source)
+    if scale.ndim:
+        assert source.quantization is not None
+        behind = len(source.shape) - 1 - source.quantization.axis
+        factors = here.constant(scale.reshape(-1, *(1,) * behind))
+        here.finish(here.add("MUL", centered, factors))
+    else:
+        here.finish(here.add("tflgpu.dequantize", centered, scale=float(scale)))

@@ -63,8 +63,7 @@ def hybrid_product(here: Lowering) -> None:
         first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
     integers, scale = _by_rows(here, first, [rank - 1])
     adjoint = bool(op.attrs.get("adj_y"))
-    attrs = {"adj_x": False, "adj_y": adjoint}
-    sums = here.add(op.name, integers, here.centered(second), **attrs)
+    sums = here.add(op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint)
     here.finish(_scaled(here, sums, scale, second, None))
 
 

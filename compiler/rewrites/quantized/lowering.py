@@ -29,8 +29,12 @@ class Lowering(Decomposition):
     # -- quantization -----------------------------------------------------------------------
 
     def scale(self, tensor: Tensor) -> Array:
-        """The scale of a tensor as float32: one number, or one for each channel."""
-        assert tensor.quantization is not None
+        """The scale of a tensor as float32: one number, or one for each channel.
+
+        UnsupportedError for a tensor that has none, or holds no quantized integers.
+        """
+        if tensor.quantization is None or tensor.dtype not in INTEGERS:
+            raise self.declined(f"tensor {tensor.name} ({tensor.dtype}) is not quantized")
         scales = np.asarray(tensor.quantization.scale, np.float32)
         return scales if scales.size > 1 else scales.reshape(())
 
@@ -54,8 +58,8 @@ class Lowering(Decomposition):
 
         `round_to` rounds the activation's limits to integers.
         """
-        low, high = INTEGERS[tensor.dtype]
         zero, scale = self.zero(tensor), self.scale(tensor)
+        low, high = INTEGERS[tensor.dtype]
         least, most = LIMITS[self.op.attrs.get("fused_activation_function", "NONE")]
         low, high = low - zero, high - zero
         if least is not None:

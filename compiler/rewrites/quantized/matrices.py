@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...ir import Tensor
@@ -28,27 +30,34 @@ def batch_matmul(here: Lowering) -> None:
     product = np.float32(here.scale(first) * here.scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(here.scale(result))
-        here.finish_centered(rounded_once(here, _wide_sums(here, first, second), factor))
+        sums = _wide_sums(here, first, second)
+        here.finish_centered(rounded_once(here, sums, np.asarray(factor)))
         return
-    sums = _product(here, here.centered(first), here.centered(second))
+    products = _product(here, here.centered(first), here.centered(second))
     _check(here, here.reach(first) * here.reach(second))
     low, high = here.bounds(result)
     if here.zero(second) == 0:
         scale = here.constant(product / here.scale(result))
-        value = here.add("tflgpu.requantize", sums, scale, low=float(low), high=float(high))
+        value = here.add("tflgpu.requantize", products, scale, low=float(low), high=float(high))
     else:
         multiplier, exponent = fixed_point(
             float(np.float64(product) / np.float64(here.scale(result)))
         )
-        limits = {"low": low, "high": high}
         value = here.add(
-            "tflgpu.requantize_doubly", sums, multiplier=multiplier, exponent=exponent, **limits
+            "tflgpu.requantize_doubly",
+            products,
+            multiplier=multiplier,
+            exponent=exponent,
+            low=low,
+            high=high,
         )
     here.finish_centered(value)
 
 
 def _product(here: Lowering, first: Tensor, second: Tensor) -> Tensor:
-    attrs = {key: here.op.attrs[key] for key in ("adj_x", "adj_y") if key in here.op.attrs}
+    attrs: dict[str, Any] = {
+        key: here.op.attrs[key] for key in ("adj_x", "adj_y") if key in here.op.attrs
+    }
     return here.add("BATCH_MATMUL", first, second, **attrs)
 
 

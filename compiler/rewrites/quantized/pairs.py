@@ -23,7 +23,7 @@ def _shift_on_x86(values: Array, bits: Array | int) -> Array:
     """
     bits = np.asarray(bits, np.int64)
     mask = np.where(bits & 63 < 32, (np.int64(1) << (bits & 31)) - 1, -1)
-    return (values >> (bits & 31)) + ((values & mask) > (mask >> 1) + (values < 0))
+    return np.asarray((values >> (bits & 31)) + ((values & mask) > (mask >> 1) + (values < 0)))
 
 
 def _scaled(values: Array, factor: float) -> Array:

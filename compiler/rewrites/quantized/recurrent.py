@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import frexp
+from typing import Any
 
 import numpy as np
 
@@ -97,8 +98,9 @@ class _Cell:
 
     def _limit(self, option: str, state: Tensor, most: int) -> int:
         clip = float(self.op.attrs.get(option, 0.0))
-        ratio = int(min(np.float32(clip) / self.here.scale(state), most)) if clip > 0 else 0
-        return ratio or most + 1
+        if clip <= 0:
+            return most + 1
+        return min(int(np.float32(clip) / self.here.scale(state)), most) or most + 1
 
     def _weights(self, first: int) -> Tensor:
         """The weights of all gates, from operand `first` on."""
@@ -156,9 +158,9 @@ class _Cell:
             enter = here.add("SUB", here.constant(HIGH), forget)
         new = self._looked_up(parts[CELL], self.tanh)
         low, high = max(-self.limit, LOW), min(self.limit, HIGH)
-        shifts = {"first": 15, "second": 30 + self.cell_bits}
-        operands = (forget, self.cell, enter, new)
-        self.cell = here.add("tflgpu.sum_of_products", *operands, **shifts, low=low, high=high)
+        shifts: dict[str, Any] = {"first": 15, "second": 30 + self.cell_bits}
+        values = (forget, self.cell, enter, new)
+        self.cell = here.add("tflgpu.sum_of_products", *values, **shifts, low=low, high=high)
         leave = self._looked_up(parts[OUTPUT], self.logistic)
         self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
         return self.output
@@ -174,6 +176,7 @@ class _Cell:
         least, most = INTEGERS["int8"]
         zero = here.zero(hidden)
         projection = op.input(PROJECTION)
+        limits: dict[str, Any]
         if projection is None:
             limits = {"low": least - zero, "high": most - zero}
         else:
@@ -204,8 +207,8 @@ class _Cell:
         factor, zero = fixed_point(float(scale)), here.zero(state)
         limit = self._limit("proj_clip", state, INTEGERS["int8"][1])
         low, high = INTEGERS["int8"]
-        limits = {"low": max(low, -limit) - zero, "high": min(high, limit) - zero}
-        numbers = {"multiplier": factor.multiplier, "exponent": factor.exponent}
+        limits: dict[str, Any] = {"low": max(low, -limit) - zero, "high": min(high, limit) - zero}
+        numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
         return here.add("tflgpu.requantize_doubly", sums, **numbers, **limits)
 
     def keep(self) -> None:

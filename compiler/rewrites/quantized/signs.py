@@ -18,7 +18,7 @@ def leaky_relu(here: Lowering) -> None:
     ratio = here.scale(source) / here.scale(result)
     alpha = np.float32(here.op.attrs["alpha"])
     slopes = (ratio, ratio * alpha)
-    if source.dtype == "int16" or not all(abs(slope) in CONVERSIONS for slope in slopes):
+    if source.dtype == "int16" or not all(float(abs(slope)) in CONVERSIONS for slope in slopes):
         one = here.constant(1)
         # LiteRT multiplies in this order.
         _by_sign(here, one, float(ratio), float(here.scale(source) * alpha / here.scale(result)))

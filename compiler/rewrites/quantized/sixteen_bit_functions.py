@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir import Array
+from ...ops.fixed_point import shift_away
 
 ONE = 32767
 """The greatest number of 15 fractional bits, which stands for 1."""
@@ -52,13 +53,8 @@ def _saturated(values: Array) -> Array:
 
 def _product(a: Array, b: Array | int) -> Array:
     """The upper half of a doubled product, rounded."""
-    return _saturated((a * b + (1 << 14)) >> 15)
-
-
-def _divided(values: Array, bits: int) -> Array:
-    """By a power of two, halves away from zero."""
-    mask = (1 << bits) - 1
-    return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
+    doubled: Array = a * b + (1 << 14)
+    return _saturated(doubled >> 15)
 
 
 def _exp_of_negative(values: Array, integer_bits: int) -> Array:
@@ -69,8 +65,8 @@ def _exp_of_negative(values: Array, integer_bits: int) -> Array:
     x = _saturated(rest << integer_bits) + (1 << 12)
     square = _product(x, x)
     cube, fourth = _product(square, x), _product(square, square)
-    third = _product(_divided(fourth, 2) + cube, _constant(715827883))
-    tail = _divided(third + square, 1)
+    third = _product(shift_away(fourth, 2) + cube, _constant(715827883))
+    tail = shift_away(third + square, 1)
     start = _constant(1895147668)
     result = _saturated(start + _product(x + tail, start))
     remainder = rest - values

@@ -8,6 +8,7 @@ y = p * reciprocal of t, shifted by as many bits as t has before the point
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def softmax_of_int16(here: Lowering) -> None:
     distance = here.add("SUB", x, here.add("REDUCE_MAX", x, last, keep_dims=True))
     beta = np.float32(op.attrs.get("beta", 1.0))
     factor = fixed_point(float(np.float32(here.scale(source) * beta)) / (10.0 / RANGE))
-    numbers = {"multiplier": factor.multiplier, "exponent": factor.exponent}
+    numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
     scaled = here.add("tflgpu.requantize_doubly", distance, **numbers, low=-RANGE, high=0)
     powers = _looked_up(here, "powers", scaled, RANGE, _lines(np.exp, -10.0, 0.0))
     total = here.add("SUM", powers, last, keep_dims=True)
@@ -70,4 +71,4 @@ def _lines(function: Callable[[Array], Array], low: float, high: float) -> Array
     table = np.clip(moved, -ONE - 1, ONE).astype(np.int64)
     places = np.arange(RANGE + 1)
     first, part = places >> 7, places & 127
-    return table[first] + ((np.diff(table)[first] * part + 64) >> 7)
+    return np.asarray(table[first] + ((np.diff(table)[first] * part + 64) >> 7))

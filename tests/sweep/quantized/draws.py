@@ -93,7 +93,8 @@ def weights(
     middle = scale(draw, 0.01)
     random = np.random.default_rng(number(draw, 0, 9999))
     spread = 6.0 if one_in(draw, 3) else 1.0
-    scales = np.float32(middle * 2.0 ** random.uniform(-spread, spread, count))
+    powers = random.uniform(-spread, spread, count)
+    scales = (middle * 2.0**powers).astype(np.float32)
     if dtype == "uint8":
         how = Kind(dtype, float(scales[0]), zero(draw, dtype))
         return fixed(draw, shape, how), scales

@@ -87,7 +87,7 @@ CELLS_OF_ALL_KINDS = {
 @pytest.mark.parametrize("kind", CELLS_OF_ALL_KINDS)
 def test_lstms_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
     content = CELLS_OF_ALL_KINDS[kind]()
-    options = Options(target=way.target, device=way.profile, fallback="none")  # type: ignore[arg-type]
+    options = Options(target=way.target, device=way.profile, fallback="none")
     stored = pipeline.store(pipeline.build(content, options), tmp_path)
     reference = Reference(content, delegates=True)
     with tflgpu.load(stored, device=way.device, store_binaries=False) as session:
