@@ -14,8 +14,6 @@ from graphs import (
     x,
 )
 
-from tflgpu.compiler.ir import Quantization
-
 from .case import Case
 
 
@@ -89,23 +87,4 @@ def computed_weights_of_other_kinds() -> Iterator[Case]:
         yield Case("TRANSPOSE_CONV", f"computed weights {padding}", value)
 
 
-def quantized_weights() -> Iterator[Case]:
-    """LiteRT rounds the inputs, too, where it gets such weights, so it gets the real ones here."""
-    random = np.random.default_rng(31)
-    levels = random.integers(-128, 128, (9, 3, 3, 5)).astype(np.int8)
-    scales = tuple(0.01 * (1 + i) for i in range(9))
-    weights = known(levels, Quantization(scales, (0,) * 9, 0))
-    real = known(levels * np.array(scales, np.float32).reshape(9, 1, 1, 1))
-    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
-    window |= {"dilation_h_factor": 1, "dilation_w_factor": 1}
-    image, bias = x(2, 5, 7, 5), w(9)
-    value, same = (call("CONV_2D", image, each, bias, **window) for each in (weights, real))
-    yield Case("CONV_2D", "quantized weights", value, oracle=same)
-    levels = random.integers(0, 256, (9, 5)).astype(np.uint8)
-    weights = known(levels, Quantization((0.037,), (121,)))
-    real = known((levels - np.float32(121)) * np.float32(0.037))
-    value, same = (call("FULLY_CONNECTED", x(3, 5), each, bias) for each in (weights, real))
-    yield Case("FULLY_CONNECTED", "quantized weights", value, oracle=same)
-
-
-TABLES = (computed_weights, computed_weights_of_other_kinds, quantized_weights, dilations)
+TABLES = (computed_weights, computed_weights_of_other_kinds, dilations)

@@ -16,6 +16,8 @@ def hybrid(here: Lowering) -> None:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale."""
     op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
+    if weights.dtype == "uint8":
+        raise here.declined("its weights are uint8, whose bytes LiteRT takes for int8")
     rank = len(image.shape)
     integers, scale = _by_rows(here, image, _axes(here, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from graphs import call, known, model, x
 from quantized_operators import evaluated, quantized
 
-from tflgpu.compiler import UnsupportedError
+from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.ir import Array, Quantization, Tensor, constant
 
 RANDOM = np.random.default_rng(13)
@@ -52,3 +53,11 @@ def test_a_zero_point_per_channel_is_refused() -> None:
     weights.quantization = Quantization(tuple(SCALES), (0, 1, 2))
     with pytest.raises(UnsupportedError, match="tensor w has a zero point for each channel"):
         evaluated("CONV_2D", quantized("x", IMAGE, 0.05), weights, bias(), **WINDOW)
+
+
+def test_unsigned_weights_of_floats_are_declined() -> None:
+    """LiteRT takes their bytes for int8, and quantizes rows in another way."""
+    weights = known(np.arange(10, dtype=np.uint8).reshape(2, 5), Quantization((0.5,), (121,)))
+    value = call("FULLY_CONNECTED", x(3, 5), weights, None)
+    with pytest.raises(UnsupportedError, match="0 FULLY_CONNECTED: its weights are uint8"):
+        pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
