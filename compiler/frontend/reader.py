@@ -9,28 +9,21 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any
 
 from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
-from ..ir import Array, Blocks, Graph, Op, Origin, Quantization, Shape, Signature, Tensor
+from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
-from .custom_options import custom_attrs
 from .flatbuffer import Source
 from .model_file import ModelFile, distinct, mapped
 from .operands import check_operands
+from .operator_options import operator_options, subgraphs_of
+from .quantization import read_quantization
 from .sparsity import densify
-from .tflite_schema import (
-    DTYPES,
-    ENUMERATIONS,
-    Field,
-    option_table,
-    option_table_of,
-    refers_to_subgraph,
-)
+from .tflite_schema import DTYPES
 
 OPERANDS = 500_000
 """Most operands of all operators together."""
@@ -195,7 +188,7 @@ class _Subgraph:
         byte_size(dtype, shape)
         tensor = Tensor(name, shape, dtype, variable=bool(table.IsVariable()))
         tensor.signature = self.source.numbers(table, "ShapeSignature") or None
-        tensor.quantization = self._quantization(table, len(shape))
+        tensor.quantization = read_quantization(self.source, table, len(shape))
         raw = self.model.buffer(table.Buffer())
         if len(raw):
             if tensor.variable:
@@ -208,23 +201,6 @@ class _Subgraph:
         if sparsity is not None:
             return densify(self.source, raw, dtype, shape, sparsity)
         return decode(self.source, raw, dtype, shape)
-
-    def _quantization(self, table: Any, rank: int) -> Quantization | None:
-        parameters = table.Quantization()
-        scale = () if parameters is None else self.source.numbers(parameters, "Scale")
-        if not scale:
-            return None
-        zero_point = self.source.numbers(parameters, "ZeroPoint") or (0,)
-        if len(zero_point) == 1:
-            zero_point *= len(scale)
-        if len(zero_point) != len(scale):
-            raise ModelError(f"it has {len(scale)} scales and {len(zero_point)} zero points")
-        if not all(0 <= factor < inf for factor in scale):
-            raise ModelError(f"its quantization scale {scale[:3]} is negative, infinite or NaN")
-        axis = parameters.QuantizedDimension()
-        if len(scale) > 1 and not 0 <= axis < rank:
-            raise ModelError(f"it is quantized along axis {axis}, but has {rank} axes")
-        return Quantization(scale, zero_point, axis)
 
     def _blocks(self, table: Any) -> Blocks | None:
         parameters = table.Quantization()
@@ -271,11 +247,14 @@ class _Subgraph:
             self.model.operands += len(inputs) + len(outputs)
             if self.model.operands > OPERANDS:
                 raise ModelError(f"the model's operators have more than {OPERANDS} operands")
+            attrs = operator_options(self.model, name, custom, table)
+            if not custom:
+                self.subgraphs.update(dict.fromkeys(subgraphs_of(attrs)))
             op = Op(
                 name,
                 tuple(None if i == OMITTED else self.tensors[i] for i in inputs),
                 tuple(self.tensors[i] for i in outputs),
-                self._custom_attrs(name, table) if custom else self._attrs(name, table),
+                attrs,
                 index,
                 version,
                 intermediates=tuple(self.tensors[i] for i in self._indices(table, "Intermediates")),
@@ -283,56 +262,6 @@ class _Subgraph:
             )
             check_operands(op)
             return op
-
-    def _custom_attrs(self, name: str, table: Any) -> dict[str, Any]:
-        offset, size = table.LargeCustomOptionsOffset(), table.LargeCustomOptionsSize()
-        raw = (
-            self.source.span(offset, size)
-            if offset > 1
-            else self.source.view(table, "CustomOptions")
-        )
-        self.source.copy(len(raw))
-        return custom_attrs(name, raw.tobytes())
-
-    def _attrs(self, name: str, table: Any) -> dict[str, Any]:
-        """The options of a built-in operator; {} if it has no option table or an unknown one.
-
-        Like LiteRT, ignores the option table of another operator. ModelError if the operator runs a
-        subgraph and does not say which.
-        """
-        attrs: dict[str, Any] = {}
-        own = option_table_of(name)
-        for second, suffix in ((False, ""), (True, "2")):
-            kind = option_table(getattr(table, f"BuiltinOptions{suffix}Type")(), second)
-            union = getattr(table, f"BuiltinOptions{suffix}")()
-            if kind is None or union is None or (own is not None and own != kind):
-                continue
-            options = kind.new()
-            options.Init(union.Bytes, union.Pos)
-            for field in kind.fields:
-                attrs[field.key] = self._option(options, field)
-        for field in own.fields if own is not None else ():
-            if refers_to_subgraph(field.key) and field.key not in attrs:
-                raise ModelError(f"its option {field.key} is missing")
-        return attrs
-
-    def _option(self, options: Any, field: Field) -> Any:
-        if field.vector:
-            return self.source.numbers(options, field.accessor)
-        value = getattr(options, field.accessor)()
-        if value is None or isinstance(value, bytes):
-            return self.source.text(options, field.accessor)
-        if field.key in ENUMERATIONS:
-            if value not in ENUMERATIONS[field.key]:
-                raise ModelError(f"its option {field.key} has the unknown value {value}")
-            return ENUMERATIONS[field.key][value]
-        if refers_to_subgraph(field.key):
-            if not 0 <= value < len(self.model.subgraphs):
-                raise ModelError(
-                    f"it refers to subgraph {value}, but the model has {len(self.model.subgraphs)}"
-                )
-            self.subgraphs[value] = None
-        return value
 
     def _check_order(self, ops: Sequence[Op]) -> None:
         """ModelError unless each tensor is written exactly once, before it is read."""

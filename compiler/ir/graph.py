@@ -16,6 +16,7 @@ from ..errors import Finding, ModelError
 from .op import FusedOp, Op
 from .tensor import Array, Shape, Tensor
 from .text import to_text
+from .verify_fused import verify_fused
 
 ForeignShape = Callable[[Tensor], Shape | None]
 """The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
@@ -194,7 +195,7 @@ class Graph:
     def tensors(self) -> list[Tensor]:
         return [node for node in self._graph if isinstance(node, Tensor)]
 
-    def __contains__(self, node: Op | Tensor) -> bool:
+    def __contains__(self, node: object) -> bool:
         return node in self._graph
 
     def producer(self, tensor: Tensor) -> Op | None:
@@ -261,7 +262,7 @@ class Graph:
                     f"{list(tensor.data.shape)}"
                 )
         if isinstance(op, FusedOp):
-            self._verify_fused(op)
+            verify_fused(op, self)
 
     def _verify_source(self, tensor: Tensor, op: Op) -> None:
         source = tensor.constant or tensor.variable or self.producer(tensor)
@@ -269,35 +270,6 @@ class Graph:
             raise ModelError(
                 f"operator {op.index} {op.name} reads {tensor.name}, which nothing writes"
             )
-
-    def _verify_fused(self, op: FusedOp) -> None:
-        """ModelError unless values flow forward within a fused operator and leave it as outputs."""
-        computed: set[Tensor] = set()
-        outside = set(op.reads)
-        for inner in op.ops:
-            for tensor in inner.reads:
-                if tensor not in computed and tensor not in outside:
-                    raise ModelError(
-                        f"{inner!r} in {op!r} reads {tensor.name} before it is computed"
-                    )
-            computed.update(inner.outputs)
-        if not op.core or computed & outside:
-            raise ModelError(f"{op!r} reads its own results, or has no core")
-        last = not op.epilogue or op.output is op.epilogue[-1].output
-        if not last or not computed.issuperset(op.outputs):
-            raise ModelError(
-                f"{op!r} does not compute all of its outputs, or its first output is not the "
-                f"result of its last operator"
-            )
-        for tensor in computed.difference(op.outputs):
-            if tensor in self._graph:
-                raise ModelError(f"{tensor.name} is used outside {op!r}, which does not store it")
-        for inner in op.epilogue:
-            if inner.output.shape != op.output.shape:
-                raise ModelError(
-                    f"{inner!r} in the epilogue of {op!r} has the shape {list(inner.output.shape)} "
-                    f"instead of {list(op.output.shape)}"
-                )
 
     def __str__(self) -> str:
         return to_text(self.ops)

@@ -68,9 +68,9 @@ class Child:
         self._process = None
         status = _closed(process)
         if status == -signal.SIGKILL:
-            return f"LiteRT does not load this model within {self._limit:.0f} s"
+            return f"LiteRT takes longer than {self._limit:.0f} s for this model"
         cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return f"LiteRT crashes when it loads this model ({cause})"
+        return f"LiteRT crashes on this model ({cause})"
 
     def __enter__(self) -> Child:
         return self

@@ -58,7 +58,14 @@ def _composite(
 
 define(
     _composite("ADD_N", broadcast_shapes, "ADDs", _add_n, (*FLOATS, *INTEGERS)),
-    _composite("EMBEDDING_LOOKUP", _infer_lookup, "GATHER", None, ANY, versions=5),
+    _composite(
+        "EMBEDDING_LOOKUP",
+        _infer_lookup,
+        "GATHER, also of indices out of bounds",
+        None,
+        ANY,
+        versions=5,
+    ),
     _composite(
         "L2_NORMALIZATION",
         same_as_first,

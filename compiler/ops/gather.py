@@ -169,14 +169,21 @@ def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
     return (Implementation(name, build, reads=LINEAR, writes=LINEAR),)
 
 
+_CLAMPED = "indices out of bounds become the nearest valid ones, where LiteRT reports an error"
+
 define(
-    OpDef("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY, versions=8),
+    OpDef(
+        *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
+        note=_CLAMPED,
+        versions=8,
+    ),
     OpDef(
         "GATHER_ND",
         _infer_gather_nd,
         _kernel("gather_nd", _gather_nd),
         _reference_gather_nd,
         ANY,
+        _CLAMPED,
         versions=6,
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
@@ -186,6 +193,7 @@ define(
         _kernel("scatter_nd", _scatter_nd),
         _reference_scatter_nd,
         ANY,
-        note="the output's shape must be a constant",
+        note="the output's shape must be a constant; updates out of bounds are left out, where "
+        "LiteRT reports an error",
     ),
 )

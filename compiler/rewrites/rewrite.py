@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from ...runtime.errors import TflgpuError
@@ -155,7 +156,8 @@ class _Change:
 
 
 def _united(ops: Iterable[Op]) -> tuple[Origin, ...]:
-    return tuple(sorted(dict.fromkeys(origin for op in ops for origin in op.origins)))
+    found = dict.fromkeys(origin for op in ops for origin in op.origins)
+    return tuple(sorted(found, key=attrgetter("index", "name")))
 
 
 def _match(graph: Graph, op: Op, links: Sequence[frozenset[str]]) -> list[Op] | None:

@@ -13,13 +13,15 @@ import json
 import os
 import pickle
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .dataflow import check_dataflow
 
+Array = NDArray[Any]
 Shape = tuple[int, ...]
 
 
@@ -44,13 +46,7 @@ def tensor_shapes(model: str | bytes, input_shapes: Mapping[str, Shape]) -> dict
     `input_shapes` replaces shapes of inputs, by name. Names that several tensors share are left
     out.
     """
-    from ai_edge_litert.interpreter import OpResolverType
-
-    options = {
-        "experimental_preserve_all_tensors": True,
-        "experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-    }
-    interpreter = _interpreter(model, options)
+    interpreter = _interpreter(model, _plain())
     for item in interpreter.get_input_details():
         if item["name"] in input_shapes:
             interpreter.resize_tensor_input(item["index"], input_shapes[item["name"]])
@@ -64,10 +60,46 @@ def tensor_shapes(model: str | bytes, input_shapes: Mapping[str, Shape]) -> dict
     return {name: shape for name, shape in shapes.items() if name not in twice}
 
 
+def run(
+    model: str | bytes,
+    inputs: Sequence[Array] | Mapping[str, Array],
+    signature: str = "",
+    delegates: bool = True,
+) -> None:
+    """Run a model once, on arrays in order, or by name for a signature.
+
+    Without `delegates` LiteRT's own kernels run, and keep all tensors.
+    """
+    interpreter = _interpreter(model, {} if delegates else _plain())
+    if signature:
+        assert isinstance(inputs, Mapping)
+        interpreter.get_signature_runner(signature)(**inputs)
+        return
+    assert isinstance(inputs, Sequence)
+    details = interpreter.get_input_details()
+    for item, array in zip(details, inputs, strict=True):
+        interpreter.resize_tensor_input(item["index"], array.shape)
+    interpreter.allocate_tensors()
+    for item, array in zip(details, inputs, strict=True):
+        interpreter.set_tensor(item["index"], array)
+    interpreter.invoke()
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "interface": interface,
+    "run": run,
     "tensor_shapes": tensor_shapes,
 }
+
+
+def _plain() -> dict[str, Any]:
+    """The options of an interpreter with LiteRT's own kernels that keeps all tensors."""
+    from ai_edge_litert.interpreter import OpResolverType
+
+    return {
+        "experimental_preserve_all_tensors": True,
+        "experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    }
 
 
 def _interpreter(model: str | bytes, options: Mapping[str, Any]) -> Any:

@@ -24,5 +24,10 @@ class Case:
     """Whether LiteRT uses XNNPACK, whose rounding quantized operators repeat."""
 
     @property
+    def values(self) -> tuple[Value, ...]:
+        """What is computed, one value or several."""
+        return tuple(self.value) if isinstance(self.value, Sequence) else (self.value,)
+
+    @property
     def name(self) -> str:
         return f"{self.operator} {self.situation}"

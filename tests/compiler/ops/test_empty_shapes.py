@@ -39,6 +39,7 @@ from graphs import (
 import tflgpu
 from tflgpu.compiler import ModelError, Options, build, pipeline
 from tflgpu.compiler.ir import Array, Shape
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime.errors import TflgpuError
 
 POISONS = (0xFF, 0x3D)
@@ -83,15 +84,14 @@ def resized(value: Value, axis: int, size: int, like: Shape, made: dict[Value, V
 
 def variants(position: int, case: Case) -> Iterator[tuple[str, list[Value]]]:
     """The case with each axis of its first input empty, and one axis of size 1."""
-    values = list(case.value) if isinstance(case.value, (list, tuple)) else [case.value]
-    first = next((each for each in inputs_of(values[0]) if isinstance(each, Input)), None)
+    first = next((each for each in inputs_of(case.values[0]) if isinstance(each, Input)), None)
     if first is None:
         return
     rank = len(first.shape)
     ones = [(position % rank, 1)] if rank else []
     for axis, size in (*ones, *((axis, 0) for axis in range(rank))):
         made: dict[Value, Value] = {}
-        changed = [resized(value, axis, size, first.shape, made) for value in values]
+        changed = [resized(value, axis, size, first.shape, made) for value in case.values]
         yield f"{case.name}, axis {axis} is {size}", changed
 
 
@@ -101,21 +101,20 @@ def chosen() -> tuple[Case, ...]:
     found: dict[tuple[str, int], Case] = {}
     for operator, cases in families().items():
         for case in cases:
-            value = case.value[0] if isinstance(case.value, (list, tuple)) else case.value
-            first = next(inputs_of(value), None)
+            first = next(inputs_of(case.values[0]), None)
             if first is not None and operator not in NO_ORDER:
                 found.setdefault((operator, len(first.shape)), case)
     return tuple(found.values())
 
 
-def valid(target: str) -> dict[str, list[Value]]:
+def valid(target: TargetName) -> dict[str, list[Value]]:
     """The variants that compile; any other error than tflgpu's own fails the test."""
     found = {}
     for position, case in enumerate(chosen()):
         for name, values in variants(position, case):
             try:
                 made = model({name: values})
-                build(made.content, Options(target=target, device="gpu", fallback="none"))  # type: ignore[arg-type]
+                build(made.content, Options(target=target, device="gpu", fallback="none"))
             except TflgpuError:
                 continue
             found[name] = values
@@ -131,7 +130,7 @@ def test_all_of_the_output_is_written(attached: Attached, tmp_path: Path) -> Non
     names = valid(attached.target)
     assert len(names) > 300
     listed = list(names.items())
-    wrong = {}
+    wrong: dict[str, str] = {}
     for start in range(0, len(listed), GROUP):
         group = dict(listed[start : start + GROUP])
         wrong |= problems(group, attached, tmp_path / str(start))
@@ -142,7 +141,7 @@ def problems(group: Mapping[str, list[Value]], attached: Attached, folder: Path)
     """The outputs that memory's previous content changes, or that contain it."""
     together = model(group)
     with any_order():
-        options = Options(target=attached.target, device="gpu", fallback="none")  # type: ignore[arg-type]
+        options = Options(target=attached.target, device="gpu", fallback="none")
         path = pipeline.store(pipeline.build(together.content, options), folder)
     results: list[dict[str, Array]] = []
     with tflgpu.load(path, device=attached.device or "auto", store_binaries=False) as session:
@@ -166,7 +165,7 @@ def problems(group: Mapping[str, list[Value]], attached: Attached, folder: Path)
         (call("MEAN", x(0, 3), ints(0)), [np.nan] * 3),
         (typed("int32", "REDUCE_MAX", xi(0, 2), ints(0)), [-(2**31)] * 2),
         (typed("int32", "MEAN", xi(0, 2), ints(0)), [0, 0]),
-        (call("CONCATENATION", known(np.float32([[1, 2]])), x(0, 2), axis=0), [[1, 2]]),
+        (call("CONCATENATION", known(np.array([[1, 2]], np.float32)), x(0, 2), axis=0), [[1, 2]]),
         (call("BATCH_MATMUL", x(2, 0), x(0, 3)), [[0] * 3] * 2),
         (call("FULLY_CONNECTED", x(0, 2), w(3, 2), None), np.empty((0, 3))),
         (call("PADV2", x(0, 2), table((1, 1), (0, 0)), number(7)), [[7, 7]] * 2),
@@ -178,7 +177,7 @@ def test_results_without_elements_to_compute_them_from(
     value: Value, expected: object, attached: Attached, tmp_path: Path
 ) -> None:
     made = model({"y": value})
-    options = Options(target=attached.target, device="gpu", fallback="none")  # type: ignore[arg-type]
+    options = Options(target=attached.target, device="gpu", fallback="none")
     path = pipeline.store(pipeline.build(made.content, options), tmp_path)
     with tflgpu.load(path, device=attached.device or "auto") as session:
         session.poison()

@@ -1,0 +1,73 @@
+"""The options of an operator in a file, built-in or custom, as attributes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ModelError
+from .custom_options import custom_attrs
+from .model_file import ModelFile
+from .tflite_schema import (
+    ENUMERATIONS,
+    Field,
+    option_table,
+    option_table_of,
+    refers_to_subgraph,
+)
+
+
+def operator_options(model: ModelFile, name: str, custom: bool, table: Any) -> dict[str, Any]:
+    """The attributes of an operator, whose table in the file is `table` (ModelError)."""
+    return _custom(model, name, table) if custom else _built_in(model, name, table)
+
+
+def subgraphs_of(attrs: Mapping[str, Any]) -> list[int]:
+    """The indices of the subgraphs that a built-in operator with these attributes runs."""
+    return [value for key, value in attrs.items() if refers_to_subgraph(key)]
+
+
+def _custom(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
+    source = model.source
+    offset, size = table.LargeCustomOptionsOffset(), table.LargeCustomOptionsSize()
+    raw = source.span(offset, size) if offset > 1 else source.view(table, "CustomOptions")
+    source.copy(len(raw))
+    return custom_attrs(name, raw.tobytes())
+
+
+def _built_in(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
+    """The options of a built-in operator; {} if it has no option table or an unknown one.
+
+    Like LiteRT, ignores the option table of another operator. ModelError if the operator runs a
+    subgraph and does not say which.
+    """
+    attrs: dict[str, Any] = {}
+    own = option_table_of(name)
+    for second, suffix in ((False, ""), (True, "2")):
+        kind = option_table(getattr(table, f"BuiltinOptions{suffix}Type")(), second)
+        union = getattr(table, f"BuiltinOptions{suffix}")()
+        if kind is None or union is None or (own is not None and own != kind):
+            continue
+        options = kind.new()
+        options.Init(union.Bytes, union.Pos)
+        for field in kind.fields:
+            attrs[field.key] = _option(model, options, field)
+    for field in own.fields if own is not None else ():
+        if refers_to_subgraph(field.key) and field.key not in attrs:
+            raise ModelError(f"its option {field.key} is missing")
+    return attrs
+
+
+def _option(model: ModelFile, options: Any, field: Field) -> Any:
+    if field.vector:
+        return model.source.numbers(options, field.accessor)
+    value = getattr(options, field.accessor)()
+    if value is None or isinstance(value, bytes):
+        return model.source.text(options, field.accessor)
+    if field.key in ENUMERATIONS:
+        if value not in ENUMERATIONS[field.key]:
+            raise ModelError(f"its option {field.key} has the unknown value {value}")
+        return ENUMERATIONS[field.key][value]
+    if refers_to_subgraph(field.key) and not 0 <= value < len(model.subgraphs):
+        raise ModelError(f"it refers to subgraph {value}, but the model has {len(model.subgraphs)}")
+    return value
