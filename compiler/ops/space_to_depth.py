@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
+from ..language import affine, quotient, remainder
 from ..target import Target
 from .base import (
     ANY,
@@ -92,9 +93,9 @@ def _to_depth(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
     batch, row, column, channel = at
     return Source(
         batch,
-        f"{row} * {n} + {channel} / {n * channels}",
-        f"{column} * {n} + {channel} / {channels} % {n}",
-        f"{channel} % {channels}",
+        affine(row, n, quotient(channel, n * channels)),
+        affine(column, n, remainder(quotient(channel, channels), n)),
+        remainder(channel, channels),
     )
 
 
@@ -111,8 +112,9 @@ def _infer_to_space(op: Op) -> list[Shape]:
 def _to_space(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
     n, channels = _block(op), op.output.shape[3] // unit
     batch, row, column, channel = at
-    place = f"({row} % {n} * {n} + {column} % {n}) * {channels} + {channel}"
-    return Source(batch, f"{row} / {n}", f"{column} / {n}", place)
+    block = affine(remainder(row, n), n, remainder(column, n))
+    place = affine(block, channels, channel)
+    return Source(batch, quotient(row, n), quotient(column, n), place)
 
 
 def _table(op: Op, position: int) -> list[list[int]]:
@@ -147,11 +149,12 @@ def _to_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
     (top, _), (left, _) = _table(op, 2)
     images, height, width, _ = op.operand(0).shape
     batch, row, column, channel = at
-    down = f"{row} * {rows} + {batch} / {images * columns} - {top}"
-    across = f"{column} * {columns} + {batch} / {images} % {columns} - {left}"
+    down = affine(affine(row, rows, quotient(batch, images * columns)), 1, -top)
+    block_column = remainder(quotient(batch, images), columns)
+    across = affine(affine(column, columns, block_column), 1, -left)
     inside = f"{down} >= 0 && {down} < {height} && {across} >= 0 && {across} < {width}"
     padded = any(sum(pad) for pad in _table(op, 2))
-    return Source(f"{batch} % {images}", down, across, channel, inside if padded else "")
+    return Source(remainder(batch, images), down, across, channel, inside if padded else "")
 
 
 def _infer_from_batch(op: Op) -> list[Shape]:
@@ -174,9 +177,10 @@ def _from_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
     (rows,), (columns,) = _table(op, 1)
     (top, _), (left, _) = _table(op, 2)
     batch, row, column, channel = at
-    down, across = f"({row} + {top})", f"({column} + {left})"
-    image = f"({down} % {rows} * {columns} + {across} % {columns}) * {op.output.shape[0]} + {batch}"
-    return Source(image, f"{down} / {rows}", f"{across} / {columns}", channel)
+    down, across = affine(row, 1, top), affine(column, 1, left)
+    block = affine(remainder(down, rows), columns, remainder(across, columns))
+    image = affine(block, op.output.shape[0], batch)
+    return Source(image, quotient(down, rows), quotient(across, columns), channel)
 
 
 # -- kernels ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
 from ..ops.base import FLOATS, INTEGERS, SLICED, device_dtype
+from ..ops.elementwise import ELEMENTWISE
 from ..target import Target
 
 _WIDE = frozenset([*FLOATS, *INTEGERS, "bool"])
@@ -90,8 +91,10 @@ def _newer_version(op: Op) -> Finding | None:
 
 def _wrong_types(op: Op) -> Finding | None:
     definition = OPS[op.name]
+    # Elementwise operators compute with constants as with any other operand.
+    elementwise = op.name in ELEMENTWISE and not op.name.startswith(OWN_PREFIX)
     for tensor in (*op.reads, *op.outputs):
-        as_it_is = tensor.constant and tensor.dtype in _WIDE
+        as_it_is = tensor.constant and tensor.dtype in _WIDE and not elementwise
         if tensor.dtype not in definition.dtypes and not as_it_is:
             reason = f"tensor {tensor.name} is {tensor.dtype}; supported types are "
             return Finding(

@@ -63,8 +63,8 @@ DECOMPOSITIONS = {
         """
         y/square1.0 = SQUARE(x)
         y/sum2.0 = SUM(y/square1.0, y/constant1) keep_dims=True
-        y/sqrt3.0 = SQRT(y/sum2.0)
-        y/maximum5.0 = MAXIMUM(y/sqrt3.0, y/constant5)
+        y/sqrt4.0 = SQRT(y/sum2.0)
+        y/maximum5.0 = MAXIMUM(y/constant4, y/sqrt4.0)
         y = DIV(x, y/maximum5.0)
         """,
     ),

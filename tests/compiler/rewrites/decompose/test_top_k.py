@@ -29,7 +29,6 @@ length=126 lists=4 count=126
         (4000, 10, "one work-item finds 10 of 4000 values fast enough"),
         (700, 10, "rows of 700 values are short"),
         (767, 767, "rows of 767 values are short"),
-        (4000, 0, "no values are kept"),
     ],
 )
 def test_it_declines(size: int, count: int, reason: str) -> None:
