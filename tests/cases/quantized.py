@@ -189,6 +189,8 @@ def functions() -> Iterator[Case]:
     for operator in ("ABS", "ELU", "EXP", "HARD_SWISH", "NEG", "RELU", "RELU6", "RELU_N1_TO_1"):
         value = quantized(operator, xq(256, zero=-3), scale=0.03, zero=11)
         yield row("functions", operator, value)
+    value = quantized("LOGISTIC", xq(256, scale=20.0), scale=1 / 256, zero=-128)
+    yield row("functions", "LOGISTIC of hundreds", value)
     for operator in ("LOG", "RSQRT", "SQRT"):
         value = quantized(operator, xq(256, zero=-128), scale=0.03, zero=-100)
         yield row("functions", operator, value)

@@ -119,6 +119,13 @@ FORMULAS = (
         _XNNPACK,
     ),
     Formula(
+        ("DEPTHWISE_CONV_2D",),
+        "float32 with weights of int8",
+        "",
+        "the same; LiteRT multiplies in another order, which may change the last bits of a float",
+        _OWN,
+    ),
+    Formula(
         ("BATCH_MATMUL",),
         "int8",
         "zero point of the second operand 0",

@@ -56,16 +56,18 @@ class Lowering(Decomposition):
     def bounds(self, tensor: Tensor, round_to: Callable[[Any], Any] = np.rint) -> tuple[int, int]:
         """The least and greatest centered integer of a result, with the fused activation.
 
-        `round_to` rounds the activation's limits to integers.
+        `round_to` rounds the activation's limits to integers: XNNPACK to even ones, of which the
+        zero point decides which they are.
         """
         zero, scale = self.zero(tensor), self.scale(tensor)
         low, high = INTEGERS[tensor.dtype]
         least, most = LIMITS[self.op.attrs.get("fused_activation_function", "NONE")]
         low, high = low - zero, high - zero
+        moved = zero if round_to is np.rint else 0
         if least is not None:
-            low = max(low, int(round_to(np.float32(least) / scale)))
+            low = max(low, int(round_to(np.float32(least) / scale + np.float32(moved))) - moved)
         if most is not None:
-            high = min(high, int(round_to(np.float32(most) / scale)))
+            high = min(high, int(round_to(np.float32(most) / scale + np.float32(moved))) - moved)
         return low, high
 
     def unlike(self, tensor: Tensor, other: Tensor) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...ops.fixed_point import half_away
 from .lowering import Lowering, lowers
 
 
@@ -10,7 +13,7 @@ def average_pool(here: Lowering) -> None:
     """Sums of integers, divided with halves away from zero."""
     op = here.op
     zero = here.zero(op.output)
-    low, high = here.bounds(op.output)
+    low, high = here.bounds(op.output, half_away)
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     image = here.centered(op.operand(0))
     value = here.add("tflgpu.average_pool_integers", image, zero=zero, low=low, high=high, **attrs)
@@ -25,7 +28,9 @@ def max_pool(here: Lowering) -> None:
     value = here.add(op.name, here.centered(op.operand(0)), **attrs)
     value = here.taken_over(value, op.operand(0), op.output)
     if op.attrs.get("fused_activation_function", "NONE") != "NONE":
-        low, high = here.bounds(op.output)
+        # XNNPACK takes 8 bits only.
+        rounding = half_away if op.output.dtype == "int16" else np.rint
+        low, high = here.bounds(op.output, rounding)
         value = here.add("MAXIMUM", value, here.constant(low))
         value = here.add("MINIMUM", value, here.constant(high))
     here.finish_centered(value)

@@ -17,7 +17,8 @@ Function = Callable[[Array, Lowering], Array]
 
 
 def _logistic(x: Array) -> Array:
-    powers = np.exp(x.astype(np.float64))
+    # Beyond 100 it is 0 or 1, and the power may be infinite.
+    powers = np.exp(np.clip(x.astype(np.float64), -100, 100))
     return np.asarray(powers / (1 + powers))
 
 
