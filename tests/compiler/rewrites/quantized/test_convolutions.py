@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import graphs
 import numpy as np
 import pytest
-from graphs import call, known, model, x
+from graphs import call, known, model
 from quantized_operators import evaluated, quantized
 
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -58,6 +59,6 @@ def test_a_zero_point_per_channel_is_refused() -> None:
 def test_unsigned_weights_of_floats_are_declined() -> None:
     """LiteRT takes their bytes for int8, and quantizes rows in another way."""
     weights = known(np.arange(10, dtype=np.uint8).reshape(2, 5), Quantization((0.5,), (121,)))
-    value = call("FULLY_CONNECTED", x(3, 5), weights, None)
+    value = call("FULLY_CONNECTED", graphs.x(3, 5), weights, None)
     with pytest.raises(UnsupportedError, match="0 FULLY_CONNECTED: its weights are uint8"):
         pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
