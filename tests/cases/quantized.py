@@ -173,6 +173,11 @@ def arithmetic() -> Iterator[Case]:
     yield row("arithmetic", "DIV", value)
     value = quantized("SQUARED_DIFFERENCE", xq(3, 19), xq(19, scale=0.09, zero=5), scale=0.3)
     yield row("arithmetic", "SQUARED_DIFFERENCE", value)
+    for operator in ("ADD", "SUB"):
+        one = known(np.array(12345, np.int16), Quantization((0.0003,), (0,)))
+        operand = xq(2, 5, 7, dtype="int16", scale=0.0004)
+        value = quantized(operator, operand, one, dtype="int16", scale=0.0005)
+        yield row("arithmetic", f"{operator} int16 of a constant", value)
 
 
 def functions() -> Iterator[Case]:

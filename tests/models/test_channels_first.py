@@ -1,4 +1,4 @@
-"""A whole network as converters of channels-first models write it keeps no transpose inside."""
+"""No transpose is left inside a network that was converted from channels first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def turn(value: Value, order: tuple[int, ...]) -> Value:
 
 
 def channels_last(operator: str, image: Value, *rest: Value, **attrs: Any) -> Value:
-    """An operator that knows channels last only, with a transpose on either side."""
+    """An operator that requires channels last, with a transpose on either side."""
     return turn(call(operator, turn(image, LAST), *rest, **attrs), FIRST)
 
 
@@ -39,7 +39,7 @@ def padded(image: Value, fill: float) -> Value:
 
 
 def scaled(image: Value, channels: int) -> Value:
-    """Batch normalization, which is an affine step once trained."""
+    """Batch normalization, which is affine after training."""
     return call("ADD", call("MUL", image, w(1, channels, 1, 1)), w(channels, 1, 1))
 
 
@@ -65,7 +65,7 @@ def squeezed(image: Value) -> Value:
 
 
 def pyramid(image: Value, other: Value) -> Value:
-    """Half of the channels convolved, all of them joined with what was enlarged and averaged."""
+    """Convolves half of the channels, and concatenates all with a resized and averaged copy."""
     half, rest = parts("SPLIT", 2, ints(1), image, num_splits=2)
     joined = call("CONCATENATION", call("PRELU", conv(half, 4, 4), w(4, 1, 1)), rest, other, axis=1)
     large = channels_last("RESIZE_BILINEAR", joined, ints(14, 14), half_pixel_centers=True)
@@ -74,7 +74,7 @@ def pyramid(image: Value, other: Value) -> Value:
 
 
 def network(image: Value) -> list[Value]:
-    """Its features, and two heads: of means, and of a flattened part."""
+    """A network's features, and two heads: on their means, and on a flattened part."""
     first = residual(stem(image))
     features = pyramid(squeezed(first), first)
     means = call("MEAN", features, ints(2, 3), keep_dims=False)
@@ -92,7 +92,7 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_transposes_are_left_at_the_borders_only(name: str) -> None:
+def test_transposes_are_left_only_at_inputs_and_outputs(name: str) -> None:
     image, expected = IMAGES[name]
     labels = [d.label.split(" -> ")[0] for d in compiled(network(image)).plan.dispatches]
     assert labels.count("TRANSPOSE") == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,6 @@ import pytest
 from agreement import difference
 from devices import Attached
 
-import tflgpu
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Array, Graph, Tensor
@@ -20,7 +19,6 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import Session, TensorInfo
 
 pytestmark = pytest.mark.slow
-
 
 NETWORKS = (
     "mobilenet_v1/mobilenet_v1_0.25_224_1_default_1",
@@ -40,18 +38,15 @@ NETWORKS = (
     "tiny_mlperf/model_ToyCar",
 )
 
-
 UNIFORM = ("enhance/lite-model_zero-dce_1",)
-"""Networks that take brightness from 0 to 1 and make NaN of anything below."""
-
+"""Networks that take brightness from 0 to 1, and for which anything below gives NaN."""
 
 BENCHMARKS = {
     "mobilenet_v1_1.0_224": (-1.0, 1.0),
     "mobilenet_v2_1.0_224": (-1.0, 1.0),
     "efficientnet_b0_224": (0.0, 255.0),
 }
-"""Networks with drawn weights, and the range of the pixels they take."""
-
+"""Networks with random weights, and the range of the pixels they take."""
 
 ILL_CONDITIONED = {
     ("mediapipe_pose/pose_landmark_lite", "glsl"): 4e-4,
@@ -59,23 +54,11 @@ ILL_CONDITIONED = {
 }
 """Networks whose sums nearly cancel, and the tolerance for languages that round every product.
 
-OpenCL C multiplies and adds in one rounding, as LiteRT does; GLSL ES 3.1 has no such instruction.
-LiteRT itself is as far from the mask of the first in float64. In the second it is inner tensors of
-drawn weights that are off, not the outputs: one kernel computes squeeze and excite as a whole, and
-the last one there blows up what its first layer rounds.
+OpenCL C multiplies and adds with one rounding, as LiteRT does; GLSL ES 3.1 has no such instruction.
+For the mask of the first network, LiteRT itself differs as much from a float64 computation. In the
+second, inner tensors differ but not the outputs: one kernel computes squeeze and excite as a whole,
+and its last layer amplifies the rounding of its first one.
 """
-
-
-def opened(model: Path, cache: Path, on: Attached, keep: bool = False) -> Session:
-    folder = tflgpu.compile(
-        model,
-        cache,
-        target=on.target,
-        device=on.device,
-        fallback="none",
-        keep_intermediates=keep,
-    )
-    return tflgpu.load(folder, device=on.device)
 
 
 def drawn(infos: Sequence[TensorInfo], low: float | None = None, high: float = 1) -> list[Array]:
@@ -93,10 +76,10 @@ def drawn(infos: Sequence[TensorInfo], low: float | None = None, high: float = 1
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_agree_with_litert(
-    name: str, models: Path, attached: Attached, tmp_path: Path
+    name: str, models: Path, opened: Callable[..., Session], attached: Attached
 ) -> None:
     path = models / "networks" / f"{name}.tflite"
-    with opened(path, tmp_path, attached) as session:
+    with opened(path) as session:
         arrays = drawn(session.inputs, low=0 if name in UNIFORM else None)
         session.poison()
         results = session.run(arrays)
@@ -116,11 +99,11 @@ def benchmarks(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cut_at(path: Path, names: set[str]) -> Graph:
-    """The network cut at its tensors of those names: each is an output, and an input for the rest.
+    """The network cut at the tensors with these names: each is an output, and an input of the rest.
 
-    So LiteRT computes every tensor from the values the device computed before it, and what is
-    compared is one kernel at a time. Compared from end to end, EfficientNet with drawn weights
-    blows up a difference in the last bit until LiteRT with one thread and with two differ by 1e-2.
+    LiteRT then computes every tensor from the values that the device computed before it, so that
+    one kernel is compared at a time. From end to end, EfficientNet with random weights amplifies a
+    difference in the last bit so much that LiteRT with one and with two threads differs by 1e-2.
     """
     graph = read(path)
     cuts = [t for op in graph.ops for t in op.outputs if t.name in names]
@@ -137,10 +120,10 @@ def cut_at(path: Path, names: set[str]) -> Graph:
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_inner_tensor_agrees_with_litert(
-    name: str, benchmarks: Path, attached: Attached, tmp_path: Path
+    name: str, benchmarks: Path, opened: Callable[..., Session], attached: Attached
 ) -> None:
     path = benchmarks / f"{name}.tflite"
-    with opened(path, tmp_path, attached, keep=True) as session:
+    with opened(path, keep_intermediates=True) as session:
         arrays = drawn(session.inputs, *BENCHMARKS[name])
         session.poison()
         results = session.run(arrays)

@@ -1,4 +1,4 @@
-"""Networks compute the same whichever rewrite is left out."""
+"""Networks compute the same whichever rewrite is disabled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NETWORKS = ["tiny_mlperf/trainedRes", "misc/fizzbuzz_model"]
 
 @cache
 def expected(path: Path) -> tuple[list[NDArray[np.float32]], tuple[NDArray[np.float32], ...]]:
-    """Drawn inputs of a network, and what LiteRT makes of them."""
+    """Random inputs of a network, and LiteRT's outputs for them."""
     random = np.random.default_rng(17)
     infos = pipeline.build(path, Options(device="cpu_avx512")).plan.inputs
     inputs = [random.standard_normal(info.shape).astype(info.dtype) for info in infos]
@@ -32,7 +32,9 @@ def expected(path: Path) -> tuple[list[NDArray[np.float32]], tuple[NDArray[np.fl
 
 @pytest.mark.parametrize("name", NETWORKS, ids=lambda name: name.split("/")[-1])
 @pytest.mark.parametrize("off", OPTIONAL)
-def test_networks_agree_without_it(off: str, name: str, models: Path, tmp_path: Path) -> None:
+def test_networks_agree_without_a_rewrite(
+    off: str, name: str, models: Path, tmp_path: Path
+) -> None:
     if not opencl_devices():
         unavailable("no OpenCL device is present")
     path = models / "networks" / f"{name}.tflite"
@@ -46,6 +48,8 @@ def test_networks_agree_without_it(off: str, name: str, models: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("needed", [each.name for each in PIPELINE if each.required])
-def test_what_kernels_rely_on_cannot_be_left_out(needed: str) -> None:
-    with pytest.raises(OptionError, match="cannot be left out"):
+def test_required_rewrites_cannot_be_disabled(needed: str) -> None:
+    with pytest.raises(
+        OptionError, match=f"the pass {needed} cannot be left out: later stages rely on it"
+    ):
         pipeline.build(DIGITS_MODEL, Options(device="cpu", disable_passes=(needed,)))

@@ -1,4 +1,4 @@
-"""Each sample runs, prints what it promises, and the digits network is as good as it says."""
+"""Each sample runs and prints what its page says, and the digits network is accurate."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.slow
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """A sample in a process of its own, as a user starts it."""
+    """A sample in its own process, as a user starts it."""
     return subprocess.run(
         [sys.executable, *map(str, command)], capture_output=True, text=True, check=False
     )
 
 
 def held_out() -> tuple[Array, Array]:
-    """The digits train.py keeps back, by the same split."""
+    """The digits that train.py holds out, by the same split."""
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype(np.float32)
     _, images, _, labels = train_test_split(
@@ -40,8 +40,8 @@ def held_out() -> tuple[Array, Array]:
     return images, labels
 
 
-def test_the_network_is_small_and_right(opencl_device: str, tmp_path: Path) -> None:
-    """The device gets at least 97 % of digits right that the network was never trained on."""
+def test_the_network_is_small_and_accurate(opencl_device: str, tmp_path: Path) -> None:
+    """At least 97 % of the held-out digits are classified correctly on the device."""
     assert DIGITS_MODEL.stat().st_size < 200_000
     read_picture = runpy.run_path(str(DIGITS / "classify.py"))["read_picture"]
     pictures = [read_picture(DIGITS / "images" / f"{label}.png") for label in range(10)]
@@ -68,7 +68,7 @@ def test_classify(opencl_device: str, tmp_path: Path) -> None:
         assert re.fullmatch(r"7  \([5-9]\d\.\d %\)\n", result.stdout)
 
 
-def test_a_picture_that_is_none_is_one_line(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_picture_gives_a_short_error(tmp_path: Path) -> None:
     (tmp_path / "digit.png").write_text("not a picture")
     for name in ("digit.png", "missing.png"):
         result = run(DIGITS / "classify.py", tmp_path / name)
@@ -105,7 +105,7 @@ def test_load_at_start(tmp_path: Path) -> None:
 
 
 def test_the_table_of_networks(tmp_path: Path) -> None:
-    """What runs has a row, what does not has a reason."""
+    """Models that run have a row, and the others have a reason."""
     shutil.copy(DIGITS_MODEL, tmp_path)
     (tmp_path / "torn.tflite").write_bytes(DIGITS_MODEL.read_bytes()[:100])
     script = SAMPLES / "benchmarks" / "networks.py"
@@ -113,7 +113,7 @@ def test_the_table_of_networks(tmp_path: Path) -> None:
         [sys.executable, str(script), str(tmp_path), "--rounds", "1", "--threads", "1"],
         capture_output=True,
         text=True,
-        # Not among the rooflines of whoever runs this.
+        # Do not use or change the rooflines of the user who runs the tests.
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
     )
     assert done.returncode == 0, done.stderr

@@ -19,9 +19,9 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName
 
 SMALL = {"winograd_channels": 8, "winograd_squares": 1}
-"""What lets small convolutions use the algorithm."""
-OWN_MEMORY = {"heavy_group": 1, "local_memory": 32768}
-"""What lets work-items of a GPU have memory of their own: in GLSL, too, the one kernel can run."""
+"""Lets small convolutions use the algorithm."""
+OWN_MEMORY: dict[str, int | str] = {"kind": "processor", "heavy_group": 1, "local_memory": 32768}
+"""Lets one kernel do all steps, in GLSL, too: a work-item has all local memory of its group."""
 
 
 def profiles(target: TargetName, folder: Path) -> dict[str, int]:

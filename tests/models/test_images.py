@@ -1,60 +1,47 @@
-"""Real networks on real pictures, and what is on them."""
+"""Real networks recognize what is in real images."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from devices import Attached
 from PIL import Image
 
-import tflgpu
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import Session
 
 
-def opened(model: Path, cache: Path, on: Attached, keep: bool = False) -> Session:
-    folder = tflgpu.compile(
-        model,
-        cache,
-        target=on.target,
-        device=on.device,
-        fallback="none",
-        keep_intermediates=keep,
-    )
-    return tflgpu.load(folder, device=on.device)
-
-
-def picture(models: Path, name: str, size: int) -> Array:
-    """A picture as the three networks below take it: square, with values from -1 to 1."""
+def image_of(models: Path, name: str, size: int) -> Array:
+    """An image as the three networks below take it: square, with values from -1 to 1."""
     with Image.open(models.parent / "images" / name) as image:
         resized = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
     return np.asarray(resized, np.float32)[None] / 127.5 - 1
 
 
-def test_a_burger_is_a_cheeseburger(models: Path, attached: Attached, tmp_path: Path) -> None:
+def test_a_burger_is_a_cheeseburger(models: Path, opened: Callable[..., Session]) -> None:
     path = models / "networks/mobilenet_v1/mobilenet_v1_0.25_224_1_default_1.tflite"
-    with opened(path, tmp_path, attached) as session:
-        (scores,) = session.run(picture(models, "burger.jpg", 224)).values()
+    with opened(path) as session:
+        (scores,) = session.run(image_of(models, "burger.jpg", 224)).values()
     labels = (models.parent / "labels/imagenet_labels_1001.txt").read_text().splitlines()
     assert labels[int(scores.argmax())] == "cheeseburger"
 
 
-def test_a_person_is_found(models: Path, attached: Attached, tmp_path: Path) -> None:
+def test_a_person_is_found(models: Path, opened: Callable[..., Session]) -> None:
     path = models / "networks/deeplab_v3/deeplabv3.tflite"
     labels = json.loads((models.parent / "labels/deeplabv3_labels.json").read_text())
-    with opened(path, tmp_path, attached) as session:
-        (scores,) = session.run(picture(models, "segmentation_input.jpg", 257)).values()
+    with opened(path) as session:
+        (scores,) = session.run(image_of(models, "segmentation_input.jpg", 257)).values()
     classes = scores[0].argmax(-1)
     assert labels[15] == "person" if isinstance(labels, list) else labels["15"] == "person"
     assert 0.05 < float(np.mean(classes == 15)) < 0.95
 
 
-def test_a_face_is_found(models: Path, attached: Attached, tmp_path: Path) -> None:
+def test_a_face_is_found(models: Path, opened: Callable[..., Session]) -> None:
     path = models / "networks/mediapipe_face/face_detection_front.tflite"
-    with opened(path, tmp_path, attached) as session:
-        results = session.run(picture(models, "portrait.jpg", 128))
+    with opened(path) as session:
+        results = session.run(image_of(models, "portrait.jpg", 128))
     scores = next(value for value in results.values() if value.shape[-1] == 1)
     probability = 1 / (1 + np.exp(-scores.max()))
     assert probability > 0.75
