@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 import pytest
 from paths import PROFILES
 
+import tflgpu
+from tflgpu.compiler.devices import profile
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
@@ -94,6 +96,16 @@ def ways() -> list[Way]:
         for i in range(max(2, len(devices)))
     ]
     return [*rows, Way("glsl", "gpu", "auto", None)]
+
+
+def fitting_profiles(device: str) -> list[str]:
+    """The processors' profiles whose slices fit the vectors of an OpenCL device, widest last.
+
+    Drivers fail on kernels that need many more registers than there are.
+    """
+    (width,) = (info.vector_width for info in tflgpu.devices() if str(info) == device)
+    names = ("cpu", "cpu_avx2", "cpu_avx512")
+    return [name for name in names if profile(name).slice_width <= width]
 
 
 def device_kinds() -> list[Any]:

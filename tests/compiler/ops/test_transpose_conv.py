@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from agreement import problems
 from cases import Case, families
 from cases.transposed_convolutions import transposed
-from devices import Way, own_profile
+from devices import Way, fitting_profiles, own_profile
 from graphs import call, known, w, x
 
 CASES = [
@@ -37,7 +36,8 @@ def test_blocks_of_images(opencl_device: str, tmp_path: Path) -> None:
 
 def test_few_accumulators(opencl_device: str, tmp_path: Path) -> None:
     """Tiles of one pixel, which keep more sums than the profile asks for."""
-    profile = own_profile(tmp_path, "cpu_avx512", accumulators=3, tile_slices=4)
+    widest = fitting_profiles(opencl_device)[-1]
+    profile = own_profile(tmp_path, widest, accumulators=3, tile_slices=4)
     check(CASES[::4], Way("opencl", profile, opencl_device, None), tmp_path)
 
 
@@ -50,8 +50,7 @@ def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: P
     check(cases, Way("opencl", profile, opencl_device, None), tmp_path)
 
 
-@pytest.mark.parametrize("profile", ["cpu_avx512", "cpu"])
-def test_thin_ones_amid_others(profile: str, opencl_device: str, tmp_path: Path) -> None:
+def test_thin_ones_amid_others(opencl_device: str, tmp_path: Path) -> None:
     """A value that is stored before its activation, too, and outputs that are parts of others."""
     value = transposed(x(2, 5, 7, 11), 3, (2, 2), (10, 14), True, **ATTRS)
     curve = call("LOGISTIC", value)
@@ -62,4 +61,5 @@ def test_thin_ones_amid_others(profile: str, opencl_device: str, tmp_path: Path)
         Case("TRANSPOSE_CONV", name, found)
         for name, found in (("channels", used_twice), ("rows", call("TANH", rows)))
     ]
-    check(cases, Way("opencl", profile, opencl_device, None), tmp_path)
+    for profile in fitting_profiles(opencl_device):
+        check(cases, Way("opencl", profile, opencl_device, None), tmp_path / profile)

@@ -10,13 +10,12 @@ import pytest
 from agreement import difference
 from cases.convolutions import conv, window
 from cases.pools import pooled
-from devices import Attached, own_profile
+from devices import Attached, fitting_profiles, own_profile
 from graphs import Value, call, known, model
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.options import TargetName
 
 SMALL = {"winograd_channels": 8, "winograd_squares": 1}
 """Lets small convolutions use the algorithm."""
@@ -24,9 +23,9 @@ OWN_MEMORY: dict[str, int | str] = {"kind": "processor", "heavy_group": 1, "loca
 """Lets one kernel do all steps, in GLSL, too: a work-item has all local memory of its group."""
 
 
-def profiles(target: TargetName, folder: Path) -> dict[str, int]:
+def profiles(attached: Attached, folder: Path) -> dict[str, int]:
     """Profiles with which the algorithm is chosen, each with the kernels of a convolution."""
-    processors = ["cpu_avx2", "cpu_avx512"] if target == "opencl" else []
+    processors = fitting_profiles(attached.device) if attached.target == "opencl" else []
     one = own_profile(folder, "gpu", **SMALL, **OWN_MEMORY)
     three = own_profile(folder, "gpu", **SMALL)
     return {**dict.fromkeys(processors, 1), one: 1, three: 3}
@@ -44,7 +43,7 @@ def network() -> Value:
 def test_numbers_agree(attached: Attached, tmp_path: Path) -> None:
     compiled = model({"y": network()})
     (expected,) = Reference(compiled.content).run(compiled.inputs)
-    for name, steps in profiles(attached.target, tmp_path).items():
+    for name, steps in profiles(attached, tmp_path).items():
         options = Options(target=attached.target, device=name, fallback="none")
         program = pipeline.build(compiled.content, options)
         files = [program.plan.kernels[d.kernel].file for d in program.plan.dispatches]
@@ -79,7 +78,7 @@ def test_errors_are_small(channels: int, opencl_device: str, tmp_path: Path) -> 
     zeros = np.zeros(16, np.float32)
     value = call("CONV_2D", image, known(weights.astype(np.float32)), known(zeros), **window())
     compiled = model({"y": value})
-    folder = tflgpu.compile(compiled.content, tmp_path, device="cpu_avx512")
+    folder = tflgpu.compile(compiled.content, tmp_path, device=opencl_device)
     with tflgpu.load(folder, device=opencl_device, store_binaries=False) as session:
         files = [kernel.file for kernel in session.plan.kernels]
         (found,) = session.run(compiled.inputs).values()
