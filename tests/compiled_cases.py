@@ -67,13 +67,13 @@ def compile_cases(
 
 
 def every_kernel(
-    operator: str, target: TargetName, profile: str, others: tuple[int, int] | None
+    cases: tuple[Case, ...], target: TargetName, profile: str, others: tuple[int, int] | None
 ) -> Iterator[CompiledCases]:
-    """An operator's cases with its first implementations, then some with each of the others.
+    """Cases of an operator with its first implementations, then some with each of the others.
 
     `others` are where these cases begin and how far they are apart; None for none of them.
     """
-    first = compile_cases(families()[operator], target, profile)
+    first = compile_cases(cases, target, profile)
     yield first
     if others is not None:
         tried = first.cases[slice(others[0], None, others[1])]

@@ -16,8 +16,7 @@ def hybrid(here: Lowering) -> None:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale."""
     op = here.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    if weights.dtype == "uint8":
-        raise here.declined("its weights are uint8, whose bytes LiteRT takes for int8")
+    _check_weights(here, weights)
     rank = len(image.shape)
     integers, scale = _by_rows(here, image, _axes(here, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
@@ -31,6 +30,7 @@ def hybrid_transposed(here: Lowering) -> None:
     """The same of TRANSPOSE_CONV."""
     op = here.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
+    _check_weights(here, weights)
     integers, scale = _by_rows(here, image, [1, 2, 3])
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     operands = (size, here.centered(weights), integers, None)
@@ -59,14 +59,24 @@ def hybrid_product(here: Lowering) -> None:
     op = here.op
     first, second = op.operand(0), op.operand(1)
     if not second.constant:
-        raise here.declined("its first operand is float32 and its second one computed int8")
+        raise here.declined("it multiplies float32 by int8 that the model computes")
+    _check_weights(here, second)
     rank = len(first.shape)
     if op.attrs.get("adj_x"):
         first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
     integers, scale = _by_rows(here, first, [rank - 1])
     adjoint = bool(op.attrs.get("adj_y"))
-    sums = here.add(op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint)
+    sums = here.add(
+        op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint, exact=True
+    )
     here.finish(_scaled(here, sums, scale, second, None))
+
+
+def _check_weights(here: Lowering, weights: Tensor) -> None:
+    if weights.dtype == "uint8":
+        raise here.declined("its weights are uint8, whose bytes LiteRT takes for int8")
+    if weights.dtype == "int16":
+        raise here.declined("its weights are int16, and its other operand float32")
 
 
 def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:

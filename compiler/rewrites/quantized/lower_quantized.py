@@ -25,11 +25,18 @@ from .lowering import INTEGERS, Lowering
 
 @graph_rewrite(required=True)
 def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Of every quantized operator that has a formula (UnsupportedError for one that has none)."""
+    """Lower every quantized operator for which a function is registered.
+
+    UnsupportedError where the function has no formula for the operator's types, scales or sizes.
+    """
     for op in graph.ops:
         if op.name not in LOWERINGS or not is_quantized(op):
             continue
         lowering = Lowering(graph, op, target)
+        if target.half:
+            raise lowering.declined(
+                "half precision cannot hold its integers", 'use precision="f32"'
+            )
         with invalid_operator(op):
             LOWERINGS[op.name](lowering)
         yield Attempt((op,))

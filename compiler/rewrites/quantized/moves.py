@@ -10,6 +10,8 @@ MOVES = (
     *("SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE"),
     *("TILE", "TRANSPOSE", "UNPACK"),
 )
+PADS = ("PAD", "SPACE_TO_BATCH_ND")
+"""Those that add the zero point of their result."""
 
 
 @lowers(*MOVES)
@@ -19,6 +21,8 @@ def move(here: Lowering) -> None:
     inputs = [None if tensor is None else here.centered(tensor) for tensor in op.inputs]
     integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
     moved = next((t for t in integers if t.quantization is not None), integers[0])
+    if op.name in PADS and here.zero(moved) != here.zero(op.output):
+        raise here.declined("it pads a tensor of one zero point to one of another")
     values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
     results = zip(values, op.outputs, strict=True)
     here.finish_centered(*(here.taken_over(value, moved, result) for value, result in results))

@@ -13,6 +13,8 @@ def average_pool(here: Lowering) -> None:
     """Sums of integers, divided with halves away from zero."""
     op = here.op
     zero = here.zero(op.output)
+    if here.zero(op.operand(0)) != zero:
+        raise here.declined("its operand and its result have unlike zero points")
     low, high = here.bounds(op.output, half_away)
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     image = here.centered(op.operand(0))

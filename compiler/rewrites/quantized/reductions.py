@@ -18,9 +18,13 @@ def mean(here: Lowering) -> None:
     op = here.op
     source, result = op.operand(0), op.output
     count = prod(source.shape[axis] for axis in axes(op))
+    if not count:
+        raise here.declined("it reduces no elements")
     if source.dtype == "int16":
         _mean_of_bytes(here, count)
         return
+    if count * here.reach(source) > EXACT:
+        raise here.declined(f"the sum of {count} integers may not be exact in float32")
     zeros, zero = count * here.zero(source), here.zero(result)
     scale = np.float32(here.scale(source) / here.scale(result))
     if op.name == "MEAN":

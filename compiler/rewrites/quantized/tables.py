@@ -102,6 +102,8 @@ def look_up(here: Lowering, entries: Array) -> None:
 def negate(here: Lowering) -> None:
     """The integers as they are stored, whatever they stand for; the least one stays."""
     source, result = here.op.operand(0), here.op.output
+    if source.dtype == "uint8":
+        raise here.declined("LiteRT does not negate uint8")
     stored = integers(here) + here.zero(source)
     low, _ = INTEGERS[result.dtype]
     look_up(here, np.where(stored == low, low, -stored) - here.zero(result))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from agreement import differences, problems, run
-from cases import CASES
+from cases import CASES, families
 from compiled_cases import each_operator, every_kernel
 from devices import Way
 from graphs import model
@@ -15,7 +15,7 @@ from graphs import model
 @each_operator
 def test_operators_agree_with_litert(operator: str, way: Way, tmp_path: Path) -> None:
     found: dict[str, str] = {}
-    for item in every_kernel(operator, way.target, way.profile, way.others):
+    for item in every_kernel(families()[operator], way.target, way.profile, way.others):
         results = run(item.model, way.device, tmp_path / str(item.rank), item.inputs)
         wrong = differences(item.cases, results)
         found |= {f"{name}, implementation {item.rank}": text for name, text in wrong.items()}
