@@ -30,8 +30,8 @@ class Intrinsic:
     meaning: str
     definitions: dict[str, str]
     """By language; missing if the language has it built in, or does not support it."""
-    needs: tuple[str, ...]
-    """Other intrinsics that the definitions call."""
+    needs: dict[str, tuple[str, ...]]
+    """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
 
@@ -54,11 +54,13 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
     }
     if "glsl" in definitions:
         definitions.setdefault("vulkan", definitions["glsl"])
-    needs = entry.get("needs", [])
-    assert isinstance(needs, list)
-    return Intrinsic(
-        name, str(entry["meaning"]), definitions, tuple(needs), bool(entry.get("sub_group"))
-    )
+    every, glsl = (entry.get(key, []) for key in ("needs", "glsl_needs"))
+    assert isinstance(every, list) and isinstance(glsl, list)
+    needs = {
+        language: tuple(every if language == OPENCL.name else every + glsl)
+        for language in definitions
+    }
+    return Intrinsic(name, str(entry["meaning"]), definitions, needs, bool(entry.get("sub_group")))
 
 
 def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
@@ -75,7 +77,8 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
         f"  return ivec4({calls});\n}}",
     }
     definitions["vulkan"] = definitions["glsl"]
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, (name,), False)
+    needs = dict.fromkeys(definitions, (name,))
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False)
 
 
 class Use:
@@ -110,7 +113,7 @@ def definitions(
         name = waiting.pop()
         if name not in wanted:
             wanted.add(name)
-            waiting += intrinsics()[name].needs
+            waiting += intrinsics()[name].needs.get(language.name, ())
     for name, entry in intrinsics().items():
         if name in wanted and language.name in entry.definitions:
             lines = _definition(entry, language, lanes)
