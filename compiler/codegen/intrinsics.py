@@ -30,7 +30,7 @@ class Intrinsic:
     meaning: str
     definitions: dict[str, str]
     """By language; missing if the language has it built in, or does not support it."""
-    needs: dict[str, tuple[str, ...]]
+    needs: Mapping[str, tuple[str, ...]]
     """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
