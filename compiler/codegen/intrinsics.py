@@ -7,7 +7,7 @@ a `Use`, which records it, so that a kernel gets exactly the definitions it need
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
