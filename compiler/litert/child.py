@@ -30,6 +30,7 @@ class Child:
     def __init__(self, limit: float = LIMIT) -> None:
         self._limit = limit
         self._process: subprocess.Popen[bytes] | None = None
+        self._expired = False
 
     def ask(self, function: str, *arguments: Any) -> Any:
         """The result of a function of `MODULE`, as JSON has it.
@@ -40,7 +41,7 @@ class Child:
         require_litert()
         process = self._process or self._start()
         assert process.stdin is not None and process.stdout is not None
-        timer = Timer(self._limit, process.kill)
+        timer = Timer(self._limit, self._expire, [process])
         timer.start()
         try:
             pickle.dump((function, arguments), process.stdin)
@@ -51,8 +52,12 @@ class Child:
         finally:
             timer.cancel()
         if error:
-            raise ModelError(f"LiteRT cannot load this model: {error.splitlines()[0]}")
+            raise ModelError(f"LiteRT cannot run this model: {error.splitlines()[0]}")
         return result
+
+    def _expire(self, process: subprocess.Popen[bytes]) -> None:
+        self._expired = True
+        process.kill()
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(
@@ -66,8 +71,9 @@ class Child:
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
         """Why a process gave no answer; the next question starts another."""
         self._process = None
-        status = _closed(process)
-        if status == -signal.SIGKILL:
+        status, expired = _closed(process), self._expired
+        self._expired = False
+        if expired:
             return f"LiteRT takes longer than {self._limit:.0f} s for this model"
         cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
         return f"LiteRT crashes on this model ({cause})"

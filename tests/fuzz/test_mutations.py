@@ -98,16 +98,18 @@ def fewest(content: bytes, mutations: Mutations, target: str) -> Mutations:
 
 
 def test_models(seeds: range) -> None:
-    found = []
+    found, built = [], 0
     for seed in seeds:
         position, mutations = drawn(seed)
         name, content = sound(position)
+        built += mutated_model(content, mutations) is not None
         target = ("opencl", "glsl")[seed % 2]
         if text := failure(content, mutations, target):
             needed = fewest(content, mutations, target)
             names = ", ".join(MUTATIONS[number].__name__ for number, _ in needed)
             found.append(f"seed {seed}, {name}, {target}, {names} {needed}:\n{text}")
     assert not found, "\n".join([f"{len(found)} of {len(seeds)}", *found[:30]])
+    assert built >= len(seeds) // 2
 
 
 def test_plans(seeds: range) -> None:

@@ -43,13 +43,13 @@ def test_a_run() -> None:
     with Child() as asked:
         for delegates in (True, False):
             assert asked.ask("run", SOUND, [x], "", delegates) is None
-        with pytest.raises(ModelError, match="LiteRT cannot load this model"):
+        with pytest.raises(ModelError, match="LiteRT cannot run this model"):
             asked.ask("run", SOUND, [x.astype(np.int8)])
 
 
 def test_no_model() -> None:
     with Child() as asked:
-        with pytest.raises(ModelError, match="LiteRT cannot load this model: The model is not"):
+        with pytest.raises(ModelError, match="LiteRT cannot run this model: The model is not"):
             asked.ask("interface", b"no model")
         assert asked.ask("interface", SOUND)
 
