@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from ...runtime.store.cache import lock
 from ...runtime.store.private_files import check_private, make_private, sync_folder
 from ...runtime.store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant
 
-ATTEMPTS = 20
-"""How often to write a folder that another process removes meanwhile."""
+ATTEMPTS = 100
+"""How often to write a folder that another process removes meanwhile, each time after a pause."""
+PAUSE = 0.001
+"""Seconds of the first pause; each is longer than the one before by as much."""
 
 _REMOVED = (errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY)
 """What happens while a process that prunes the cache removes the model's folder, with its locks."""
@@ -55,9 +58,13 @@ def pack(
                 if not _is_same(folder, contents[PLAN]):
                     _replace(folder, contents)
             return folder
+        except PlanError as error:
+            if not isinstance(error.__cause__, FileNotFoundError) or attempt == ATTEMPTS:
+                raise
         except OSError as error:
             if error.errno not in _REMOVED or attempt == ATTEMPTS:
                 raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
+        time.sleep(PAUSE * attempt)
     raise AssertionError("unreachable")
 
 

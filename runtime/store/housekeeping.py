@@ -167,7 +167,9 @@ def _remove_leftovers(cache: Path) -> None:
     for leftover in list(cache.glob(".removed.*.tmp")):
         shutil.rmtree(leftover, ignore_errors=True)
     for model in _models(cache):
-        for leftover in list(model.glob(".*.tmp")):
+        for leftover in _listed(model):
+            if leftover.suffix != ".tmp":
+                continue
             # .variant.random.tmp
             folder = model / leftover.name[1:].rsplit(".", 2)[0]
             try:

@@ -23,16 +23,25 @@ _OPEN_FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
+ATTEMPTS = 20
+"""How often a folder is made anew that other processes prune meanwhile."""
+
 
 def make_private(folder: Path) -> None:
     """Create a folder that only this user can access, or check the one that exists (PlanError)."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except FileExistsError:
-        raise PlanError(f"{folder} is a file, but a cache is a folder") from None
-    except OSError as error:
-        raise PlanError(f"cannot create the folder {folder}: {error.strerror}") from error
-    check_private(folder)
+    for _ in range(ATTEMPTS):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_folder(folder, folder.lstat())
+            return
+        except FileExistsError:
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise PlanError(f"{folder} is a file, but a cache is a folder") from None
+        except FileNotFoundError:
+            pass  # another process has pruned it meanwhile
+        except OSError as error:
+            raise PlanError(f"cannot create the folder {folder}: {error.strerror}") from error
+    raise PlanError(f"cannot create the folder {folder}: other processes keep removing it")
 
 
 def check_private(folder: Path) -> None:
@@ -41,6 +50,10 @@ def check_private(folder: Path) -> None:
         status = folder.lstat()
     except OSError as error:
         raise PlanError(f"cannot read {folder}: {error.strerror}") from error
+    _check_folder(folder, status)
+
+
+def _check_folder(folder: Path, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise PlanError(
             f"{folder} is a symbolic link; a cache may hold only plain files and folders"
