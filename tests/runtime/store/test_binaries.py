@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from devices import Attached, device_kinds
+from devices import Attached
 from paths import DIGITS_MODEL
 from plans import ADD, chain, check, copy, copy_source, kernel
+from stored import open_attached, stored
 
 import tflgpu
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import BuildError, load
-from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
 from tflgpu.runtime.plan.records import TensorInfo
 from tflgpu.runtime.store import binaries
@@ -32,43 +32,6 @@ from tflgpu.runtime.store.binaries import (
 from tflgpu.runtime.store.variant import read_plan
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, attached: Attached) -> Path:
-    return chain(target=attached.target).write(tmp_path / "cache")
-
-
-def open_attached(attached: Attached) -> Any:
-    """The device alone, without a session."""
-    if attached.target == "glsl":
-        from tflgpu.runtime.opengl import find
-
-        return find.open_device(attached.device)
-    return open_device(attached.device)
-
-
-def stored(folder: Path) -> list[Path]:
-    return sorted((folder / BINARIES).glob("*"))
-
-
-@pytest.fixture
-def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows whenever kernels are compiled from their sources."""
-    seen: list[str] = []
-
-    def watch(kind: Any) -> None:
-        original = kind.build
-
-        def build(self: Any, *kernels: Any) -> Any:
-            seen.append(self.info.version)
-            return original(self, *kernels)
-
-        monkeypatch.setattr(kind, "build", build)
-
-    for kind in device_kinds():
-        watch(kind)
-    return seen
 
 
 def test_the_second_load_compiles_nothing(

@@ -14,9 +14,9 @@ from devices import Attached, device_kinds, opencl_devices, unavailable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import chain, check
+from stored import open_attached, stored
 
 from tflgpu.runtime import CacheWarning, PlanError, load
-from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.store import binaries
 from tflgpu.runtime.store.binaries import (
     BINARIES,
@@ -32,47 +32,7 @@ from tflgpu.runtime.store.binaries import (
 from tflgpu.runtime.store.cache import lock
 from tflgpu.runtime.store.variant import read_plan
 
-DIGITS = Path(__file__).parents[1] / "samples" / "digits" / "digits.tflite"
-
-
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, attached: Attached) -> Path:
-    return chain(target=attached.target).write(tmp_path / "cache")
-
-
-def open_attached(attached: Attached) -> Any:
-    """The device alone, without a session."""
-    if attached.target == "glsl":
-        from tflgpu.runtime.opengl import find
-
-        return find.open_device(attached.device)
-    return open_device(attached.device)
-
-
-def stored(folder: Path) -> list[Path]:
-    return sorted((folder / BINARIES).glob("*"))
-
-
-@pytest.fixture
-def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Grows whenever kernels are compiled from their sources."""
-    seen: list[str] = []
-
-    def watch(kind: Any) -> None:
-        original = kind.build
-
-        def build(self: Any, *kernels: Any) -> Any:
-            seen.append(self.info.version)
-            return original(self, *kernels)
-
-        monkeypatch.setattr(kind, "build", build)
-
-    for kind in device_kinds():
-        watch(kind)
-    return seen
 
 
 @pytest.fixture

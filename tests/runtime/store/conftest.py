@@ -1,0 +1,34 @@
+"""Fixtures of tests of stored binaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devices import Attached, device_kinds
+from plans import chain
+
+
+@pytest.fixture
+def folder(tmp_path: Path, attached: Attached) -> Path:
+    return chain(target=attached.target).write(tmp_path / "cache")
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows whenever kernels are compiled from their sources."""
+    seen: list[str] = []
+
+    def watch(kind: Any) -> None:
+        original = kind.build
+
+        def build(self: Any, *kernels: Any) -> Any:
+            seen.append(self.info.version)
+            return original(self, *kernels)
+
+        monkeypatch.setattr(kind, "build", build)
+
+    for kind in device_kinds():
+        watch(kind)
+    return seen

@@ -1,0 +1,24 @@
+"""What tests of stored binaries look at: the device alone, and the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from devices import Attached
+
+from tflgpu.runtime.opencl.find import open_device
+from tflgpu.runtime.store.binaries import BINARIES
+
+
+def open_attached(attached: Attached) -> Any:
+    """The device alone, without a session."""
+    if attached.target == "glsl":
+        from tflgpu.runtime.opengl import find
+
+        return find.open_device(attached.device)
+    return open_device(attached.device)
+
+
+def stored(folder: Path) -> list[Path]:
+    return sorted((folder / BINARIES).glob("*"))
