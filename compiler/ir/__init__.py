@@ -5,13 +5,12 @@ The frontend builds it, rewrites change it, and later stages read it.
 
 from .graph import Graph, Signature
 from .op import FusedOp, Op, Origin, copies, fuse
-from .tensor import Array, Blocks, Centered, Quantization, Shape, Tensor, constant, scalar
+from .tensor import Array, Blocks, Quantization, Shape, Tensor, constant, scalar
 from .text import line
 
 __all__ = [
     "Array",
     "Blocks",
-    "Centered",
     "FusedOp",
     "Graph",
     "Op",

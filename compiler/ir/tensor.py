@@ -33,15 +33,6 @@ class Blocks:
     zero_points: Tensor | None
 
 
-@dataclass(frozen=True)
-class Centered:
-    """Marks float32 values as quantized integers minus their zero point."""
-
-    dtype: str
-    """The type of the integers: int8, uint8 or int16."""
-    zero_point: int
-
-
 @dataclass(eq=False)
 class Tensor:
     """A value that operators read and write; `data` is its content if it is a constant."""
@@ -57,8 +48,6 @@ class Tensor:
     """The shape with -1 for each size the file leaves open; None if it leaves none open."""
     blocks: Blocks | None = None
     """Blockwise quantization, which excludes `quantization`."""
-    centered: Centered | None = None
-    """The quantized integers that float32 values represent, if they do."""
     dynamic: bool = False
     """Whether the shape is known only while the model runs; `shape` is then the file's."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Finding, UnsupportedError
-from ...ir import Array, Centered, Tensor, constant
+from ...ir import Array, Tensor, constant
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
 from ..decompose.decomposition import Decomposition
 
@@ -87,16 +87,13 @@ class Lowering(Decomposition):
         if tensor.data is not None:
             values = tensor.data.astype(np.float32) - np.float32(zero)
             return constant(f"{tensor.name}/centered", values)
-        result = self.add(TO_CENTERED, tensor, dtype="float32", zero_point=zero)
-        result.centered = Centered(tensor.dtype, zero)
-        return result
+        return self.add(TO_CENTERED, tensor, dtype="float32", zero_point=zero)
 
     def stored(self, value: Tensor, like: Tensor) -> Tensor:
         """Centered integers as a tensor of the type that the model has there."""
         if like.dtype not in INTEGERS:
             return value
         zero = self.zero(like)
-        value.centered = Centered(like.dtype, zero)
         result = self.add(FROM_CENTERED, value, dtype=like.dtype, zero_point=zero)
         result.quantization = like.quantization
         return result
