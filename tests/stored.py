@@ -1,4 +1,4 @@
-"""What tests of stored binaries look at: the device alone, and the files."""
+"""What tests of the cache look at: the files, and the device alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from devices import Attached
 
 from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.store.binaries import BINARIES
+
+FILES = [
+    "plan.tflgpu",
+    "weights.bin",
+    "kernels/000_add.cl",
+    "kernels/001_scale.cl",
+    "kernels/002_subtract.cl",
+]
+"""Of a variant with the plan `chain`."""
 
 
 def open_attached(attached: Attached) -> Any:

@@ -22,6 +22,7 @@ from plans.processes import (
     replace_and_load,
     write_for_a_while,
 )
+from platforms import linux
 
 from tflgpu.runtime import DeviceError, PlanError, load
 from tflgpu.runtime.background import Startup
@@ -32,9 +33,6 @@ SECONDS_TO_END = 60
 
 GROWTH = 8192
 """Bytes a session may leave behind in the driver, on average."""
-
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="processes and mounts of Linux")
 
 
 def variant(cache: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Fixtures of tests of stored binaries."""
+"""Fixtures of tests of the cache."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 from devices import Attached, device_kinds
 from plans import chain
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
 
 
 @pytest.fixture

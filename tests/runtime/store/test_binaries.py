@@ -15,6 +15,7 @@ import pytest
 from devices import Attached
 from paths import DIGITS_MODEL
 from plans import ADD, chain, check, copy, copy_source, kernel
+from platforms import posix
 from stored import open_attached, stored
 
 import tflgpu
@@ -30,8 +31,6 @@ from tflgpu.runtime.store.binaries import (
     read_binary,
 )
 from tflgpu.runtime.store.variant import read_plan
-
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
 
 
 def test_the_second_load_compiles_nothing(

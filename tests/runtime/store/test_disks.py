@@ -7,7 +7,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +17,11 @@ import numpy as np
 import pytest
 from devices import Attached, device_kinds, unavailable
 from plans import LENGTH, chain, chain_result, check
+from platforms import linux
 
 from tflgpu.runtime import CacheWarning, PlanError, execution, load
 from tflgpu.runtime.store.binaries import BINARIES, write_binary
 from tflgpu.runtime.store.cache import find_variants
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="processes and mounts of Linux")
 
 
 @contextmanager

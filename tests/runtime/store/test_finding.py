@@ -13,11 +13,6 @@ from tflgpu.runtime.store.cache import find_variants, fingerprint, read_settled
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "cache"
-
-
-@pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "chain.tflite"
     path.write_bytes(b"the content of a model")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import random
 import signal
-import sys
 import time
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
-import pytest
 from devices import Attached
 from plans import chain, check
 from plans.processes import (
     compile_for_ever,
     load_for_ever,
 )
+from platforms import linux
 
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.store.binaries import BINARIES
@@ -30,9 +29,6 @@ KILLS_WHILE_LOADING = 10
 
 
 SECONDS_TO_END = 60
-
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="processes and mounts of Linux")
 
 
 def variant(cache: Path) -> Path:

@@ -10,26 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import chain
+from platforms import posix
+from stored import FILES
 
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.store.cache import find_variants
 from tflgpu.runtime.store.variant import read_variant
-
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
-
-
-FILES = [
-    "plan.tflgpu",
-    "weights.bin",
-    "kernels/000_add.cl",
-    "kernels/001_scale.cl",
-    "kernels/002_subtract.cl",
-]
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")

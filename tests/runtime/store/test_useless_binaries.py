@@ -14,6 +14,7 @@ from devices import Attached, device_kinds, opencl_devices, unavailable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import chain, check
+from platforms import posix
 from stored import open_attached, stored
 
 from tflgpu.runtime import CacheWarning, PlanError, load
@@ -31,8 +32,6 @@ from tflgpu.runtime.store.binaries import (
 )
 from tflgpu.runtime.store.cache import lock
 from tflgpu.runtime.store.variant import read_plan
-
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
 
 
 @pytest.fixture

@@ -11,28 +11,14 @@ import numpy as np
 import pytest
 from plans import chain
 from plans.processes import write_and_read
+from platforms import posix
+from stored import FILES
 
 from tflgpu.compiler.emit import folder as packing
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.store.cache import find_variants
 from tflgpu.runtime.store.private_files import make_private
 from tflgpu.runtime.store.variant import read_plan, read_variant
-
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX systems")
-
-
-FILES = [
-    "plan.tflgpu",
-    "weights.bin",
-    "kernels/000_add.cl",
-    "kernels/001_scale.cl",
-    "kernels/002_subtract.cl",
-]
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    return tmp_path / "cache"
 
 
 def test_layout(cache: Path) -> None:
