@@ -85,15 +85,15 @@ class Way:
 
 
 def ways() -> list[Way]:
-    """Every OpenCL device with one slice width, both if there is one device; then OpenGL.
+    """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL.
 
-    The first two share the cases that run with more than one implementation.
+    A single device has both. The first two share the cases that run with more than one
+    implementation.
     """
-    devices = opencl_devices() or [""]
-    profiles = ("cpu_avx512", "cpu")
+    devices = list(opencl_devices() or [""])
     rows = [
-        Way("opencl", profiles[i % 2], devices[i % len(devices)], (i, 2))
-        for i in range(max(2, len(devices)))
+        Way("opencl", fitting_profiles(device)[-1 if i % 2 == 0 else 0], device, (i, 2))
+        for i, device in enumerate(devices if len(devices) > 1 else devices * 2)
     ]
     return [*rows, Way("glsl", "gpu", "auto", None)]
 
@@ -103,9 +103,9 @@ def fitting_profiles(device: str) -> list[str]:
 
     Drivers fail on kernels that need many more registers than there are.
     """
-    (width,) = (info.vector_width for info in tflgpu.devices() if str(info) == device)
+    width = max((info.vector_width for info in tflgpu.devices() if str(info) == device), default=4)
     names = ("cpu", "cpu_avx2", "cpu_avx512")
-    return [name for name in names if profile(name).slice_width <= width]
+    return [name for name in names if profile(name).slice_width <= max(width, 4)]
 
 
 def device_kinds() -> list[Any]:

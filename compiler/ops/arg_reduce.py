@@ -50,12 +50,13 @@ def _arg(op: Op, target: Target) -> Sequence[Launch]:
 
 def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     """As the kernel, also of NaN."""
-    x, axis, greatest = arrays[0], _axis(op), op.name == "ARG_MAX"
-    if x.dtype.kind == "f":
-        x = np.where(np.isnan(x), -np.inf if greatest else np.inf, x)
-    places = np.argmax(x, axis) if greatest else np.argmin(x, axis)
+    x, axis = arrays[0], _axis(op)
+    extreme = np.fmax if op.name == "ARG_MAX" else np.fmin
+    best = extreme.reduce(x, axis, keepdims=True)
+    # NaN equals nothing: where there is nothing else, the first place.
+    places = np.argmax(x == best, axis)
     if x.dtype.kind == "f" and axis == x.ndim - 1:
-        places = np.where(np.isnan(arrays[0][..., 0]), 0, places)
+        places = np.where(np.isnan(x[..., 0]), 0, places)
     return [places.astype(op.output.dtype)]
 
 

@@ -89,9 +89,8 @@ class Elementwise:
         wanted = "{offset}" if self.table else self.expression
         named = {key for key in op.attrs if f"{{{key}}}" in wanted}
         named |= {self.switch[0]} & op.attrs.keys() if self.switch else set()
-        with np.errstate(all="ignore"):
-            result = self.function(*arrays, **{key: op.attrs[key] for key in named})
-            return [np.asarray(result).astype(op.output.dtype)]
+        result = self.function(*arrays, **{key: op.attrs[key] for key in named})
+        return [np.asarray(result).astype(op.output.dtype)]
 
 
 def _keeps_axes(op: Op) -> bool:

@@ -51,14 +51,24 @@ def _extreme(function: np.ufunc) -> Callable[..., Array]:
     """The largest or smallest element; without any, the type's limit at the other end."""
 
     def reduced(x: Array, axis: tuple[int, ...]) -> Array:
-        end = -1 if function is np.fmax else 1
+        end = -1 if function is np.maximum else 1
         if x.dtype.kind == "f":
-            start = end * np.inf
-        else:
-            start = np.iinfo(x.dtype).min if end < 0 else np.iinfo(x.dtype).max
+            return _extreme_of_floats(function, x, axis, end * np.inf)
+        start = np.iinfo(x.dtype).min if end < 0 else np.iinfo(x.dtype).max
         return np.asarray(function.reduce(x, axis, initial=start))
 
     return reduced
+
+
+def _extreme_of_floats(function: np.ufunc, x: Array, axis: tuple[int, ...], start: float) -> Array:
+    """Begins anew after a NaN, as a loop does that keeps what is larger (or smaller)."""
+    kept = [i for i in range(x.ndim) if i not in axis]
+    size = prod(x.shape[i] for i in axis)
+    rows = x.transpose(*kept, *axis).reshape(*(x.shape[i] for i in kept), size)
+    nan = np.isnan(rows)
+    passed = np.logical_or.accumulate(nan[..., ::-1], -1)[..., ::-1]
+    best = function.reduce(np.where(passed, start, rows), -1, initial=start)
+    return np.asarray(np.where(nan[..., -1], np.nan, best) if size else best)
 
 
 def _mean(x: Array, axis: tuple[int, ...]) -> Array:
@@ -74,12 +84,12 @@ REDUCTIONS = {
     "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any, dtypes=("bool",)),
     "MEAN": Reduction(0.0, "total + v", "total / {count}", _mean, versions=3),
     "REDUCE_MAX": Reduction(
-        *(-np.inf, "{use.larger}(total, v)", "total", _extreme(np.fmax)),
+        *(-np.inf, "{use.larger}(total, v)", "total", _extreme(np.maximum)),
         integer="max(total, v)",
         versions=3,
     ),
     "REDUCE_MIN": Reduction(
-        *(np.inf, "{use.smaller}(total, v)", "total", _extreme(np.fmin)),
+        *(np.inf, "{use.smaller}(total, v)", "total", _extreme(np.minimum)),
         integer="min(total, v)",
         versions=3,
     ),

@@ -127,7 +127,9 @@ WIDE_ROUNDING = {
     ),
     "tflgpu.power_below": Elementwise("{use.power_below}({a})", _power_below),
     "tflgpu.normalized": Elementwise(
-        "floor({a} / {b} * 65536.0f + 0.5f)", lambda a, b: np.floor(a / b * 65536 + 0.5)
+        # At least 1 also in lanes past the last channel, where both operands are 0.
+        "floor(max({a} / max({b}, 1.0f), 1.0f) * 65536.0f + 0.5f)",
+        lambda a, b: np.floor(a / b * 65536 + 0.5),
     ),
     "tflgpu.share": Elementwise(
         "{to_float}(min(({to_int}({a}) * {to_int}({b}) + {to_int}({c}) / 2) / {to_int}({c}), "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...ir import Array, Op, Shape
 from ...target import Target
 from .launch import Launch
@@ -95,6 +97,19 @@ class OpDef:
     versions: int = 1
     """The newest supported version; each version adds a type, an option or an operand."""
     traits: Traits = NO_TRAITS
+
+    def compute(self, op: Op, arrays: Sequence[Array]) -> list[Array]:
+        """The outputs by the reference, which there must be, without warnings of NaN or overflow.
+
+        `op` has the shapes and dtypes of its outputs.
+        """
+        assert self.reference is not None
+        with np.errstate(all="ignore"):
+            results = self.reference(op, arrays)
+            return [
+                np.asarray(result, tensor.dtype).reshape(tensor.shape)
+                for tensor, result in zip(op.outputs, results, strict=True)
+            ]
 
 
 OPS: dict[str, OpDef] = {}
