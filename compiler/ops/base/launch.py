@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,9 @@ class Launch:
     """Batches along the last axis of the grid, if not those of the tensor written."""
     heavy: bool = False
     """Whether each work-item does much work, as in a convolution; work-groups are then small."""
+    limits: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """For each role that holds indices, what they must stay below: a limit for each entry of the
+    last axis, or one for all of them."""
     flops: int = 0
     """Floating-point operations, a multiply-add counting as two."""
 
