@@ -156,12 +156,13 @@ def generate_plan(
     arrangement = arrange(graph, scheduled, storages, target, gaps=share)
     allocation = allocate(graph, arrangement, storages, target, share)
 
-    done = iter(range(1, len(graph) + 1))
+    total = len(graph)
+    done = iter(range(1, total + 1))
     kernels = generate(
         arrangement.order,
         target,
         allocation.layouts,
-        lambda: progress("render", next(done), len(graph)),
+        lambda: progress("render", next(done), total),
     )
     return emit(
         graph,
