@@ -82,7 +82,7 @@ def emit(
     return CompiledModel(
         sealed(plan),
         shipped.sources,
-        bytes(weights.data),
+        memoryview(weights.data).toreadonly(),
         {**shipped.companions, **host.contents},
         tuple(events),
         tuple(fallback),
