@@ -21,6 +21,7 @@ from .base import (
     Implementation,
     Launch,
     OpDef,
+    Traits,
     define,
     linear_grid,
     normalize_axis,
@@ -169,6 +170,7 @@ def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
     return (Implementation(name, build, reads=LINEAR, writes=LINEAR),)
 
 
+_MOVES = Traits(moves=True)
 _CLAMPED = "indices out of bounds become the nearest valid ones, where LiteRT reports an error"
 
 define(
@@ -176,6 +178,7 @@ define(
         *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
         note=_CLAMPED,
         versions=8,
+        traits=_MOVES,
     ),
     OpDef(
         "GATHER_ND",
@@ -185,6 +188,7 @@ define(
         ANY,
         _CLAMPED,
         versions=6,
+        traits=_MOVES,
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
     OpDef(
@@ -195,5 +199,6 @@ define(
         ANY,
         note="the output's shape must be a constant; updates out of bounds are left out, where "
         "LiteRT reports an error",
+        traits=_MOVES,
     ),
 )
