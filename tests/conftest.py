@@ -37,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="run N generated graphs in sweep/test_sweep.py, not just one for each operator",
     )
+    parser.addoption(
+        "--sweep-special",
+        action="store_true",
+        help="let these graphs compute with NaN, infinities, denormals and the largest floats",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

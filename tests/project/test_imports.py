@@ -22,7 +22,7 @@ STAGES = {
     ),
     "runtime": (
         *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
-        *("opencl", "opengl", "inputs", "execution", "session", "api"),
+        *("opencl", "opengl", "inputs", "indices", "execution", "session", "api"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""

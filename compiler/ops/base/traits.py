@@ -72,6 +72,8 @@ class Traits:
     """Whether it only copies, so that its tensors can be views of one another instead."""
     joins: bool = False
     """Whether its output holds values of several inputs, which must be quantized alike."""
+    indexes: bool = False
+    """Whether a model is wrong if one of its indices is out of bounds."""
     cheap: bool = False
     """Whether recomputing it takes less time than reading its result from memory."""
 
