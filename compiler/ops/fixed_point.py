@@ -48,7 +48,7 @@ def shift_away(values: Array, bits: Array | int) -> Array:
     return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
 
 
-def multiply_doubly(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
+def multiply_rounded_twice(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
     """Integers times a fixed-point factor, rounded after the product and after the shift."""
     left = np.maximum(exponent, 0)
     return shift_away(

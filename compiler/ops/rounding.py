@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ir import Array
 from .elementwise import Elementwise, define_elementwise
-from .fixed_point import multiply_doubly
+from .fixed_point import multiply_rounded_twice
 
 
 def _scaled(a: Array, b: Array, low: float, high: float) -> Array:
@@ -35,11 +35,13 @@ def _fixed_point_product(
     return np.asarray(np.clip((a.astype(np.int64) * factor + half) >> shift, low, high))
 
 
-def _fixed_point_doubly(a: Array, multiplier: int, exponent: int, low: int, high: int) -> Array:
-    return np.clip(multiply_doubly(a, multiplier, exponent), low, high)
+def _fixed_point_rounded_twice(
+    a: Array, multiplier: int, exponent: int, low: int, high: int
+) -> Array:
+    return np.clip(multiply_rounded_twice(a, multiplier, exponent), low, high)
 
 
-def _sum_doubly(
+def _sum_rounded_twice(
     a: Array,
     b: Array,
     left: int,
@@ -52,16 +54,16 @@ def _sum_doubly(
     low: int,
     high: int,
 ) -> Array:
-    one = multiply_doubly(a.astype(np.int64) << left, first, first_exponent)
-    other = multiply_doubly(b.astype(np.int64) << left, second, second_exponent)
-    return np.clip(multiply_doubly(one + other, back, back_exponent), low, high)
+    one = multiply_rounded_twice(a.astype(np.int64) << left, first, first_exponent)
+    other = multiply_rounded_twice(b.astype(np.int64) << left, second, second_exponent)
+    return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
 
 
-def _product_doubly(
+def _product_rounded_twice(
     a: Array, b: Array, multiplier: int, exponent: int, low: int, high: int
 ) -> Array:
     product = a.astype(np.int64) * b.astype(np.int64)
-    return np.clip(multiply_doubly(product, multiplier, exponent), low, high)
+    return np.clip(multiply_rounded_twice(product, multiplier, exponent), low, high)
 
 
 def _by_sign(
@@ -74,8 +76,8 @@ def _by_sign(
     low: int,
     high: int,
 ) -> Array:
-    above = multiply_doubly(np.maximum(a, 0), positive, positive_exponent)
-    below = multiply_doubly(np.minimum(a, 0) * b, negative, negative_exponent)
+    above = multiply_rounded_twice(np.maximum(a, 0), positive, positive_exponent)
+    below = multiply_rounded_twice(np.minimum(a, 0) * b, negative, negative_exponent)
     return np.asarray(np.clip(above + below, low, high))
 
 
@@ -141,29 +143,29 @@ ROUNDING = {
         "{to_float}(clamp(({to_int}({a}) * {factor} + {half}) >> {shift}, {low}, {high}))",
         _fixed_point_product,
     ),
-    "tflgpu.requantize_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}), {multiplier}, {exponent}), "
+    "tflgpu.requantize_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}), {multiplier}, {exponent}), "
         "{low}, {high}))",
-        _fixed_point_doubly,
+        _fixed_point_rounded_twice,
     ),
-    "tflgpu.requantize_product_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}) * {to_int}({b}), {multiplier}, "
-        "{exponent}), {low}, {high}))",
-        _product_doubly,
+    "tflgpu.requantize_product_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
+        "{multiplier}, {exponent}), {low}, {high}))",
+        _product_rounded_twice,
     ),
     "tflgpu.requantize_by_sign": Elementwise(
         "{to_float}(clamp("
-        "{use.multiply_doubly}(max({to_int}({a}), 0), {positive}, {positive_exponent}) + "
-        "{use.multiply_doubly}(min({to_int}({a}), 0) * {to_int}({b}), {negative}, "
+        "{use.multiply_rounded_twice}(max({to_int}({a}), 0), {positive}, {positive_exponent}) + "
+        "{use.multiply_rounded_twice}(min({to_int}({a}), 0) * {to_int}({b}), {negative}, "
         "{negative_exponent}), {low}, {high}))",
         _by_sign,
     ),
-    "tflgpu.requantize_sum_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}("
-        "{use.multiply_doubly}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
-        "{use.multiply_doubly}({to_int}({b}) << {left}, {second}, {second_exponent}), "
+    "tflgpu.requantize_sum_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}("
+        "{use.multiply_rounded_twice}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
+        "{use.multiply_rounded_twice}({to_int}({b}) << {left}, {second}, {second_exponent}), "
         "{back}, {back_exponent}), {low}, {high}))",
-        _sum_doubly,
+        _sum_rounded_twice,
     ),
     "tflgpu.requantize_mean": Elementwise(
         "clamp({use.round_even}({use.rounded}(({a} + {offset}) * {scale}) + {shift}), "

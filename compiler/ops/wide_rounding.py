@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir import Array
 from .elementwise import Elementwise, define_elementwise
-from .fixed_point import multiply_doubly
+from .fixed_point import multiply_rounded_twice
 
 
 def _wrapped(values: Array) -> Array:
@@ -38,12 +38,12 @@ def _by_channel(
     a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
 ) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_doubly(_joined(a, b), factor, exponent), low, high))
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, exponent), low, high))
 
 
 def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_doubly(_joined(a, b), factor, e) + f, low, high))
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, e) + f, low, high))
 
 
 def _shifted(values: Array, bits: int) -> Array:
@@ -61,7 +61,7 @@ def _by_channel_upwards(
     a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int
 ) -> Array:
     factor, bits = c.astype(np.int64) * 32768 + d.astype(np.int64), e.astype(np.int64)
-    product = multiply_doubly(_joined(a, b), factor, np.maximum(bits, 0))
+    product = multiply_rounded_twice(_joined(a, b), factor, np.maximum(bits, 0))
     right = np.maximum(-bits, 0)
     half = (np.int64(1) << right) >> 1
     away = np.where(right > 0, (product >> 63) * f.astype(np.int64), 0)
@@ -101,13 +101,13 @@ WIDE_ROUNDING = {
         "{to_int}({d}), {to_int}({e})), {low}, {high}))",
         _wide,
     ),
-    "tflgpu.requantize_channels_doubly": Elementwise(
-        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}), "
+    "tflgpu.requantize_channels_rounded_twice": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_rounded_twice}}({_JOINED}, {_FACTOR}), "
         "{low}, {high}))",
         _by_channel,
     ),
     "tflgpu.requantize_channels_onto": Elementwise(
-        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}) + "
+        f"{{to_float}}(clamp({{use.multiply_each_rounded_twice}}({_JOINED}, {_FACTOR}) + "
         "{to_int}({f}), {low}, {high}))",
         _onto,
     ),

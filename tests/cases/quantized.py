@@ -230,6 +230,9 @@ def axes() -> Iterator[Case]:
         for operator in ("MEAN", "SUM"):
             value = quantized(operator, image, ints(1, 2), **other, keep_dims=True)
             yield row("axes", f"{operator} {dtype}", value)
+        large = xq(1, 367, 359, 5, **{**kind, "zero": 0 if dtype == "int8" else 128})
+        value = quantized("MEAN", large, ints(1, 2), **{**kind, "scale": 0.0004}, keep_dims=True)
+        yield row("axes", f"MEAN of sums above 2^24 {dtype}", value)
         for operator in ("REDUCE_MAX", "REDUCE_MIN"):
             value = quantized(operator, image, ints(3), **kind, keep_dims=False)
             yield row("axes", f"{operator} {dtype}", value)

@@ -6,11 +6,11 @@ from .lowering import Lowering, lowers
 
 
 @lowers("RESIZE_BILINEAR")
-def resize_bilinear(here: Lowering) -> None:
+def resize_bilinear(lowering: Lowering) -> None:
     """Weights of 11 fractional bits, rounded once at the end."""
-    op = here.op
+    op = lowering.op
     if op.output.dtype == "int16":
-        raise here.declined("there is no formula for int16")
-    image = here.centered(op.operand(0))
-    value = here.add("tflgpu.resize_bilinear_integers", image, op.operand(1), **op.attrs)
-    here.finish_centered(here.taken_over(value, op.operand(0), op.output))
+        raise lowering.declined("there is no formula for int16")
+    image = lowering.centered(op.operand(0))
+    value = lowering.add("tflgpu.resize_bilinear_integers", image, op.operand(1), **op.attrs)
+    lowering.finish_centered(lowering.reinterpreted(value, op.operand(0), op.output))

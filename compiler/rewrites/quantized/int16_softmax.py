@@ -14,7 +14,7 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from ...ops.fixed_point import fixed_point, half_away
-from .lowering import EXACT, Lowering
+from .lowering import Lowering
 
 LINES = 512
 RANGE = 65535
@@ -23,37 +23,38 @@ ONE = 32767
 """What stands for 1 with 15 fractional bits."""
 
 
-def softmax_of_int16(here: Lowering) -> None:
+def int16_softmax(lowering: Lowering) -> None:
     """As LiteRT's own kernels compute it."""
-    op = here.op
+    op = lowering.op
     source, result = op.operand(0), op.output
     count = source.shape[-1]
     if result.dtype != "int16":
-        raise here.declined("its operand is int16, but its result is not")
-    if count * ONE > EXACT:
-        raise here.declined(f"sums of {count} powers are not exact")
-    x = here.centered(source)
-    last = here.constant([len(source.shape) - 1], "int32")
-    distance = here.add("SUB", x, here.add("REDUCE_MAX", x, last, keep_dims=True))
+        raise lowering.declined("its operand is int16, but its result is not")
+    lowering.require_exact(count * ONE)
+    x = lowering.centered(source)
+    last = lowering.constant([len(source.shape) - 1], "int32")
+    distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
     beta = np.float32(op.attrs.get("beta", 1.0))
-    factor = fixed_point(float(np.float32(here.scale(source) * beta)) / (10.0 / RANGE))
+    factor = fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
     numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
-    scaled = here.add("tflgpu.requantize_doubly", distance, **numbers, low=-RANGE, high=0)
-    powers = _looked_up(here, "powers", scaled, RANGE, _lines(np.exp, -10.0, 0.0))
-    total = here.add("SUM", powers, last, keep_dims=True)
-    unit = here.add("tflgpu.power_below", total)
-    place = here.add("tflgpu.normalized", total, unit)
+    scaled = lowering.add(
+        "tflgpu.requantize_rounded_twice", distance, **numbers, low=-RANGE, high=0
+    )
+    powers = _looked_up(lowering, "powers", scaled, RANGE, _lines(np.exp, -10.0, 0.0))
+    total = lowering.add("SUM", powers, last, keep_dims=True)
+    unit = lowering.add("tflgpu.power_below", total)
+    place = lowering.add("tflgpu.normalized", total, unit)
     reciprocals = _lines(lambda value: 1 / (1 + value), 0.0, 1.0)
     # One more entry, for what is rounded up to 2.
     reciprocal = _looked_up(
-        here, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
+        lowering, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
     )
-    here.finish_centered(here.add("tflgpu.share", powers, reciprocal, unit))
+    lowering.finish_centered(lowering.add("tflgpu.share", powers, reciprocal, unit))
 
 
-def _looked_up(here: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:
-    table = constant(f"{here.op.output.name}/{name}", entries.astype(np.float32))
-    return here.add("tflgpu.look_up", index, table, offset=offset)
+def _looked_up(lowering: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:
+    table = constant(f"{lowering.op.output.name}/{name}", entries.astype(np.float32))
+    return lowering.add("tflgpu.look_up", index, table, offset=offset)
 
 
 def _lines(function: Callable[[Array], Array], low: float, high: float) -> Array:
