@@ -127,7 +127,7 @@ def transposed_convolution(lowering: Lowering) -> None:
     sums = lowering.add(
         op.name, size, values, lowering.centered(image), added, dtype="float32", **attrs
     )
-    if _gaps(op, weights):
+    if size.folded or _gaps(op, weights):
         lowering.finish_centered(_of_own_kernel(lowering, sums, image, weights))
     else:
         lowering.finish_centered(requantized(lowering, sums, image, weights))
@@ -141,7 +141,10 @@ def _gaps(op: Op, weights: Tensor) -> bool:
 
 
 def _of_own_kernel(lowering: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
-    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block."""
+    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block.
+
+    XNNPACK takes neither strides that leave pixels out nor a size that the model computes.
+    """
     result = lowering.op.output
     if result.dtype == "uint8":
         factors = np.float64(lowering.scale(image) * lowering.scale(weights)) / lowering.scale(
