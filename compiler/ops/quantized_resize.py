@@ -1,9 +1,9 @@
 """Bilinear resize of centered integers (BHWC, float32), in the two ways that LiteRT has.
 
-`tflgpu.resize_bilinear_integers` is XNNPACK's, for 8 bits: weights of 11 fractional bits from places
-in float32, rounded once with ties upwards. `tflgpu.resize_bilinear_fixed_point` is that of LiteRT's
-own kernels, for 8 or 16 bits: weights of 10 fractional bits from places in integers, rounded once
-with ties away from zero.
+`tflgpu.resize_bilinear_integers` is XNNPACK's, for 8 bits: weights of 11 fractional bits from
+places in float32, rounded once with ties upwards. `tflgpu.resize_bilinear_fixed_point` is that of
+LiteRT's own kernels, for 8 or 16 bits: weights of 10 fractional bits from places in integers,
+rounded once with ties away from zero.
 
 Tables made while compiling say which pixels an output lies between, and the weights.
 """

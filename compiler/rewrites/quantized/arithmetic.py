@@ -8,8 +8,8 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point, half_away
-from .formulas import PRODUCTS, SUMS
 from .lowering import Lowering, lowers
+from .ratios import PRODUCTS, SUMS
 
 
 @lowers("ADD", "SUB")

@@ -6,10 +6,10 @@ import numpy as np
 
 from ...ir import Array, Op, Tensor, constant
 from .exact_sums import CHANNEL_AXES, exact_sums
-from .formulas import CHANNEL_BLOCK, ELEMENT_BLOCK
 from .hybrid import hybrid, hybrid_transposed
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .lowering import INTEGERS, Lowering, lowers
+from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK
 
 ACTIVATION = "fused_activation_function"
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor
-from .formulas import CONVERSIONS, ELEMENT_BLOCK
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
+from .ratios import CONVERSIONS, ELEMENT_BLOCK
 
 
 @lowers("QUANTIZE")

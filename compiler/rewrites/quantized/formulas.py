@@ -8,39 +8,11 @@ said here was found with the versions below, on x86; on Arm processors some of i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2
+
+from .ratios import CHANNEL_BLOCK, CONVERSIONS, ELEMENT_BLOCK, PRODUCTS, SUMS
 
 ORACLE = "LiteRT 2.3.0 (PyPI's ai-edge-litert) with the XNNPACK that is built into it, on x86"
 """What all results are compared with."""
-
-
-@dataclass(frozen=True)
-class Ratios:
-    """The ratios of scales that XNNPACK takes."""
-
-    least: float
-    most: float
-    closed: bool = False
-    """Whether the upper limit belongs to them."""
-
-    def __contains__(self, ratio: float) -> bool:
-        return self.least <= ratio < self.most or (self.closed and ratio == self.most)
-
-    def __str__(self) -> str:
-        return f"2^{log2(self.least):.0f} to 2^{log2(self.most):.0f}"
-
-
-SUMS = Ratios(2.0**-10, 2.0**8)
-"""Of each operand's scale to the result's in ADD and SUB."""
-PRODUCTS = Ratios(2.0**-16, 2.0**8)
-"""Of the product of the operands' scales to the result's in MUL."""
-CONVERSIONS = Ratios(2.0**-8, 2.0**7, closed=True)
-"""Of the operand's scale to the result's in QUANTIZE, and of each slope in LEAKY_RELU."""
-
-CHANNEL_BLOCK = 8
-"""Channels that LiteRT's code for NEON, which x86 runs translated, rounds at once."""
-ELEMENT_BLOCK = 16
-"""Elements that it rounds at once where there is one scale for all."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +48,7 @@ FORMULAS = (
     Formula(
         ("TRANSPOSE_CONV",),
         _EIGHT,
-        "SAME, strides larger than the window",
+        "SAME with strides larger than the window, or a size that the model computes",
         f"{_TWICE}; halves upwards in whole blocks of {CHANNEL_BLOCK} channels (int8) or "
         f"{ELEMENT_BLOCK} elements (uint8)",
         _OWN,
@@ -201,8 +173,11 @@ FORMULAS = (
         "256 straight lines, in steps of 1 / 12288",
         _OWN,
     ),
-    Formula(("GELU", "NEG"), "int8", "", f"{_TABLE} even", _OWN),
-    Formula(("EXP", "LOG", "RSQRT", "SQRT"), "int8", "", f"{_TABLE}, halves away from zero", _OWN),
+    Formula(("GELU",), _EIGHT, "", f"{_TABLE} even", _OWN),
+    Formula(("NEG",), "int8, int16", "", _RAW, _OWN),
+    Formula(("EXP", "LOG", "RSQRT"), "int8", "", f"{_TABLE}, halves away from zero", _OWN),
+    Formula(("SQRT",), "int8, int16", "", "float32 of each integer, cut off towards zero", _OWN),
+    Formula(("EXP", "GELU", "LOG", "RSQRT"), "int16", "", "512 straight lines", _OWN),
     Formula(("HARD_SWISH",), _EIGHT, "", "16 bits of fixed point", _OWN),
     Formula(
         ("DIV", "SQUARED_DIFFERENCE"),
@@ -234,10 +209,18 @@ FORMULAS = (
     ),
     Formula(("ARG_MAX", "ARG_MIN"), _EIGHT, "", _RAW, _OWN),
     Formula(
+        ("SUM",),
+        "int16",
+        "",
+        "exact sum, rounded to float32, times one float32 factor, halves away from zero",
+        _OWN,
+    ),
+    Formula(
         ("MEAN", "SUM"),
         _EIGHT,
         "",
-        "exact sum, times one float32 factor, plus what the zero points come to, nearest even",
+        "exact sum, rounded to float32, times one factor, plus what the zero points come to, to "
+        "the nearest even",
         _XNNPACK,
     ),
     Formula(
@@ -265,7 +248,32 @@ FORMULAS = (
     ),
     Formula(("SOFTMAX",), "int16", "", "powers and reciprocals by 512 straight lines each", _OWN),
     Formula(
-        ("RESIZE_BILINEAR",), _EIGHT, "", "weights of 11 fractional bits, rounded once", _XNNPACK
+        ("RESIZE_BILINEAR",),
+        _EIGHT,
+        "a size in the file",
+        "weights of 11 fractional bits, rounded once, halves upwards",
+        _XNNPACK,
+    ),
+    Formula(
+        ("RESIZE_BILINEAR",),
+        "int16; int8 otherwise",
+        "",
+        "weights of 10 fractional bits, rounded once, halves away from zero",
+        _OWN,
+    ),
+    Formula(
+        ("LOG_SOFTMAX",),
+        _EIGHT,
+        "",
+        "table of powers, added up one after the other; float32, to the nearest even",
+        _OWN,
+    ),
+    Formula(
+        ("L2_NORMALIZATION",),
+        _EIGHT,
+        "",
+        f"1 / sqrt of the sum of squares by Newton's method; {_TWICE}",
+        _OWN,
     ),
     Formula(
         ("CONCATENATION", "PACK"),

@@ -26,7 +26,7 @@ def mean(lowering: Lowering) -> None:
     if not count:
         raise lowering.declined("it reduces no elements")
     if source.dtype == "int16":
-        _mean_of_bytes(lowering, count)
+        (_mean_of_int16 if op.name == "MEAN" else _sum_of_int16)(lowering, count)
         return
     zeros, zero = count * lowering.zero(source), lowering.zero(result)
     scale = np.float32(lowering.scale(source) / lowering.scale(result))
@@ -35,9 +35,7 @@ def mean(lowering: Lowering) -> None:
     shift = np.float32(np.float32(zero) - np.float32(np.float32(zeros) * scale))
     low, high = INTEGERS[result.dtype]
     if count * lowering.reach(source) > EXACT:
-        if count * 255 > INT32:
-            raise lowering.declined(f"the sum of {count} integers may not fit in 32 bits")
-        sums, zeros = _wide_sum(lowering, zeros), 0
+        sums, zeros = _wide_sum(lowering, count), 0
     else:
         sums = lowering.add("SUM", lowering.centered(source), op.operand(1), **_kept(op))
     value = lowering.add(
@@ -57,19 +55,20 @@ def _kept(op: Op) -> dict[str, Any]:
     return {key: value for key, value in op.attrs.items() if key == "keep_dims"}
 
 
-def _wide_sum(lowering: Lowering, zeros: int) -> Tensor:
-    """The sum of the stored integers, which is `zeros` more than that of the centered ones.
+def _wide_sum(lowering: Lowering, count: int) -> Tensor:
+    """The sum of the `count` stored integers for each result, rounded to float32 once.
 
-    float32 of the result's shape: first as many axes as are exact in float32, the rest in int32,
-    and then rounded to float32 once, as XNNPACK's sum is.
+    It has the result's shape. As many axes as are exact are added up in float32, the rest in int32.
     """
     op, source = lowering.op, lowering.op.operand(0)
-    reach = lowering.reach(source)
-    first, count = [], 1
+    low, high = INTEGERS[source.dtype]
+    if count * max(-low, high) > INT32:
+        raise lowering.declined(f"the sum of {count} integers may not fit in 32 bits")
+    reach, zeros = lowering.reach(source), count * lowering.zero(source)
+    first: list[int] = []
     for axis in reversed(axes(op)):
-        if count * source.shape[axis] * reach <= EXACT:
+        if prod(source.shape[i] for i in (axis, *first)) * reach <= EXACT:
             first.append(axis)
-            count *= source.shape[axis]
     sums = lowering.centered(source)
     if first:
         sums = lowering.add("SUM", sums, lowering.constant(first, "int32"), keep_dims=True)
@@ -81,11 +80,25 @@ def _wide_sum(lowering: Lowering, zeros: int) -> Tensor:
     )
 
 
-def _mean_of_bytes(lowering: Lowering, count: int) -> None:
+def _sum_of_int16(lowering: Lowering, count: int) -> None:
+    """Rounded to float32, times one float32 factor, ties away from zero."""
+    source, result = lowering.op.operand(0), lowering.op.output
+    low, high = lowering.bounds(result)
+    scale = float(lowering.scale(source) / lowering.scale(result))
+    value = lowering.add(
+        *("tflgpu.rescale", _wide_sum(lowering, count)),
+        zero=0.0,
+        scale=scale,
+        shift=0.0,
+        low=float(low),
+        high=float(high),
+    )
+    lowering.finish_centered(value)
+
+
+def _mean_of_int16(lowering: Lowering, count: int) -> None:
     """As LiteRT's own kernels: times a factor that is divided by the count, as an integer."""
     op = lowering.op
-    if op.name == "SUM":
-        raise lowering.declined("there is no formula for sums of int16")
     lowering.require_exact(count * BYTE)
     scales = [np.float64(lowering.scale(tensor)) for tensor in (op.operand(0), op.output)]
     factor = fixed_point(float(scales[0] / scales[1]))

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point
-from .formulas import CONVERSIONS
 from .lowering import Lowering, lowers
+from .ratios import CONVERSIONS
 from .tables import integers, look_up
 
 
@@ -39,6 +39,8 @@ def leaky_relu(lowering: Lowering) -> None:
 def prelu(lowering: Lowering) -> None:
     """As LiteRT's own kernels compute it: the slopes are integers of their own scale."""
     source, slopes, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
+    if slopes.dtype == "int16":
+        raise lowering.declined("its slopes are int16, whose bytes LiteRT takes for int8")
     scales = [np.float64(lowering.scale(tensor)) for tensor in (source, slopes, result)]
     positive, negative = scales[0] / scales[2], scales[0] * scales[1] / scales[2]
     _by_sign(lowering, lowering.centered(slopes), float(positive), float(negative))

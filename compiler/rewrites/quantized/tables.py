@@ -10,6 +10,7 @@ import numpy as np
 from ...ir import Array, constant
 from ...ops.fixed_point import fixed_point, half_away, multiply_rounded_twice, shift_away
 from .int16_functions import INT16_FUNCTIONS
+from .int16_lines import all_results
 from .lowering import INTEGERS, Lowering, lowers
 
 Function = Callable[[Array, Lowering], Array]
@@ -44,6 +45,14 @@ HALF_AWAY: dict[str, Function] = {
 }
 """Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
+BY_LINES: dict[str, int | None] = {
+    "EXP": None,
+    "GELU": None,
+    "LOG": INTEGERS["int16"][0],
+    "RSQRT": INTEGERS["int16"][1],
+}
+"""Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers."""
+
 
 @lowers(*NEAREST_EVEN, *HALF_AWAY)
 def table(lowering: Lowering) -> None:
@@ -75,9 +84,11 @@ def integers(lowering: Lowering) -> Array:
 
 
 def int16_entries(lowering: Lowering) -> Array:
-    """What a function of int16 gives for each integer; their zero points are 0."""
+    """What a function of int16 gives for each integer, of shape [65536]; zero points are 0."""
+    if lowering.op.name in BY_LINES:
+        return _by_lines(lowering)
     if lowering.op.name not in INT16_FUNCTIONS:
-        raise lowering.declined("there is no formula for int16 operands")
+        raise lowering.declined("LiteRT does not compute it for int16")
     function = INT16_FUNCTIONS[lowering.op.name]
     steps = float(lowering.scale(lowering.op.operand(0))) * 2.0**12
     if steps in function.exact_steps:
@@ -87,6 +98,24 @@ def int16_entries(lowering: Lowering) -> Array:
         factor, shift = 2 * factor, shift + 1
     scaled = integers(lowering).astype(np.int64) * int(factor)
     return function.lines((scaled + ((1 << shift) >> 1)) >> shift)
+
+
+def _by_lines(lowering: Lowering) -> Array:
+    source, result = lowering.op.operand(0), lowering.op.output
+    if result.dtype != "int16" or lowering.zero(source) or lowering.zero(result):
+        raise lowering.declined("its operand is int16, but a zero point is not 0 or its result not")
+    least, most = (np.float32(n) for n in INTEGERS["int16"])
+    scale, step = lowering.scale(source), lowering.scale(result)
+    bound = BY_LINES[lowering.op.name]
+
+    def function(values: Array) -> Array:
+        x = values.astype(np.float64)
+        y = {**NEAREST_EVEN, **HALF_AWAY}[lowering.op.name](x, lowering)
+        return y if bound is None else np.where(x <= 0, np.float64(step * np.float32(bound)), y)
+
+    inverse = np.float32(65536) / np.float32(most * step - least * step)
+    with np.errstate(all="ignore"):
+        return all_results(function, least * scale, most * scale, inverse, np.float32)
 
 
 def look_up(lowering: Lowering, entries: Array) -> None:
