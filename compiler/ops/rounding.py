@@ -66,6 +66,13 @@ def _product_rounded_twice(
     return np.clip(multiply_rounded_twice(product, multiplier, exponent), low, high)
 
 
+def _product_onto(
+    a: Array, b: Array, c: Array, multiplier: int, exponent: int, low: int, high: int
+) -> Array:
+    product = a.astype(np.int64) * b.astype(np.int64)
+    return np.asarray(np.clip(multiply_rounded_twice(product, multiplier, exponent) + c, low, high))
+
+
 def _by_sign(
     a: Array,
     b: Array,
@@ -152,6 +159,11 @@ ROUNDING = {
         "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
         "{multiplier}, {exponent}), {low}, {high}))",
         _product_rounded_twice,
+    ),
+    "tflgpu.requantize_product_onto": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
+        "{multiplier}, {exponent}) + {to_int}({c}), {low}, {high}))",
+        _product_onto,
     ),
     "tflgpu.requantize_by_sign": Elementwise(
         "{to_float}(clamp("

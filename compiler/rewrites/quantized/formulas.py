@@ -285,7 +285,7 @@ FORMULAS = (
     Formula(
         ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
         "int8, cell state int16",
-        "no peepholes, no layer normalization",
+        "no layer normalization; peepholes only without a projection",
         f"gates: {_TWICE}; gemmlowp's polynomials in 16 bits",
         _OWN,
     ),

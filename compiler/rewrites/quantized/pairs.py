@@ -57,7 +57,13 @@ def _reciprocal(values: Array) -> tuple[Array, Array]:
 
 
 def _quotient(lowering: Lowering, a: Array, b: Array) -> Array:
-    """The dividend times the divisor's reciprocal, in as many bits as fit."""
+    """The dividend times the divisor's reciprocal, in as many bits as fit.
+
+    LiteRT stops with an error at a divisor of 0; here it counts as the integer 1.
+    """
+    divisor = lowering.op.operand(1)
+    if divisor.data is not None and (divisor.data == lowering.zero(divisor)).any():
+        raise lowering.declined("it divides by a constant 0, at which LiteRT stops with an error")
     first, second = (np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1))
     factor = fixed_point(float(first / np.float32(second * lowering.scale(lowering.op.output))))
     a, b = a * np.where(b < 0, -1, 1), np.maximum(np.abs(b), 1)

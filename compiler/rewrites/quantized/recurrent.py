@@ -83,8 +83,9 @@ class _Cell:
         lowering, op = self.lowering, self.op
         if op.operand(0).dtype != "int8" or op.operand(CELL_STATE).dtype != "int16":
             raise lowering.declined("its input is not int8, or its cell state not int16")
-        if any(op.input(position) is not None for position in PEEPHOLES.values()):
-            raise lowering.declined("its gates read the cell state (peepholes)")
+        peepholes = any(op.input(position) is not None for position in PEEPHOLES.values())
+        if peepholes and op.input(PROJECTION) is not None:
+            raise lowering.declined("it has peepholes and a projection")
         if op.input(NORMS + FORGET) is not None:
             raise lowering.declined("it normalizes its gates")
         if len(op.intermediates) != 5 or op.intermediates[-1].quantization is None:
@@ -150,9 +151,9 @@ class _Cell:
         axis, count = lowering.constant(1, "int32"), len(self.gates)
         pieces = lowering.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
         parts = dict(zip(self.gates, pieces, strict=True))
-        forget = self._looked_up(parts[FORGET], self.logistic)
+        forget = self._looked_up(self._peeped(FORGET, parts[FORGET]), self.logistic)
         if INPUT in parts:
-            enter = self._looked_up(parts[INPUT], self.logistic)
+            enter = self._looked_up(self._peeped(INPUT, parts[INPUT]), self.logistic)
         else:
             enter = lowering.add("SUB", lowering.constant(HIGH), forget)
         new = self._looked_up(parts[CELL], self.tanh)
@@ -160,9 +161,25 @@ class _Cell:
         shifts: dict[str, Any] = {"first": 15, "second": 30 + self.cell_bits}
         values = (forget, self.cell, enter, new)
         self.cell = lowering.add("tflgpu.sum_of_products", *values, **shifts, low=low, high=high)
-        leave = self._looked_up(parts[OUTPUT], self.logistic)
+        leave = self._looked_up(self._peeped(OUTPUT, parts[OUTPUT]), self.logistic)
         self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
         return self.output
+
+    def _peeped(self, gate: int, sums: Tensor) -> Tensor:
+        """The sums of a gate plus what its peephole sees of the cell state now."""
+        weights = self.op.input(PEEPHOLES[gate])
+        if weights is None:
+            return sums
+        scale = self.lowering.scale
+        cell_scale = scale(self.op.operand(CELL_STATE))
+        factor = fixed_point(float(np.float32(cell_scale * scale(weights)) / np.float32(GATE_STEP)))
+        return self.lowering.add(
+            *("tflgpu.requantize_product_onto", self.cell, self.lowering.centered(weights), sums),
+            multiplier=factor.multiplier,
+            exponent=factor.exponent,
+            low=LOW,
+            high=HIGH,
+        )
 
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
         return self.lowering.add("tflgpu.look_up", values, table, offset=-LOW)

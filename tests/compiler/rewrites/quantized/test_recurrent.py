@@ -48,8 +48,8 @@ def lstm(
             operands[5 + gate] = filled(f"r{gate}", (CELLS, outputs), "int8", 127, 0.005)
             operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 2000, 0.0002)
     if peephole:
-        for position in (9, 10, 11):
-            operands[position] = filled(f"p{position}", (CELLS,), "int16", 999, 0.0001)
+        for position in (9, 10, 11)[joined:]:
+            operands[position] = filled(f"p{position}", (CELLS,), "int16", 9999, 0.0001)
     if projected:
         operands[16] = filled("projection", (outputs, CELLS), "int8", 127, 0.003)
         operands[17] = filled("projection bias", (outputs,), "int32", 900, 0.00002)
@@ -80,6 +80,8 @@ CELLS_OF_ALL_KINDS = {
     "one step": lambda: lstm(steps=1),
     "joined gates": lambda: lstm(joined=True),
     "projected": lambda: lstm(projected=11),
+    "peepholes": lambda: lstm(peephole=True),
+    "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
     "fine cell state": lambda: lstm(cell_scale=2.0**-15),
 }
 
@@ -101,7 +103,10 @@ def test_lstms_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (lambda: lstm(peephole=True), "its gates read the cell state (peepholes)"),
+        (
+            lambda: lstm(projected=11, peephole=True),
+            "it has peepholes and a projection",
+        ),
         (
             lambda: lstm(cell_scale=0.0004),
             "the scale of its cell state is not a power of two up to 2^-11",
