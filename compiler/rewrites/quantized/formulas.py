@@ -30,6 +30,7 @@ class Formula:
 
 _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
+_COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 _EIGHT = "int8, uint8"
 _TWICE = "31-bit factor, rounded after the product and, halves away from zero, after the shift"
 _OWN = "LiteRT"
@@ -187,19 +188,13 @@ FORMULAS = (
         _OWN,
     ),
     Formula(
-        ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+        _COMPARISONS,
         _EIGHT,
         "",
         "table of 65536 entries: operands with 8 more bits, times their scales",
         _OWN,
     ),
-    Formula(
-        ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
-        "int16",
-        "",
-        _RAW,
-        _OWN,
-    ),
+    Formula(_COMPARISONS, "int16", "", _RAW, _OWN),
     Formula(
         ("MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2", "REDUCE_MAX", "REDUCE_MIN"),
         f"{_EIGHT}, int16",
@@ -287,6 +282,13 @@ FORMULAS = (
         "int8, cell state int16",
         "no layer normalization; peepholes only without a projection",
         f"gates: {_TWICE}; gemmlowp's polynomials in 16 bits",
+        _OWN,
+    ),
+    Formula(
+        ("SVDF",),
+        "int8, state and time weights int16",
+        "",
+        f"features: {_TWICE}; 32-bit sum that wraps, rounded alike",
         _OWN,
     ),
     Formula(

@@ -25,7 +25,7 @@ def batch_matmul(lowering: Lowering) -> None:
         raise lowering.declined(f"its result is {result.dtype}")
     if lowering.scale(second).ndim:
         raise lowering.declined(
-            "its second operand has a scale for each channel, which LiteRT takes for 0"
+            "its second operand has a scale for each channel, with which LiteRT computes only zeros"
         )
     product = np.float32(lowering.scale(first) * lowering.scale(second))
     if first.dtype == "int16":

@@ -1,4 +1,4 @@
-"""Quantized LSTMs, run after run, against LiteRT."""
+"""Quantized LSTMs and SVDFs, run after run, against LiteRT."""
 
 from __future__ import annotations
 
@@ -75,11 +75,35 @@ def lstm(
     return write(graph)
 
 
+def svdf(rank: int, memory: int = 7) -> bytes:
+    """A model that is an SVDF of int8."""
+    units, filters = CELLS, CELLS * rank
+    source = tensor("x", (BATCH, INPUTS), "int8", 0.05, 7)
+    state = tensor("state", (BATCH, memory * filters), "int16", 0.0003)
+    state.variable = True
+    operands = (
+        source,
+        filled("features", (filters, INPUTS), "int8", 127, 0.004),
+        filled("ages", (filters, memory), "int16", 32767, 0.00003),
+        filled("bias", (units,), "int32", 10**9, 0.0003 * 0.00003),
+        state,
+    )
+    result = tensor("y", (BATCH, units), "int8", 0.1, 5)
+    graph = Graph()
+    graph.add(Op("SVDF", operands, (result,), {"rank": rank, "fused_activation_function": "RELU"}))
+    graph.inputs, graph.input_names = [source], ["x"]
+    graph.outputs, graph.output_names = [result], ["y"]
+    return write(graph)
+
+
 CELLS_OF_ALL_KINDS = {
     "plain": lambda: lstm(),
     "one step": lambda: lstm(steps=1),
     "joined gates": lambda: lstm(joined=True),
     "projected": lambda: lstm(projected=11),
+    "features by age": lambda: svdf(rank=1),
+    "features of two ranks": lambda: svdf(rank=2),
+    "features of one age": lambda: svdf(rank=1, memory=1),
     "peepholes": lambda: lstm(peephole=True),
     "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
     "fine cell state": lambda: lstm(cell_scale=2.0**-15),
@@ -87,7 +111,7 @@ CELLS_OF_ALL_KINDS = {
 
 
 @pytest.mark.parametrize("kind", CELLS_OF_ALL_KINDS)
-def test_lstms_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
+def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
     content = CELLS_OF_ALL_KINDS[kind]()
     options = Options(target=way.target, device=way.profile, fallback="none")
     stored = pipeline.store(pipeline.build(content, options), tmp_path)
