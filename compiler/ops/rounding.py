@@ -106,10 +106,13 @@ def _quantized(a: Array, inverse: float, low: float, high: float) -> Array:
     return np.where(np.isnan(scaled), high, np.clip(np.rint(scaled), low, high))
 
 
-def _divided(a: Array, scale: float, low: float, high: float) -> Array:
-    scaled = np.float32(a) / np.float32(scale)
-    away = np.sign(scaled) * np.floor(np.abs(scaled).astype(np.float64) + 0.5)
-    return np.asarray(np.clip(away, low, high))
+def _quantized_to_int16(
+    a: Array, b: Array, inverse: float, scale: float, low: float, high: float
+) -> Array:
+    scaled, divided = np.float32(a) * np.float32(inverse), np.float32(a) / np.float32(scale)
+    away = np.sign(divided) * np.floor(np.abs(divided).astype(np.float64) + 0.5)
+    rounded = np.where(b > 0, away, np.rint(scaled))
+    return np.where((scaled < 2.0**31), np.clip(rounded, low, high), low)
 
 
 def _entry(a: Array, table: Array, offset: int) -> Array:
@@ -191,8 +194,11 @@ ROUNDING = {
     "tflgpu.quantize": Elementwise(
         "clamp({use.round_even}({use.nan_to}({a} * {inverse}, {high})), {low}, {high})", _quantized
     ),
-    "tflgpu.quantize_by_division": Elementwise(
-        "clamp({use.round_away}({a} / {scale}), {low}, {high})", _divided
+    "tflgpu.quantize_to_int16": Elementwise(
+        "{use.if_positive}({a} * {inverse} - 2147483520.0f, {low}, clamp({use.nan_to}("
+        "{use.if_positive}({b}, {use.round_away}({a} / {scale}), "
+        "{use.round_even}({a} * {inverse})), {low}), {low}, {high}))",
+        _quantized_to_int16,
     ),
     "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
     "tflgpu.row_scale": Elementwise(

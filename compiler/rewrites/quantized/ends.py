@@ -9,7 +9,7 @@ import numpy as np
 from ...ir import Array, Tensor
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
-from .ratios import CONVERSIONS, ELEMENT_BLOCK
+from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK
 
 
 @lowers("QUANTIZE")
@@ -37,17 +37,16 @@ def quantize(lowering: Lowering) -> None:
     else:
         factor = float(np.float64(lowering.scale(source)) / np.float64(lowering.scale(result)))
         operands = (lowering.constant(0), centered, *by_channel(lowering, np.asarray(factor)))
-        ties_away = lowering.constant(_beyond_blocks(source, result))
+        int16 = "int16" in (source.dtype, result.dtype)
+        ties_away = lowering.constant(1 if int16 else _beyond_blocks(source, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
         value = lowering.add(name, *operands, ties_away, low=low, high=high)
     lowering.finish_centered(value)
 
 
-def _beyond_blocks(source: Tensor, result: Tensor) -> Array:
+def _beyond_blocks(source: Tensor, block: int) -> Array:
     """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
-    if "int16" in (source.dtype, result.dtype):
-        return np.ones(())
-    whole = source.elements - source.elements % ELEMENT_BLOCK
+    whole = source.elements - source.elements % block
     if whole == source.elements:
         return np.zeros(())
     beyond = np.arange(source.elements) >= whole
@@ -55,16 +54,19 @@ def _beyond_blocks(source: Tensor, result: Tensor) -> Array:
 
 
 def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
-    """Times the inverse scale to the nearest even integer; divided by the scale for int16."""
+    """Times the inverse scale, to the nearest even integer.
+
+    LiteRT's own kernels, which quantize to int16, divide what is left of blocks by the scale, with
+    ties away from zero; what does not fit in 32 bits becomes the least integer.
+    """
     low, high = lowering.bounds(result)
-    if result.dtype == "int16":
-        scale = float(lowering.scale(result))
-        limits: dict[str, Any] = {"low": float(low), "high": float(high)}
-        return lowering.add("tflgpu.quantize_by_division", source, scale=scale, **limits)
     inverse = float(np.float32(1) / lowering.scale(result))
-    return lowering.add(
-        "tflgpu.quantize", source, inverse=inverse, low=float(low), high=float(high)
-    )
+    limits: dict[str, Any] = {"low": float(low), "high": float(high)}
+    if result.dtype == "int16":
+        left = lowering.constant(_beyond_blocks(source, FLOAT_BLOCK))
+        numbers: dict[str, Any] = {"inverse": inverse, "scale": float(lowering.scale(result))}
+        return lowering.add("tflgpu.quantize_to_int16", source, left, **numbers, **limits)
+    return lowering.add("tflgpu.quantize", source, inverse=inverse, **limits)
 
 
 @lowers("DEQUANTIZE")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .ratios import CHANNEL_BLOCK, CONVERSIONS, ELEMENT_BLOCK, PRODUCTS, SUMS
+from .ratios import CHANNEL_BLOCK, CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, PRODUCTS, SUMS
 
 ORACLE = "LiteRT 2.3.0 (PyPI's ai-edge-litert) with the XNNPACK that is built into it, on x86"
 """What all results are compared with."""
@@ -30,6 +30,7 @@ class Formula:
 
 _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
+_SIGMOIDS = ("LOGISTIC", "TANH")
 _COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 _EIGHT = "int8, uint8"
 _TWICE = "31-bit factor, rounded after the product and, halves away from zero, after the shift"
@@ -137,7 +138,12 @@ FORMULAS = (
         _XNNPACK,
     ),
     Formula(
-        ("QUANTIZE",), "float32 to int16", "", "divided by the scale, halves away from zero", _OWN
+        ("QUANTIZE",),
+        "float32 to int16",
+        "",
+        "times the inverse scale, to the nearest even; beyond whole blocks of "
+        f"{FLOAT_BLOCK}, divided by the scale, halves away from zero",
+        _OWN,
     ),
     Formula(
         ("QUANTIZE", "LEAKY_RELU"),
@@ -161,19 +167,13 @@ FORMULAS = (
     Formula(("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"), f"{_EIGHT}, int16", "", _TWICE, _OWN),
     Formula(("LOGISTIC", "TANH", "ELU"), _EIGHT, "", f"{_TABLE} even", _XNNPACK),
     Formula(
-        ("LOGISTIC", "TANH"),
+        _SIGMOIDS,
         "int16",
         "scale 2^-12, for TANH also 2^-11",
         "gemmlowp's polynomials in 16 bits",
         _OWN,
     ),
-    Formula(
-        ("LOGISTIC", "TANH"),
-        "int16",
-        "any other scale",
-        "256 straight lines, in steps of 1 / 12288",
-        _OWN,
-    ),
+    Formula(_SIGMOIDS, "int16", "any other scale", "256 lines, in steps of 1 / 12288", _OWN),
     Formula(("GELU",), _EIGHT, "", f"{_TABLE} even", _OWN),
     Formula(("NEG",), "int8, int16", "", _RAW, _OWN),
     Formula(("EXP", "LOG", "RSQRT"), "int8", "", f"{_TABLE}, halves away from zero", _OWN),

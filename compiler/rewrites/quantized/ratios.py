@@ -31,5 +31,7 @@ CONVERSIONS = Ratios(2.0**-8, 2.0**7, closed=True)
 
 CHANNEL_BLOCK = 8
 """Channels that LiteRT's code for NEON, which x86 runs translated, rounds at once."""
+FLOAT_BLOCK = 8
+"""Floats that it quantizes to int16 at once."""
 ELEMENT_BLOCK = 16
 """Elements that it rounds at once where there is one scale for all."""
