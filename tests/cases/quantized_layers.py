@@ -135,6 +135,10 @@ def layers() -> Iterator[Case]:
 def weights_alone() -> Iterator[Case]:
     """Floats that are quantized while the model runs."""
     plain = {"fused_activation_function": "RELU"}
+    filters = weights((1, 3, 3, 13), 3)
+    attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
+    value = call("DEPTHWISE_CONV_2D", x(2, 7, 5, 13), filters, w(13), **attrs)
+    yield row("weights", "DEPTHWISE_CONV_2D", value)
     for channels in (True, False):
         how = "by channel" if channels else "as a whole"
         layer = weights((19, 37), channels=channels)

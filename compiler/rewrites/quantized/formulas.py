@@ -96,7 +96,8 @@ FORMULAS = (
         ("DEPTHWISE_CONV_2D",),
         "float32 with weights of int8",
         "",
-        "the same; LiteRT multiplies in another order, which may change the last bits of a float",
+        "the same, but ties away from zero; sum times the weights' scale, times the image's, plus "
+        "the bias",
         _OWN,
     ),
     Formula(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir import Tensor
 from .lowering import Lowering
+from .ratios import HYBRID_BLOCK
 
 
 def hybrid(lowering: Lowering) -> None:
@@ -17,6 +18,9 @@ def hybrid(lowering: Lowering) -> None:
     op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     _check_weights(lowering, weights)
+    if op.name == "DEPTHWISE_CONV_2D":
+        _finish(lowering, _depthwise(lowering, image, weights, bias))
+        return
     rank = len(image.shape)
     integers, scale = _by_rows(lowering, image, _axes(lowering, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
@@ -24,6 +28,27 @@ def hybrid(lowering: Lowering) -> None:
     if len(sums.shape) != rank:
         scale = lowering.reshape(scale, (*sums.shape[:-1], 1))
     _finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+
+
+def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+    """As LiteRT's own kernel: ties away from zero, sums times the weights' scale, then the image's.
+
+    Beyond whole blocks of channels it multiplies by the image's scale first.
+    """
+    op, channels = lowering.op, weights.shape[3]
+    low, high = _extremes(lowering, image, [1, 2, 3])
+    step = lowering.add("tflgpu.row_step", low, high)
+    inverse = lowering.add("DIV", lowering.constant(1), step)
+    zero = lowering.add("tflgpu.row_zero", low, high, inverse)
+    integers = lowering.add("tflgpu.quantize_rows_away", image, inverse, zero)
+    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
+    scales = np.broadcast_to(lowering.scale(weights), (channels,))
+    whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
+    first, second = np.where(whole, scales, 1), np.where(whole, 1, scales)
+    added = bias if bias is not None else lowering.constant(np.zeros(channels))
+    factors = lowering.constant(first), step, lowering.constant(second)
+    return lowering.add("tflgpu.scale_rows", sums, *factors, added)
 
 
 def hybrid_transposed(lowering: Lowering) -> None:
@@ -79,11 +104,18 @@ def _check_weights(lowering: Lowering, weights: Tensor) -> None:
         raise lowering.declined("its weights are int16, and its other operand float32")
 
 
+def _extremes(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """The least and the greatest value along these axes, which are kept at size 1."""
+    reduced = lowering.constant(axes, "int32")
+    return (
+        lowering.add("REDUCE_MIN", values, reduced, keep_dims=True),
+        lowering.add("REDUCE_MAX", values, reduced, keep_dims=True),
+    )
+
+
 def _by_rows(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers, and the scale they have along all but these axes."""
-    reduced = lowering.constant(axes, "int32")
-    low = lowering.add("REDUCE_MIN", values, reduced, keep_dims=True)
-    high = lowering.add("REDUCE_MAX", values, reduced, keep_dims=True)
+    low, high = _extremes(lowering, values, axes)
     scale = lowering.add("tflgpu.row_scale", low, high)
     zero = lowering.add("tflgpu.row_zero", low, high, scale)
     return lowering.add("tflgpu.quantize_rows", values, scale, zero), scale

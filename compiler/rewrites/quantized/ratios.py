@@ -31,6 +31,8 @@ CONVERSIONS = Ratios(2.0**-8, 2.0**7, closed=True)
 
 CHANNEL_BLOCK = 8
 """Channels that LiteRT's code for NEON, which x86 runs translated, rounds at once."""
+HYBRID_BLOCK = 4
+"""Channels that it scales at once where weights are quantized and other values floats."""
 FLOAT_BLOCK = 8
 """Floats that it quantizes to int16 at once."""
 ELEMENT_BLOCK = 16
