@@ -194,6 +194,7 @@ def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
     return (Implementation(name, build, reads=LINEAR, writes=LINEAR),)
 
 
+_INDEXED = Traits(moves=True, indexes=True)
 _CLAMPED = (
     "indices out of bounds become the nearest valid ones, where LiteRT reports an error, as "
     "`run(check=True)` does"
@@ -204,7 +205,7 @@ define(
         *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
         note=_CLAMPED,
         versions=8,
-        traits=Traits(indexes=True),
+        traits=_INDEXED,
     ),
     OpDef(
         "GATHER_ND",
@@ -214,7 +215,7 @@ define(
         ANY,
         _CLAMPED,
         versions=6,
-        traits=Traits(indexes=True),
+        traits=_INDEXED,
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
     OpDef(
@@ -225,6 +226,6 @@ define(
         ANY,
         note="the output's shape must be a constant; updates out of bounds are left out, where "
         "LiteRT reports an error, as `run(check=True)` does",
-        traits=Traits(indexes=True),
+        traits=_INDEXED,
     ),
 )

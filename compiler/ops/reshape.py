@@ -87,7 +87,7 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].reshape(op.output.shape)]
 
 
-_TRAITS = Traits(always, reshapes=True)
+_TRAITS = Traits(always, reshapes=True, moves=True)
 
 define(
     OpDef("RESHAPE", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),

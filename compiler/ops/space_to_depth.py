@@ -252,7 +252,7 @@ define(
         _reference_from_batch,
         ANY,
         versions=4,
-        traits=Traits(always),
+        traits=Traits(always, moves=True),
     ),
     OpDef(
         "DEPTH_TO_SPACE",
@@ -261,7 +261,7 @@ define(
         _reference_to_space,
         ANY,
         versions=2,
-        traits=Traits(always),
+        traits=Traits(always, moves=True),
     ),
     OpDef(
         "SPACE_TO_BATCH_ND",
@@ -270,7 +270,7 @@ define(
         _reference_to_batch,
         ANY,
         versions=4,
-        traits=Traits(always),
+        traits=Traits(always, moves=True),
     ),
     OpDef(
         "SPACE_TO_DEPTH",
@@ -279,6 +279,6 @@ define(
         _reference_to_depth,
         ANY,
         versions=2,
-        traits=Traits(always),
+        traits=Traits(always, moves=True),
     ),
 )
