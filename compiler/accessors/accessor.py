@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from ..ir import Tensor
-from ..ops.base import SLICED, StridedLayout, device_dtype
+from ..ops.base import SLICED, StridedLayout, device_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
-from .sliced import HalfAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
+from .narrow import ByteAccessor, HalfAccessor
+from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 Accessor = SlicedAccessor | LinearAccessor
+
+_SLICED: dict[str, type[SlicedAccessor]] = {
+    "float32": SlicedAccessor,
+    "float16": HalfAccessor,
+    "uint8": ByteAccessor,
+}
+"""The accessors of tensors in slices, by how a lane is stored."""
 
 
 class Unreachable(Exception):
@@ -39,9 +47,10 @@ def accessor(
     found: Accessor
     unit = 4
     if storage == SLICED:
-        kind = HalfAccessor if target.half else SlicedAccessor
-        found = kind.of(array, tensor.shape, target, used)
-        unit = target.slice_bytes
+        found = _SLICED[lane_of(tensor, target).dtype].of(array, tensor.shape, target, used)
+        if isinstance(found, ByteAccessor):
+            found = replace(found, least=lane_of(tensor, target).base)
+        unit = slice_bytes(tensor, target)
     elif by_slices:
         found = RowsAccessor.of(array, tensor.shape, target, used)
     else:

@@ -179,29 +179,6 @@ class SlicedAccessor:
 
 
 @dataclass(frozen=True)
-class HalfAccessor(SlicedAccessor):
-    """A tensor in channel slices of half precision; kernels still compute in single precision.
-
-    OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
-    """
-
-    element = "half"
-
-    @property
-    def repeats(self) -> bool:
-        return True
-
-    def slice_at(self, index: str) -> str:
-        return self.call("load_half", self.array, index)
-
-    def lane_at(self, index: str, lane: str) -> str:
-        return self.call("half_lane", self.array, index, lane)
-
-    def assign(self, index: str, value: str) -> str:
-        return self.call("store_half", self.array, index, value) + ";"
-
-
-@dataclass(frozen=True)
 class ImageAccessor(SlicedAccessor):
     """A tensor in slices of four lanes that a kernel reads as texels of an image buffer.
 

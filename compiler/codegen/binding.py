@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..accessors import Accessor, LinearAccessor, SlicedAccessor, accessor, image
+from ..accessors import Accessor, ByteAccessor, LinearAccessor, SlicedAccessor, accessor, image
 from ..ir import Array, Op, Shape, Tensor
 from ..ops.base import (
     SLICED,
@@ -16,6 +16,7 @@ from ..ops.base import (
     StridedLayout,
     device_dtype,
     pack_slices,
+    slice_bytes,
     stored_bytes,
 )
 from ..ops.elementwise import read_in_store
@@ -112,9 +113,11 @@ class Binding:
         found = self._accessor(role, tensor, storage)
         if not isinstance(found, SlicedAccessor) or not self.target.tensor_images:
             return found
-        texel = self.target.slice_bytes
+        if isinstance(found, ByteAccessor):
+            return found
+        texel = slice_bytes(tensor, self.target)
         layout = self.layouts.get(tensor)
-        size = stored_bytes(tensor.shape, storage, self.target)
+        size = stored_bytes(tensor, storage, self.target)
         # The image spans the whole argument, which is longer than the tensor if it is a view.
         texels = (size if layout is None else layout.start + layout.span(size)) // texel
         return image(found, texel) if 0 < texels <= self.target.device.image_texels else found

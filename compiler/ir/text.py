@@ -38,12 +38,21 @@ def to_text(ops: Iterable[Op]) -> str:
 
 def line(op: Op) -> str:
     """One operator as text."""
-    results = ", ".join(tensor.name for tensor in op.outputs)
+    results = ", ".join(map(_result, op.outputs))
     if isinstance(op, FusedOp):
         return f"{results} = {{ {' | '.join(map(line, op.ops))} }}"
     operands = ", ".join("none" if t is None else t.name for t in op.inputs)
     attrs = "".join(f" {key}={_value(value)}" for key, value in op.attrs.items())
     return f"{results} = {op.name}({operands}){attrs}"
+
+
+def _result(tensor: Tensor) -> str:
+    """The name and, if slices of it are stored as bytes, the number that a byte of 0 stands for."""
+    return (
+        tensor.name
+        if tensor.byte_base is None
+        else f"{tensor.name} (bytes from {tensor.byte_base})"
+    )
 
 
 def _value(value: Any) -> str:

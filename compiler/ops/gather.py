@@ -21,6 +21,8 @@ from .base import (
     Implementation,
     Launch,
     OpDef,
+    Traits,
+    among_operands,
     define,
     linear_grid,
     normalize_axis,
@@ -176,6 +178,7 @@ define(
         *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
         note=_CLAMPED,
         versions=8,
+        traits=Traits(range=among_operands),
     ),
     OpDef(
         "GATHER_ND",
@@ -185,6 +188,7 @@ define(
         ANY,
         _CLAMPED,
         versions=6,
+        traits=Traits(range=among_operands),
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
     OpDef(

@@ -11,7 +11,15 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import Implementation, Launch, OpDef, define, sliced_grid
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    among_operands,
+    define,
+    sliced_grid,
+)
 from .resize import infer
 
 NAME = "tflgpu.resize_bilinear_integers"
@@ -53,4 +61,9 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     ]
 
 
-define(OpDef(NAME, infer, (Implementation("resize_bilinear_integers", _build),)))
+define(
+    OpDef(
+        *(NAME, infer, (Implementation("resize_bilinear_integers", _build),)),
+        traits=Traits(range=among_operands),
+    )
+)

@@ -12,7 +12,17 @@ import numpy as np
 
 from ..ir import Op
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid, same_as_first
+from .base import (
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    by_attributes,
+    define,
+    linear_grid,
+    same_as_first,
+)
 
 NAME = "tflgpu.softmax_integers"
 
@@ -40,5 +50,6 @@ define(
         NAME,
         same_as_first,
         (Implementation("softmax_integers", _build, reads=LINEAR, writes=LINEAR),),
+        traits=Traits(range=by_attributes),
     )
 )

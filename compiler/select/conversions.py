@@ -20,7 +20,9 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
 
     def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
         name = TO_SLICED if storage == SLICED else TO_LINEAR
-        converted = Tensor(f"{tensor.name}/{storage}", tensor.shape, tensor.dtype)
+        converted = Tensor(
+            f"{tensor.name}/{storage}", tensor.shape, tensor.dtype, byte_base=tensor.byte_base
+        )
         producer = graph.producer(tensor)
         near = producer or reader
         index, origins = producer.index if producer else -1, near.origins if near else ()

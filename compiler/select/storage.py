@@ -163,7 +163,7 @@ class _Costs:
 
     def _bytes(self, tensor: Tensor, storage: str) -> int:
         fits = storage if len(tensor.shape) <= 4 else LINEAR
-        return stored_bytes(tensor.shape, fits, self._target)
+        return stored_bytes(tensor, fits, self._target)
 
 
 def _superfluous(suited: Mapping[Op, Candidates], target: Target) -> Superfluous:
