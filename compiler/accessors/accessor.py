@@ -34,13 +34,15 @@ def accessor(
     *,
     by_slices: bool = False,
     flatten: bool = False,
+    zero_point: int | None = None,
     used: set[str] | None = None,
 ) -> Accessor:
     """The accessor of a tensor in the given storage, for a kernel parameter named `array`.
 
     `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
     `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
-    one axis. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
+    one axis. With `zero_point` floats are stored in a row-major tensor as integers, plus that
+    number. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
     gaps where the kernel cannot skip them.
     """
     used = set() if used is None else used
@@ -53,9 +55,12 @@ def accessor(
         unit = slice_bytes(tensor, target)
     elif by_slices:
         found = RowsAccessor.of(array, tensor.shape, target, used)
+        found = replace(found, zero_point=zero_point)
     else:
         found = LinearAccessor.of(array, tensor.shape, target.lanes, used)
-        if device_dtype(tensor.dtype) == "int32":
+        if zero_point is not None:
+            found = replace(found, zero_point=zero_point)
+        elif device_dtype(tensor.dtype) == "int32":
             found = replace(found, element="int")
     found = found.flattened() if flatten else found
     return found if layout is None else _strided(found, tensor, layout, unit)

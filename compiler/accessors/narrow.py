@@ -15,7 +15,7 @@ class HalfAccessor(SlicedAccessor):
     OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
     """
 
-    element = "half"
+    stored = "half"
 
     @property
     def repeats(self) -> bool:
@@ -42,7 +42,7 @@ class ByteAccessor(SlicedAccessor):
     least: int = 0
     """The number that a byte of 0 stands for."""
 
-    element = "byte"
+    stored = "byte"
 
     @property
     def repeats(self) -> bool:

@@ -96,17 +96,26 @@ class Binding:
         self.arguments.append(Argument(tensor, writes, found))
 
     def _accessor(
-        self, array: str, tensor: Tensor, storage: str, by_slices: bool = False
+        self,
+        array: str,
+        tensor: Tensor,
+        storage: str,
+        by_slices: bool = False,
+        zero_point: int | None = None,
     ) -> Accessor:
         return accessor(
             *(array, tensor, storage, self.target, self.layouts.get(tensor)),
             by_slices=by_slices,
             flatten=self.launch.flatten,
+            zero_point=zero_point,
             used=self.used,
         )
 
     def _writing(self, role: str, tensor: Tensor) -> Accessor:
-        return self._accessor(role, tensor, self.implementation.writes, by_slices=self.sliced)
+        implementation = self.implementation
+        return self._accessor(
+            role, tensor, implementation.writes, self.sliced, implementation.zero_point
+        )
 
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
         """The accessor of a tensor that is read: an image if the device profile says so."""

@@ -99,7 +99,7 @@ def render(
 
 def _parameter(argument: Argument, target: Target) -> Parameter:
     found = argument.accessor
-    element = target.language.element(found.element, target.lanes)
+    element = target.language.element(found.stored, target.lanes)
     return Parameter(found.array, element, argument.writes, found.texel)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..ir import Graph, Op, Tensor
 from ..ops.base import LINEAR, SLICED
+from ..ops.centered import FROM_CENTERED
 from ..ops.convert import TO_LINEAR, TO_SLICED
 from ..target import Target
 from .legality import candidates
@@ -50,6 +51,7 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
             converted = converted or convert(tensor, LINEAR, None)
             graph.outputs = [converted if t is tensor else t for t in graph.outputs]
     _absorb(graph, choice)
+    _absorb_integers(graph, choice)
     return {t: written_storage(graph, t, choice) for t in graph.tensors if not t.constant}
 
 
@@ -68,6 +70,26 @@ def _absorb(graph: Graph, choice: Choice) -> None:
             choice[producer] = replace(chosen, name=name, writes=LINEAR, computes=SLICED)
             result = op.output
             result.name = producer.output.name
+            graph.remove(op)
+            del choice[op]
+            graph.set_outputs(producer, (result,))
+
+
+def _absorb_integers(graph: Graph, choice: Choice) -> None:
+    """Let kernels store centered integers as those of the model if that is all their readers need.
+
+    The tflgpu.from_centered that is the only reader of such a result is removed.
+    """
+    for op in graph.ops:
+        producer = graph.producer(op.operand(0)) if op.name == FROM_CENTERED else None
+        if producer is None or graph.only_reader(op.operand(0)) is not op:
+            continue
+        chosen = choice[producer]
+        if chosen.fuses and chosen.writes == LINEAR and len(producer.outputs) == 1:
+            zero_point = op.attrs["zero_point"]
+            name = f"{chosen.name}_to_integers"
+            choice[producer] = replace(chosen, name=name, zero_point=zero_point)
+            result = op.output
             graph.remove(op)
             del choice[op]
             graph.set_outputs(producer, (result,))
