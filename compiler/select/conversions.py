@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir import Graph, Op, Tensor
+from ..ops import OPS
 from ..ops.base import LINEAR, SLICED
 from ..ops.centered import FROM_CENTERED
 from ..ops.convert import TO_LINEAR, TO_SLICED
@@ -85,7 +86,9 @@ def _absorb_integers(graph: Graph, choice: Choice) -> None:
         if producer is None or graph.only_reader(op.operand(0)) is not op:
             continue
         chosen = choice[producer]
-        if chosen.fuses and chosen.writes == LINEAR and len(producer.outputs) == 1:
+        computes_floats = producer.epilogue or not OPS[producer.name].traits.converts
+        writes_rows = chosen.fuses and chosen.writes == LINEAR
+        if computes_floats and writes_rows and len(producer.outputs) == 1:
             zero_point = op.attrs["zero_point"]
             name = f"{chosen.name}_to_integers"
             choice[producer] = replace(chosen, name=name, zero_point=zero_point)

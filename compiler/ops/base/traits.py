@@ -71,6 +71,8 @@ class Traits:
     """Whether it only copies, so that its tensors can be views of one another instead."""
     joins: bool = False
     """Whether its output holds values of several inputs, which must be quantized alike."""
+    converts: bool = False
+    """Whether its kernel depends on the type of its output."""
     cheap: bool = False
     """Whether recomputing it takes less time than reading its result from memory."""
     range: RangeOf | None = None
