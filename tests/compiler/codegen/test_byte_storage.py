@@ -119,6 +119,11 @@ def test_the_model_s_integers_are_stored_by_the_kernel_that_computes_them() -> N
         assert "CONV_2D + tflgpu.requantize -> integers" in labels
 
 
+def test_plans_say_what_they_store() -> None:
+    stored = {tensor.storage for tensor in built(network("int8", -7), "gpu").plan.tensors}
+    assert stored == {"row-major", "slices of 4, as uint8 from -121"}
+
+
 def test_byte_accessors_name_no_language() -> None:
     view = ByteAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu")), set())
     view = replace(view, least=-128)
