@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from ..accessors import Accessor, Position, RowsAccessor, SlicedAccessor
+from ..accessors import Accessor, ByteAccessor, Position, RowsAccessor, SlicedAccessor
 from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import affine, horner, quotient, remainder
@@ -98,7 +98,7 @@ def render(
 
 def _parameter(argument: Argument, target: Target) -> Parameter:
     found = argument.accessor
-    element = target.language.element(found.element, target.lanes)
+    element = target.language.element(found.stored, target.lanes)
     return Parameter(found.array, element, argument.writes, found.texel)
 
 
@@ -110,6 +110,8 @@ def _describe(binding: Binding, argument: Argument) -> str:
     if tensor is None:
         contents = ", ".join(f"{what} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
+    if isinstance(found, ByteAccessor):
+        how += f", as bytes from {found.least}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
