@@ -9,11 +9,12 @@ it is for floats.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..ir import Array, Op
+from ..language import affine
 from ..target import Target
 from .base import (
     ANY,
@@ -22,6 +23,8 @@ from .base import (
     Implementation,
     Launch,
     OpDef,
+    Range,
+    Traits,
     define,
     linear_grid,
     same_as_first,
@@ -33,19 +36,15 @@ TO_CENTERED = "tflgpu.to_centered"
 FROM_CENTERED = "tflgpu.from_centered"
 
 
-def _linear(expression: str) -> Implementation:
+def _linear(expression: Callable[[int], str]) -> Implementation:
     def build(op: Op, target: Target) -> Sequence[Launch]:
-        grid = linear_grid(op.output.elements)
-        text = expression.format(zero=f"({op.attrs['zero_point']})")
-        return [
-            Launch(
-                "elementwise/convert.jinja",
-                grid,
-                {"x": op.operand(0)},
-                {"y": op.output},
-                variables={"expression": text},
-            )
-        ]
+        grid, reads, writes = (
+            linear_grid(op.output.elements),
+            {"x": op.operand(0)},
+            {"y": op.output},
+        )
+        variables = {"expression": expression(op.attrs["zero_point"])}
+        return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
 
     return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
 
@@ -63,6 +62,11 @@ def _center(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].astype(np.float32) - np.float32(op.attrs["zero_point"])]
 
 
+def _range_of_centered(op: Op, ranges: Sequence[Range | None]) -> Range:
+    limits, zero = np.iinfo(op.operand(0).dtype), op.attrs["zero_point"]
+    return limits.min - zero, limits.max - zero
+
+
 def _uncenter(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [(arrays[0].astype(np.int64) + op.attrs["zero_point"]).astype(op.output.dtype)]
 
@@ -73,15 +77,16 @@ define(
         same_as_first,
         (
             Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
-            _linear("{{to_float}}({{v}} - {zero})"),
+            _linear(lambda zero: f"{{to_float}}({affine('{v}', 1, -zero)})"),
         ),
         _center,
         ANY,
+        traits=Traits(range=_range_of_centered),
     ),
     OpDef(
         FROM_CENTERED,
         same_as_first,
-        (_linear("{{to_int}}({{v}}) + {zero}"),),
+        (_linear(lambda zero: affine("{to_int}({v})", 1, zero)),),
         _uncenter,
         ANY,
     ),

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Array, Op, Tensor
+from ..errors import ModelError
+from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
     FLOATS,
@@ -21,6 +22,7 @@ from .base import (
     Launch,
     OpDef,
     Permutable,
+    RangeOf,
     Traits,
     bhwc,
     broadcast_shapes,
@@ -61,6 +63,8 @@ class Elementwise:
     """Whether the second operand is a table, which every lane reads at the first operand plus the
     attribute `offset`. The expression is not used then."""
 
+    range: RangeOf | None = None
+    """The range of its results where they are whole numbers; None if nothing is known of it."""
     note: str = ""
     """Limits that the operator table shows to users."""
 
@@ -70,6 +74,7 @@ class Elementwise:
             identity=None if self.neutral is None else self._is_neutral,
             permutable=Permutable(images=(0,) if self.table else None, condition=_keeps_axes),
             cheap=self.cheap,
+            range=self.range,
         )
 
     def _is_neutral(self, op: Op) -> bool:
@@ -157,13 +162,23 @@ IMPLEMENTATIONS = (
 )
 
 
+def _infer(op: Op) -> Sequence[Shape]:
+    row = ELEMENTWISE[op.name]
+    if row.table:
+        return same_as_first(op)
+    taken = sum(f"{{{letter}}}" in row.expression for letter in "abcdef")
+    if len(op.inputs) != taken:
+        raise ModelError(f"operator {op!r} has {len(op.inputs)} operands, but takes {taken}")
+    return broadcast_shapes(op)
+
+
 def define_elementwise(table: dict[str, Elementwise]) -> None:
     """Register the rows of a table of elementwise operators."""
     for name, row in table.items():
         ELEMENTWISE[name] = row
         define(
             OpDef(
-                *(name, same_as_first if row.table else broadcast_shapes, IMPLEMENTATIONS),
+                *(name, _infer, IMPLEMENTATIONS),
                 *(row.reference, row.dtypes, row.note),
                 versions=row.versions,
                 traits=row.traits(),

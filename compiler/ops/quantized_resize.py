@@ -16,7 +16,15 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import Implementation, Launch, OpDef, define, sliced_grid
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    among_operands,
+    define,
+    sliced_grid,
+)
 from .resize import infer
 
 NEAREST = "tflgpu.resize_bilinear_integers"
@@ -82,10 +90,14 @@ def _implementation(name: str, places: Places) -> Implementation:
 
 
 define(
-    OpDef(NEAREST, infer, (_implementation("resize_bilinear_integers", _places),)),
+    OpDef(
+        *(NEAREST, infer, (_implementation("resize_bilinear_integers", _places),)),
+        traits=Traits(range=among_operands),
+    ),
     OpDef(
         FIXED_POINT,
         infer,
         (_implementation("resize_bilinear_fixed_point", _fixed_point_places),),
+        traits=Traits(range=among_operands),
     ),
 )

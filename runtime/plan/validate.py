@@ -45,7 +45,8 @@ from .records import (
     TensorInfo,
 )
 from .seal import dispatch_seal, persistent_seal
-from .storage import ITEM_SIZE, sliced_shape
+from .storage import ITEM_SIZE, NARROW_SIZES, sliced_shape
+from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 
 TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal"}
@@ -68,7 +69,7 @@ def _problems(plan: Plan) -> Iterator[str]:
     # Each check relies on the ones before it, so the first to find a problem is the last to run.
     for check in (
         *(_header, _interface, _kernels, _dispatches),
-        *(_tensors, check_host_tensors, check_parts, _persistent),
+        *(_tensors, check_host_tensors, check_parts, _persistent, check_index_checks),
     ):
         found = False
         for problem in check(plan):
@@ -99,6 +100,7 @@ def _header(plan: Plan) -> Iterator[str]:
     yield from check_count("host tensors", len(plan.host_tensors))
     yield from check_count("parts on LiteRT", len(plan.parts))
     yield from check_count("persistent kernels", len(plan.persistent))
+    yield from check_count("checks of indices", len(plan.index_checks))
 
 
 def _interface(plan: Plan) -> Iterator[str]:
@@ -203,8 +205,11 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
     if not 0 <= tensor.lanes <= LARGEST_SLICE or (tensor.lanes and len(tensor.shape) > 4):
         yield f"{name} of rank {len(tensor.shape)} is stored in slices of {tensor.lanes} channels"
         return
+    if tensor.stored and (tensor.stored not in NARROW_SIZES or not tensor.lanes):
+        yield f"{name} is stored as {tensor.stored!r} in slices of {tensor.lanes} channels"
+        return
     elements = prod(sliced_shape(tensor) if tensor.lanes else tensor.shape)
-    if elements * (ITEM_SIZE // 2 if tensor.half else ITEM_SIZE) > tensor.size:
+    if elements * NARROW_SIZES.get(tensor.stored, ITEM_SIZE) > tensor.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {tensor.size} bytes"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir import Op
+from .ranges import RangeOf
 from .window import Window
 
 Condition = Callable[[Op], bool]
@@ -66,12 +67,20 @@ class Traits:
     """How it changes with the order of axes; None if it depends on that order."""
     reshapes: bool = False
     """Whether its output holds the elements of its input in the same order."""
+    moves: bool = False
+    """Whether it computes nothing: its outputs hold elements of its inputs, or a constant."""
     aliases: bool = False
     """Whether it only copies, so that its tensors can be views of one another instead."""
     joins: bool = False
     """Whether its output holds values of several inputs, which must be quantized alike."""
+    indexes: bool = False
+    """Whether a model is wrong if one of its indices is out of bounds."""
+    converts: bool = False
+    """Whether its kernel depends on the type of its output."""
     cheap: bool = False
     """Whether recomputing it takes less time than reading its result from memory."""
+    range: RangeOf | None = None
+    """The range of its results where they are whole numbers; None if nothing is known of it."""
 
 
 NO_TRAITS = Traits()
