@@ -17,7 +17,7 @@ from .emit.folder import pack
 from .emit.plan import emit
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .events import Event
-from .frontend.model_file import mapped
+from .frontend.model_file import file_digest
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
@@ -156,12 +156,13 @@ def generate_plan(
     arrangement = arrange(graph, scheduled, storages, target, gaps=share)
     allocation = allocate(graph, arrangement, storages, target, share)
 
-    done = iter(range(1, len(graph) + 1))
+    total = len(graph)
+    done = iter(range(1, total + 1))
     kernels = generate(
         arrangement.order,
         target,
         allocation.layouts,
-        lambda: progress("render", next(done), len(graph)),
+        lambda: progress("render", next(done), total),
     )
     return emit(
         graph,
@@ -205,8 +206,7 @@ def _fingerprint(model: Model) -> str:
     """The SHA-256 of a model's content, as hex (ModelError if it cannot be read)."""
     if isinstance(model, bytes):
         return digest_of(model)
-    with mapped(os.fspath(model)) as content:
-        return hashlib.sha256(content).hexdigest()
+    return file_digest(os.fspath(model))
 
 
 def store(compiled: CompiledModel, cache: Path) -> Path:

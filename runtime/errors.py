@@ -36,7 +36,10 @@ class CacheWarning(TflgpuWarning):
 
 
 class InputError(TflgpuError, ValueError):
-    """An input of `Session.run` has the wrong name, shape or dtype. The text names all of them."""
+    """An input of `Session.run` has the wrong name, shape or dtype. The text names all of them.
+
+    In a run with `check`, also an index that is out of bounds.
+    """
 
 
 class DeviceError(TflgpuError, RuntimeError):

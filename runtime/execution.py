@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import CacheWarning, DeviceError, PlanError
+from .indices import CheckedQueue
 from .inputs import device_arrays
 from .launch.commands import Commands, compile_commands, restore_commands
 from .launch.device import Command, Device
@@ -109,6 +110,14 @@ class Execution:
             self._upload(arrays)
             enqueue = self.device.enqueue
             return self._results(self._execute(arrays, self._commands.recorded, enqueue))
+
+    def run_checked(self, arrays: Sequence[Array]) -> list[Array]:
+        """The same, dispatch by dispatch; InputError if an index is out of bounds."""
+        queue = CheckedQueue(self._plan, self.device, self.memory.buffers)
+        with self._finishing():
+            self._upload(arrays)
+            segments = self._single_dispatches().segments
+            return self._results(self._execute(arrays, segments, queue.enqueue))
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
         """The seconds that each dispatch takes on the device, run one at a time."""

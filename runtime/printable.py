@@ -28,7 +28,10 @@ def printable(name: str, longest: int = LONGEST_NAME) -> str:
     'conv\\\\n\\\\x1b[2J'
     """
     name = _shortened(name, longest)
-    return name if name.isprintable() else "".join(map(_escaped, name))
+    if name.isprintable():
+        return name
+    # An escape sequence has up to ten characters.
+    return _shortened("".join(map(_escaped, name)), longest)
 
 
 def printable_lines(text: str) -> str:

@@ -59,7 +59,9 @@ class Session:
         """The device that the model runs on. DeviceError if the session is closed."""
         return self._opened().device.info
 
-    def run(self, inputs: Any = (), quantize: bool = False) -> dict[str, Array]:
+    def run(
+        self, inputs: Any = (), quantize: bool = False, check: bool = False
+    ) -> dict[str, Array]:
         """Run the model and return its outputs by name, in the model's order.
 
         `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
@@ -75,6 +77,12 @@ class Session:
         dynamic outputs have the shape that the run determined. Quantized outputs are not
         dequantized, and strings are `bytes` objects.
 
+        Kernels clamp indices that are out of bounds, such as those of GATHER, where LiteRT reports
+        an error. With `check`, such an index is an InputError that names the operator, the tensor
+        and the index. The run then waits for the device before each operator with indices, and its
+        dispatches are launched one by one; the first such run may compile kernels, as `profile`
+        does.
+
         InputError names all inputs that do not fit. DeviceError if a driver call fails or the
         session is closed.
         """
@@ -82,7 +90,8 @@ class Session:
             inputs = quantized(self.plan.inputs, inputs)
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._lock:
-            results = self._opened().run(arrays)
+            execution = self._opened()
+            results = execution.run_checked(arrays) if check else execution.run(arrays)
             self._ran = True
         return {
             info.name: result if info.dtype == "string" else result.astype(info.dtype, copy=False)

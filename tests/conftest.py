@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from devices import ATTACHED, Attached, Way, opencl_devices, short_name, unavailable, ways
 
+from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
 
 DEVICES_AND_MODELS = frozenset({"opencl_device", "opengl_device", "attached", "way", "models"})
@@ -35,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         metavar="N",
         help="run N generated graphs in sweep/test_sweep.py, not just one for each operator",
+    )
+    parser.addoption(
+        "--sweep-special",
+        action="store_true",
+        help="let these graphs compute with NaN, infinities, denormals and the largest floats",
     )
 
 
@@ -96,3 +102,10 @@ def models() -> Path:
     if not (folder / "networks.tsv").is_file():
         unavailable("TFLGPU_MODELS names no folder with networks.tsv")
     return folder
+
+
+@pytest.fixture
+def free_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little a region of the device computes, it is worth its exchange with LiteRT."""
+    monkeypatch.setattr(regions, "EXCHANGE", 0)
+    monkeypatch.setattr(regions, "PER_BYTE", 0)

@@ -12,6 +12,7 @@ import click
 from .benchmarking import benchmark_command
 from .caching import cache
 from .compiling import compile_command, explain
+from .exporting import export
 from .inspecting import inspect
 from .listing import devices, ops
 from .running import run
@@ -32,6 +33,7 @@ for _command in (
     benchmark_command,
     inspect,
     explain,
+    export,
     cache,
     devices,
     ops,

@@ -13,8 +13,8 @@ from rich.filesize import decimal
 from rich.syntax import Syntax
 
 from ...runtime.plan.records import Kernel, PlacedTensor, Plan, Region
-from ...runtime.store.cache import find_variants
-from ...runtime.store.variant import PLAN, Variant, read_variant
+from ...runtime.store.variant import Variant
+from .chosen_variant import newest_variant
 from .options import cache_argument, model_option
 from .shell import (
     Command,
@@ -25,7 +25,6 @@ from .shell import (
     kernels_in_launches,
     print_json,
     print_table,
-    warn,
 )
 
 BAR = 32
@@ -51,7 +50,7 @@ def inspect(
     """Show the compiled model in CACHE, a cache folder or a variant's folder."""
     if html is not None and source is not None:
         raise click.UsageError("--html and --source cannot be used together")
-    variant = _newest(find_variants(cache, model))
+    variant = newest_variant(cache, model)
     if html is not None:
         _write_report(variant, html, as_json)
     elif source is not None:
@@ -60,16 +59,6 @@ def inspect(
         print_json(_as_dict(variant))
     else:
         _print_plan(variant)
-
-
-def _newest(folders: list[Path]) -> Variant:
-    """The variant compiled last; the others are listed on stderr."""
-    newest = max(folders, key=lambda folder: ((folder / PLAN).lstat().st_mtime_ns, folder.name))
-    others = [folder for folder in folders if folder != newest]
-    if others:
-        listed = "".join(f"\n  {folder}" for folder in others)
-        warn(f"note: this is the variant compiled last; the others are{listed}")
-    return read_variant(newest)
 
 
 def _find_kernel(plan: Plan, wanted: str) -> Kernel:

@@ -38,6 +38,9 @@ BEST = 5
     help=f"A file of class names, one per line; prints the {BEST} most probable classes.",
 )
 @click.option("--output", type=FilePath(), help="Write all outputs to this .npz file.")
+@click.option(
+    "--check", is_flag=True, help="Report an index that is out of bounds, instead of clamping it."
+)
 @json_option
 def run(
     cache: Path,
@@ -49,13 +52,14 @@ def run(
     std: float,
     labels: Path | None,
     output: Path | None,
+    check: bool,
     as_json: bool,
 ) -> None:
     """Run the compiled model in CACHE, a cache folder or a variant's folder."""
     names = [] if labels is None else _read_labels(labels)
     with runtime.load(cache, model, device=device) as session:
         arrays = read_inputs(values, session.inputs, seed, Scaling(mean, std))
-        results = session.run(arrays)
+        results = session.run(arrays, check=check)
         outputs, device_name = session.outputs, str(session.device)
     if output is not None:
         _write_arrays(output, results)

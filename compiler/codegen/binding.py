@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from ..accessors import Accessor, ByteAccessor, LinearAccessor, SlicedAccessor, accessor, image
-from ..ir import Array, Op, Shape, Tensor
+from ..ir import Op, Shape, Tensor
 from ..ops.base import (
     SLICED,
+    Constant,
     Implementation,
     Launch,
     StridedLayout,
@@ -52,8 +51,8 @@ class Binding:
     """The accessor of each role of the launch."""
     arguments: list[Argument] = field(default_factory=list)
     """The arguments in the order of the kernel's parameters."""
-    arrays: list[Array] = field(default_factory=list)
-    """The contents of the constants, float32, one array each."""
+    arrays: list[Constant] = field(default_factory=list)
+    """The contents of the constants, one array each."""
     contents: list[tuple[str, int]] = field(default_factory=list)
     """Name and start of each constant."""
     taken: int = 0
@@ -159,13 +158,12 @@ class Binding:
 
     # -- constants --------------------------------------------------------------------------
 
-    def _add_constant(self, what: str, array: Array) -> int:
+    def _add_constant(self, what: str, array: Constant) -> int:
         """Append an array to the constants; returns its start."""
         base = self.taken
         self.contents.append((what, base))
-        flat = np.ascontiguousarray(array, np.float32)
-        self.taken += flat.size // (self.target.lanes if self.sliced else 1)
-        self.arrays.append(flat.reshape(-1))
+        self.taken += array.size // (self.target.lanes if self.sliced else 1)
+        self.arrays.append(array)
         return base
 
     def _constants(self, shape: Shape) -> Accessor:

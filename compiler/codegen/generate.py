@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -27,6 +27,8 @@ class GeneratedLaunch:
     rendered: RenderedLaunch
     kernel: int
     """Index of its kernel."""
+    limits: Mapping[Tensor, Sequence[int]]
+    """What the indices in each tensor of indices must stay below."""
 
     @property
     def title(self) -> str:
@@ -71,7 +73,9 @@ def generate(
         for launch in scheduled.launches if op.name != LITERT else ():
             rendered = render(op, launch, scheduled.implementation, target, layouts)
             number = numbers.setdefault(rendered.source, len(numbers))
-            launches.append(GeneratedLaunch(op, scheduled.implementation.reads, rendered, number))
+            reads = scheduled.implementation.reads
+            limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
+            launches.append(GeneratedLaunch(op, reads, rendered, number, limits))
         progress()
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
     for item in launches:

@@ -8,13 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 import jinja2
-import numpy as np
 
 from ..accessors import Accessor, ByteAccessor, Position, RowsAccessor, SlicedAccessor
 from ..errors import RenderError
-from ..ir import Array, Op, Tensor
+from ..ir import Op, Tensor
 from ..language import affine, horner, quotient, remainder
-from ..ops.base import Implementation, Launch, StridedLayout, device_dtype
+from ..ops.base import Constant, Implementation, Launch, StridedLayout, device_dtype
 from ..ops.base.launch import Grid
 from ..target import Target
 from . import control
@@ -40,8 +39,8 @@ class RenderedLaunch:
     """A line of text about each parameter, for the kernel's header comment."""
     tensors: tuple[Tensor | None, ...]
     """The tensor bound to each parameter; None for the constants."""
-    constants: Array | None
-    """The contents of the constants, float32; None if there are none."""
+    constants: tuple[Constant, ...]
+    """The contents of the constants, which follow one another as float32."""
     flops: int
     why: str
     """Why tile and work-group were chosen."""
@@ -91,7 +90,7 @@ def render(
         (columns, rows, outer),
         tuple(_describe(binding, argument) for argument in binding.arguments),
         tuple(argument.tensor for argument in binding.arguments),
-        np.concatenate(binding.arrays) if binding.arrays else None,
+        tuple(binding.arrays),
         launch.flops,
         launch.why,
     )

@@ -22,10 +22,9 @@ SUFFIX = ".toml"
 def profiles() -> dict[str, Profile]:
     """Every built-in profile, by name."""
     result = {}
-    for file in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(SUFFIX):
-            name = file.name[: -len(SUFFIX)]
-            result[name] = parse(file.read_text(encoding="utf-8"), name, file.name)
+    for file in sorted((files(__name__) / "profiles").iterdir(), key=lambda entry: entry.name):
+        name = file.name.removesuffix(SUFFIX)
+        result[name] = parse(file.read_text(encoding="utf-8"), name, file.name)
     return result
 
 

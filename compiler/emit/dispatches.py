@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from ...runtime.plan.records import Dispatch
 from ..codegen.generate import GeneratedLaunch, Kernels, computed
 from ..ir import Array, Tensor
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, device_array, lane_of, pack_slices
+from ..ops.base import SLICED, Constant, device_array, lane_of, pack_slices
 from ..target import Target
 from .weights import Weights
 
@@ -26,8 +27,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     arguments = []
     for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
         if tensor is None:
-            assert rendered.constants is not None
-            argument = weights.add(rendered.constants)
+            argument = weights.add(_joined(rendered.constants))
         elif tensor.constant:
             argument = weights.add(_stored(tensor, launch.reads, allocation.target))
         else:
@@ -44,6 +44,16 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
         rendered.flops,
         rendered.why,
     )
+
+
+def _joined(constants: Sequence[Constant]) -> Array:
+    """Constants one after the other, as floats."""
+    joined = np.empty(sum(item.size for item in constants), np.float32)
+    start = 0
+    for item in constants:
+        joined[start : start + item.size] = np.asarray(item).reshape(-1)
+        start += item.size
+    return joined
 
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> Array:

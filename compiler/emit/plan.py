@@ -19,6 +19,7 @@ from ..memory.allocation import Allocation
 from ..options import Options
 from .compiled_model import CompiledModel
 from .dispatches import dispatches
+from .index_checks import index_checks
 from .parts import host_parts
 from .tensors import inputs, kept_variables, outputs, placed
 from .version import compiler_version
@@ -45,6 +46,7 @@ def emit(
     device = allocation.target.device
     weights = Weights(device.alignment)
     dispatched = dispatches(kernels, allocation, weights)
+    checks = tuple(index_checks(kernels, allocation, weights))
     kept = kept_variables(graph, weights)
     merged = merge(kernels, dispatched, allocation.target)
     records = (*kernels.records, *(item.kernel for item in merged))
@@ -75,11 +77,12 @@ def emit(
         host_tensors=host.tensors,
         parts=host.records,
         persistent=tuple(item.record for item in merged),
+        index_checks=checks,
     )
     return CompiledModel(
         sealed(plan),
         shipped.sources,
-        bytes(weights.data),
+        memoryview(weights.data).toreadonly(),
         {**shipped.companions, **host.contents},
         tuple(events),
         tuple(fallback),

@@ -10,6 +10,9 @@ import numpy as np
 from ...runtime.plan.records import Argument, Region
 from ..ir import Array
 
+CHUNK = 1 << 18
+"""Elements that are copied at once, so that large arrays need no second copy."""
+
 
 @dataclass
 class Weights:
@@ -25,12 +28,18 @@ class Weights:
 
         Its denormal numbers become zeros, which are much faster on many processors.
         """
-        content = _without_denormals(np.ascontiguousarray(array)).tobytes()
-        key = hashlib.sha256(content).digest()
-        if key not in self._places:
-            self.data += bytes(-len(self.data) % self.alignment)
-            self._places[key] = (len(self.data), len(content))
-            self.data += content
+        before = len(self.data)
+        self.data += bytes(-before % self.alignment)
+        place = len(self.data)
+        flat = np.ascontiguousarray(array).reshape(-1)
+        for start in range(0, flat.size, CHUNK):
+            self.data += _without_denormals(flat[start : start + CHUNK]).tobytes()
+        with memoryview(self.data) as view:
+            key = hashlib.sha256(view[place:]).digest()
+        if key in self._places:
+            del self.data[before:]
+        else:
+            self._places[key] = (place, len(self.data) - place)
         return Argument(Region.WEIGHTS, 0, *self._places[key], writes=False)
 
 

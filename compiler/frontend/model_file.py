@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import tflite
@@ -19,20 +21,39 @@ from .constants import Bytes
 from .flatbuffer import Source
 from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 
+CHUNK = 1 << 20
+"""Bytes of a file that are read at once."""
+
 
 def mapped(path: str) -> mmap.mmap:
     """The bytes of a file, mapped into memory (ModelError if it cannot be read or is empty)."""
+    with _opened(path) as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def file_digest(path: str) -> str:
+    """The SHA-256 of a file, as hex (ModelError if it cannot be read or is empty)."""
+    digest = hashlib.sha256()
+    with _opened(path) as file:
+        while content := file.read(CHUNK):
+            digest.update(content)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    """A file that is neither empty nor a device or pipe, open for reading (ModelError)."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ValueError("it is not a regular file; save the model to one first")
-            if status.st_size:
-                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if not status.st_size:
+                raise ValueError("the file is empty")
+            yield file
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"cannot read the model {path}: {reason}") from error
-    raise ModelError(f"cannot read the model {path}: the file is empty")
 
 
 class ModelFile:

@@ -19,7 +19,7 @@ The names appear in errors only. Source: the kernels of LiteRT, which reject oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -40,9 +40,10 @@ _KINDS = {
 }
 
 _GATES = ("input", "forget", "cell", "output")
+_PEEPHOLES = ("input", "forget", "output")
 
 
-def _of(gates: Sequence[str], thing: str, optional: str = "") -> str:
+def _of(gates: Sequence[str], thing: str, optional: Collection[str] = ()) -> str:
     """An operand for each gate; those of the gates in `optional` may be left out."""
     return " ".join(f"{gate}_{thing}{'?' if gate in optional else ''}" for gate in gates)
 
@@ -51,12 +52,12 @@ def _of(gates: Sequence[str], thing: str, optional: str = "") -> str:
 _LSTM = " ".join(
     [
         "input",
-        _of(_GATES, "weights", "input"),
-        _of(_GATES, "recurrent_weights", "input"),
-        _of(("input", "forget", "output"), "peephole", "input forget output"),
-        _of(_GATES, "bias", "input"),
+        _of(_GATES, "weights", ("input",)),
+        _of(_GATES, "recurrent_weights", ("input",)),
+        _of(_PEEPHOLES, "peephole", _PEEPHOLES),
+        _of(_GATES, "bias", ("input",)),
         "projection? projection_bias? output_state cell_state",
-        _of(_GATES, "norm", "input forget cell output"),
+        _of(_GATES, "norm", _GATES),
     ]
 )
 

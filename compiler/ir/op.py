@@ -121,7 +121,11 @@ class Op:
 
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
         """Read the mapped tensors instead; only the graph may call this."""
-        self._inputs = tuple(t if t is None else new.get(t, t) for t in self._inputs)
+        inputs = list(self._inputs)
+        for old, tensor in new.items():
+            for position in [i for i, operand in enumerate(self._inputs) if operand is old]:
+                inputs[position] = tensor
+        self._inputs = tuple(inputs)
 
     def set_operands(self, inputs: Iterable[Tensor | None]) -> None:
         """Replace all operands; only the graph may call this."""

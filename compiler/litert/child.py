@@ -7,21 +7,27 @@ that is not there. The process is started for the first question.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Timer
 from types import TracebackType
 from typing import Any
 
 from ..errors import ModelError
-from .reference import require_litert
+from ..ir import Array
+from .reference import Model, require_litert
 
 MODULE = "tflgpu.runtime.litert.probe"
 
 LIMIT = 60.0
 """Seconds in which LiteRT must answer."""
+
+LONGEST_RUN = 600.0
+"""Seconds that LiteRT may take to run a model."""
 
 
 class Child:
@@ -92,6 +98,23 @@ class Child:
                 self._process.kill()
             _closed(self._process)
             self._process = None
+
+
+def try_run(
+    model: Model,
+    inputs: Sequence[Array] | Mapping[str, Array],
+    signature: str = "",
+    delegates: Iterable[bool] = (True,),
+) -> None:
+    """Run a model once in a process of its own, before it runs in this one.
+
+    `inputs` are in the model's order, or by name for a signature. The run is repeated for each of
+    `delegates`: with XNNPACK or with LiteRT's own kernels. Raises what `Child.ask` raises.
+    """
+    source = model if isinstance(model, bytes) else os.fspath(model)
+    with Child(LONGEST_RUN) as child:
+        for delegate in delegates:
+            child.ask("run", source, inputs, signature, delegate)
 
 
 def _closed(process: subprocess.Popen[bytes]) -> int:

@@ -9,11 +9,12 @@ it is for floats.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..ir import Array, Op
+from ..language import affine
 from ..target import Target
 from .base import (
     ANY,
@@ -35,19 +36,15 @@ TO_CENTERED = "tflgpu.to_centered"
 FROM_CENTERED = "tflgpu.from_centered"
 
 
-def _linear(expression: str) -> Implementation:
+def _linear(expression: Callable[[int], str]) -> Implementation:
     def build(op: Op, target: Target) -> Sequence[Launch]:
-        grid = linear_grid(op.output.elements)
-        text = expression.format(zero=f"({op.attrs['zero_point']})")
-        return [
-            Launch(
-                "elementwise/convert.jinja",
-                grid,
-                {"x": op.operand(0)},
-                {"y": op.output},
-                variables={"expression": text},
-            )
-        ]
+        grid, reads, writes = (
+            linear_grid(op.output.elements),
+            {"x": op.operand(0)},
+            {"y": op.output},
+        )
+        variables = {"expression": expression(op.attrs["zero_point"])}
+        return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
 
     return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
 
@@ -80,7 +77,7 @@ define(
         same_as_first,
         (
             Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
-            _linear("{{to_float}}({{v}} - {zero})"),
+            _linear(lambda zero: f"{{to_float}}({affine('{v}', 1, -zero)})"),
         ),
         _center,
         ANY,
@@ -89,7 +86,7 @@ define(
     OpDef(
         FROM_CENTERED,
         same_as_first,
-        (_linear("{{to_int}}({{v}}) + {zero}"),),
+        (_linear(lambda zero: affine("{to_int}({v})", 1, zero)),),
         _uncenter,
         ANY,
     ),

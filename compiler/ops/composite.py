@@ -12,9 +12,11 @@ from .base import (
     ANY,
     FLOATS,
     INTEGERS,
+    NO_TRAITS,
     Infer,
     OpDef,
     Reference,
+    Traits,
     broadcast_shapes,
     define,
     same_as_first,
@@ -52,8 +54,10 @@ def _composite(
     reference: Reference | None = None,
     dtypes: tuple[str, ...] = FLOATS,
     versions: int = 1,
+    traits: Traits = NO_TRAITS,
 ) -> OpDef:
-    return OpDef(name, infer, (), reference, dtypes, note=f"becomes {note}", versions=versions)
+    note = f"becomes {note}"
+    return OpDef(name, infer, (), reference, dtypes, note=note, versions=versions, traits=traits)
 
 
 define(
@@ -65,6 +69,7 @@ define(
         None,
         ANY,
         versions=5,
+        traits=Traits(indexes=True),
     ),
     _composite(
         "L2_NORMALIZATION",

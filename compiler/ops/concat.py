@@ -166,6 +166,7 @@ define(
         traits=Traits(
             identity=lambda op: len(op.inputs) == 1,
             permutable=Permutable(images=None, axis=concat_axis),
+            moves=True,
             aliases=True,
             joins=True,
             range=among_operands,

@@ -230,7 +230,7 @@ def _from_rows(op: Op, target: Target) -> str | None:
 def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, _, _, outputs = op.output.shape
     tile = winograd.choose_strip(op, target, shape)
-    weights = winograd.transform(op.constant(1))
+    weights = winograd.TransformedWeights(op.constant(1))
     count = winograd.squares(op)
     return [
         Launch(
@@ -251,7 +251,7 @@ def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence
             },
             group=(1, 1, 1),
             heavy=True,
-            flops=2 * batch * count * weights.size,
+            flops=2 * batch * count * prod(weights.shape),
         )
     ]
 

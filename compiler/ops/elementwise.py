@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import Array, Op, Tensor
+from ..errors import ModelError
+from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
 from .base import (
     FLOATS,
@@ -161,13 +162,23 @@ IMPLEMENTATIONS = (
 )
 
 
+def _infer(op: Op) -> Sequence[Shape]:
+    row = ELEMENTWISE[op.name]
+    if row.table:
+        return same_as_first(op)
+    taken = sum(f"{{{letter}}}" in row.expression for letter in "abcdef")
+    if len(op.inputs) != taken:
+        raise ModelError(f"operator {op!r} has {len(op.inputs)} operands, but takes {taken}")
+    return broadcast_shapes(op)
+
+
 def define_elementwise(table: dict[str, Elementwise]) -> None:
     """Register the rows of a table of elementwise operators."""
     for name, row in table.items():
         ELEMENTWISE[name] = row
         define(
             OpDef(
-                *(name, same_as_first if row.table else broadcast_shapes, IMPLEMENTATIONS),
+                *(name, _infer, IMPLEMENTATIONS),
                 *(row.reference, row.dtypes, row.note),
                 versions=row.versions,
                 traits=row.traits(),

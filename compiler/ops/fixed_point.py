@@ -48,7 +48,26 @@ def shift_away(values: Array, bits: Array | int) -> Array:
     return np.asarray((values >> bits) + ((values & mask) > (mask >> 1) + (values < 0)))
 
 
-def multiply_doubly(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
+def inverse_root(values: Array) -> tuple[Array, Array]:
+    """1 / sqrt(values) as multipliers and exponents (GetInvSqrtQuantizedMultiplierExp).
+
+    Of integers up to 2^31 - 1, by five steps of Newton's method with 3 bits before the point; of 1
+    in place of smaller ones.
+    """
+    least = values <= 1
+    a = np.where(least, 2, values).astype(np.int64)
+    pairs = (31 - np.frexp(a.astype(np.float64))[1].astype(np.int64)) // 2
+    start = np.where(pairs > 0, a << (2 * np.maximum(pairs - 1, 0)), a >> 2)
+    half = shift_away(start >> 1, 1)
+    x = np.full(a.shape, 1 << 28, np.int64)
+    for _ in range(5):
+        cube = np.minimum(high_product(high_product(x, x), x) << 6, 2**31 - 1)
+        x = (high_product(x, 3 << 27) - high_product(half, cube)) << 3
+    x = high_product(x, 1518500250) << np.maximum(pairs - 12, 0)
+    return np.where(least, 2**31 - 1, x), np.where(least, 0, np.minimum(pairs - 12, 0))
+
+
+def multiply_rounded_twice(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
     """Integers times a fixed-point factor, rounded after the product and after the shift."""
     left = np.maximum(exponent, 0)
     return shift_away(

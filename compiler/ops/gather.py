@@ -1,12 +1,14 @@
 """GATHER, GATHER_ND, SCATTER_ND and ONE_HOT: accesses at indices computed while the model runs.
 
-LiteRT reports an error for an index that is out of range. A kernel cannot, and must not read out of
-bounds, so it clamps the index to the range.
+LiteRT reports an error for an index that is out of bounds. A kernel cannot, and must not access
+memory out of bounds, so it clamps the index, or leaves out the update. Launches state the limits of
+their indices, which the runtime checks on request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -58,12 +60,14 @@ def _gather(op: Op, target: Target) -> Sequence[Launch]:
         "inner": prod(shape[axis + 1 :]),
         "count": prod(indices[batches:]),
     }
-    return _launch(op, "move/gather.jinja", {"x": 0, "indices": 1}, variables)
+    limits = (shape[axis],)
+    return _launch(op, "move/gather.jinja", {"x": 0, "indices": 1}, variables, limits)
 
 
 def _reference_gather(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     axis, batches = _axes(op)
-    table, indices = arrays[0], np.clip(arrays[1], 0, arrays[0].shape[axis] - 1)
+    table, indices = arrays[0], arrays[1]
+    _check(op, indices, table.shape[axis])
     if not batches:
         return [np.take(table, indices, axis)]
     outer = table.shape[:batches]
@@ -91,11 +95,13 @@ def _gather_nd(op: Op, target: Target) -> Sequence[Launch]:
     shape = op.operand(0).shape
     depth = _depth(op, shape, op.operand(1))
     variables = {"sizes": shape[:depth], "inner": prod(shape[depth:])}
-    return _launch(op, "move/gather_nd.jinja", {"x": 0, "indices": 1}, variables)
+    limits = shape[:depth]
+    return _launch(op, "move/gather_nd.jinja", {"x": 0, "indices": 1}, variables, limits)
 
 
 def _reference_gather_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     table, indices = arrays
+    _check(op, indices, table.shape[: indices.shape[-1]])
     places = tuple(np.moveaxis(indices, -1, 0))
     return [table[places].reshape(op.output.shape)]
 
@@ -120,11 +126,13 @@ def _scatter_nd(op: Op, target: Target) -> Sequence[Launch]:
         "inner": prod(op.output.shape[depth:]),
         "count": prod(op.operand(0).shape[:-1]),
     }
-    return _launch(op, "move/scatter_nd.jinja", {"indices": 0, "x": 1}, variables)
+    limits = op.output.shape[:depth]
+    return _launch(op, "move/scatter_nd.jinja", {"indices": 0, "x": 1}, variables, limits)
 
 
 def _reference_scatter_nd(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     indices, updates = arrays[:2]
+    _check(op, indices, op.output.shape[: indices.shape[-1]])
     result = np.zeros(op.output.shape, updates.dtype)
     np.add.at(result, tuple(np.moveaxis(indices, -1, 0)), updates)
     return [result]
@@ -159,26 +167,48 @@ def _reference_one_hot(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.where(hot, arrays[2].reshape(()), arrays[3].reshape(()))]
 
 
+def _check(op: Op, indices: Array, limits: int | Shape) -> None:
+    """ModelError if a constant index is out of bounds."""
+    wrong = np.argwhere((indices < 0) | (indices >= np.array(limits)))
+    if len(wrong):
+        index = indices[tuple(wrong[0])]
+        raise ModelError(
+            f"operator {op.index} {op.name}: the index {index} at {wrong[0].tolist()} is out of "
+            f"bounds"
+        )
+
+
 def _launch(
-    op: Op, template: str, roles: dict[str, int], variables: Mapping[str, object]
+    op: Op,
+    template: str,
+    roles: dict[str, int],
+    variables: Mapping[str, object],
+    limits: Shape = (),
 ) -> list[Launch]:
+    """A launch over the output; `limits` are those of the role `indices`, if there is one."""
     reads = {role: op.operand(position) for role, position in roles.items()}
     grid = linear_grid(op.output.elements)
-    return [Launch(template, grid, reads, {"y": op.output}, variables=variables)]
+    limited = {"indices": limits} if limits else {}
+    return [Launch(template, grid, reads, {"y": op.output}, variables=variables, limits=limited)]
 
 
 def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
     return (Implementation(name, build, reads=LINEAR, writes=LINEAR),)
 
 
-_CLAMPED = "indices out of bounds become the nearest valid ones, where LiteRT reports an error"
+_INDEXED = Traits(moves=True, indexes=True)
+_READ = replace(_INDEXED, range=among_operands)
+_CLAMPED = (
+    "indices out of bounds become the nearest valid ones, where LiteRT reports an error, as "
+    "`run(check=True)` does"
+)
 
 define(
     OpDef(
         *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
         note=_CLAMPED,
         versions=8,
-        traits=Traits(range=among_operands),
+        traits=_READ,
     ),
     OpDef(
         "GATHER_ND",
@@ -188,7 +218,7 @@ define(
         ANY,
         _CLAMPED,
         versions=6,
-        traits=Traits(range=among_operands),
+        traits=_READ,
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
     OpDef(
@@ -198,6 +228,7 @@ define(
         _reference_scatter_nd,
         ANY,
         note="the output's shape must be a constant; updates out of bounds are left out, where "
-        "LiteRT reports an error",
+        "LiteRT reports an error, as `run(check=True)` does",
+        traits=_INDEXED,
     ),
 )

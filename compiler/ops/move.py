@@ -234,4 +234,6 @@ def move_operator(
         return [move.apply(arrays[position]).reshape(out.shape) for move, out in results]
 
     rows = implementations(lambda op: op.operand(source), moves)
-    return OpDef(name, infer, rows, reference, ANY, versions=versions, traits=traits)
+    return OpDef(
+        name, infer, rows, reference, ANY, versions=versions, traits=replace(traits, moves=True)
+    )

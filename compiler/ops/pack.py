@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import ANY, OpDef, define, normalize_axis
+from .base import ANY, OpDef, Traits, define, normalize_axis
 from .move import Axis, Move, move_operator
 
 
@@ -50,6 +50,11 @@ def _infer_unpack(op: Op) -> list[Shape]:
 
 
 define(
-    OpDef("PACK", infer, (), reference, ANY, note="becomes RESHAPE and CONCATENATION", versions=5),
+    OpDef(
+        *("PACK", infer, (), reference, ANY),
+        note="becomes RESHAPE and CONCATENATION",
+        versions=5,
+        traits=Traits(moves=True),
+    ),
     move_operator("UNPACK", _infer_unpack, _unpack, versions=6),
 )

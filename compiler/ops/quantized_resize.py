@@ -1,11 +1,16 @@
-"""tflgpu.resize_bilinear_integers: bilinear resize of integers with weights of 11 fractional bits.
+"""Bilinear resize of centered integers (BHWC, float32), in the two ways that LiteRT has.
 
-Which pixels an output lies between, and the weights, are computed here in float32, as XNNPACK does.
+`tflgpu.resize_bilinear_integers` is XNNPACK's, for 8 bits: weights of 11 fractional bits from
+places in float32, rounded once with ties upwards. `tflgpu.resize_bilinear_fixed_point` is that of
+LiteRT's own kernels, for 8 or 16 bits: weights of 10 fractional bits from places in integers,
+rounded once with ties away from zero.
+
+Tables made while compiling say which pixels an output lies between, and the weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,14 +27,17 @@ from .base import (
 )
 from .resize import infer
 
-NAME = "tflgpu.resize_bilinear_integers"
+NEAREST = "tflgpu.resize_bilinear_integers"
+FIXED_POINT = "tflgpu.resize_bilinear_fixed_point"
 
-FRACTION = 11
+FRACTIONS = {NEAREST: 11, FIXED_POINT: 10}
 """Fractional bits of the weights."""
+
+Places = Callable[[Op, int], Array]
+"""For each row or column of the output: the two of the input, and the weight of the second."""
 
 
 def _places(op: Op, axis: int) -> Array:
-    """For each row or column of the output: the two of the input, and the weight of the second."""
     source, count = op.operand(0).shape[axis], op.output.shape[axis]
     corners = bool(op.attrs.get("align_corners", False)) and count != 1
     scale = np.float32(source - corners) / np.float32(count - corners)
@@ -38,32 +46,58 @@ def _places(op: Op, axis: int) -> Array:
         at = at + (np.float32(0.5) * scale - np.float32(0.5))
     at = np.clip(at, 0, source - 1).astype(np.float32)
     first = np.floor(at)
-    weights = np.rint((at - first) * np.float32(1 << FRACTION))
-    return np.stack([first, np.minimum(first + 1, source - 1), weights], 1).astype(np.float32)
+    weights = np.rint((at - first) * np.float32(1 << FRACTIONS[NEAREST]))
+    return np.stack([first, np.minimum(first + 1, source - 1), weights], 1)
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
-    tables = {"rows": _places(op, 1), "columns": _places(op, 2)}
-    constants = {
-        name: np.resize(np.append(table, 0), (-(-table.size // target.lanes), target.lanes))
-        for name, table in tables.items()
-    }
-    return [
-        Launch(
-            "resize/resize_bilinear_integers.jinja",
-            sliced_grid(op.output.shape, target),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            constants,
-            {"fraction": FRACTION},
-            flops=8 * op.output.elements,
-        )
-    ]
+def _fixed_point_places(op: Op, axis: int) -> Array:
+    source, count = op.operand(0).shape[axis], op.output.shape[axis]
+    one = 1 << FRACTIONS[FIXED_POINT]
+    corners = bool(op.attrs.get("align_corners", False)) and count > 1
+    steps, source_steps = count - corners, source - corners
+    scale = (one * source_steps + steps // 2) // steps
+    at = np.arange(count, dtype=np.int64) * scale
+    if op.attrs.get("half_pixel_centers", False):
+        at = at + scale // 2 - one // 2
+    first = np.maximum(np.trunc(at / one), 0)
+    second = np.minimum(np.trunc((at + one - 1) / one), source - 1)
+    return np.stack([first, second, at - one * first], 1)
+
+
+def _implementation(name: str, places: Places) -> Implementation:
+    def build(op: Op, target: Target) -> Sequence[Launch]:
+        tables = {"rows": places(op, 1), "columns": places(op, 2)}
+        constants = {
+            name: np.resize(
+                np.append(table, 0).astype(np.float32),
+                (-(-table.size // target.lanes), target.lanes),
+            )
+            for name, table in tables.items()
+        }
+        return [
+            Launch(
+                f"resize/{name}.jinja",
+                sliced_grid(op.output.shape, target),
+                {"x": op.operand(0)},
+                {"y": op.output},
+                constants,
+                {"fraction": FRACTIONS[op.name]},
+                flops=8 * op.output.elements,
+            )
+        ]
+
+    return Implementation(name, build)
 
 
 define(
     OpDef(
-        *(NAME, infer, (Implementation("resize_bilinear_integers", _build),)),
+        *(NEAREST, infer, (_implementation("resize_bilinear_integers", _places),)),
         traits=Traits(range=among_operands),
-    )
+    ),
+    OpDef(
+        FIXED_POINT,
+        infer,
+        (_implementation("resize_bilinear_fixed_point", _fixed_point_places),),
+        traits=Traits(range=among_operands),
+    ),
 )

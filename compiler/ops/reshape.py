@@ -88,7 +88,7 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].reshape(op.output.shape)]
 
 
-_TRAITS = Traits(always, reshapes=True, range=among_operands)
+_TRAITS = Traits(always, reshapes=True, moves=True, range=among_operands)
 
 define(
     OpDef("RESHAPE", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),

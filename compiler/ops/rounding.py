@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import Array, Op
 from .base import Range, by_attributes
 from .elementwise import Elementwise, define_elementwise
-from .fixed_point import multiply_doubly
+from .fixed_point import multiply_rounded_twice
 
 
 def _scaled(a: Array, b: Array, low: float, high: float) -> Array:
@@ -38,11 +38,13 @@ def _fixed_point_product(
     return np.asarray(np.clip((a.astype(np.int64) * factor + half) >> shift, low, high))
 
 
-def _fixed_point_doubly(a: Array, multiplier: int, exponent: int, low: int, high: int) -> Array:
-    return np.clip(multiply_doubly(a, multiplier, exponent), low, high)
+def _fixed_point_rounded_twice(
+    a: Array, multiplier: int, exponent: int, low: int, high: int
+) -> Array:
+    return np.clip(multiply_rounded_twice(a, multiplier, exponent), low, high)
 
 
-def _sum_doubly(
+def _sum_rounded_twice(
     a: Array,
     b: Array,
     left: int,
@@ -55,16 +57,23 @@ def _sum_doubly(
     low: int,
     high: int,
 ) -> Array:
-    one = multiply_doubly(a.astype(np.int64) << left, first, first_exponent)
-    other = multiply_doubly(b.astype(np.int64) << left, second, second_exponent)
-    return np.clip(multiply_doubly(one + other, back, back_exponent), low, high)
+    one = multiply_rounded_twice(a.astype(np.int64) << left, first, first_exponent)
+    other = multiply_rounded_twice(b.astype(np.int64) << left, second, second_exponent)
+    return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
 
 
-def _product_doubly(
+def _product_rounded_twice(
     a: Array, b: Array, multiplier: int, exponent: int, low: int, high: int
 ) -> Array:
     product = a.astype(np.int64) * b.astype(np.int64)
-    return np.clip(multiply_doubly(product, multiplier, exponent), low, high)
+    return np.clip(multiply_rounded_twice(product, multiplier, exponent), low, high)
+
+
+def _product_onto(
+    a: Array, b: Array, c: Array, multiplier: int, exponent: int, low: int, high: int
+) -> Array:
+    product = a.astype(np.int64) * b.astype(np.int64)
+    return np.asarray(np.clip(multiply_rounded_twice(product, multiplier, exponent) + c, low, high))
 
 
 def _by_sign(
@@ -77,8 +86,8 @@ def _by_sign(
     low: int,
     high: int,
 ) -> Array:
-    above = multiply_doubly(np.maximum(a, 0), positive, positive_exponent)
-    below = multiply_doubly(np.minimum(a, 0) * b, negative, negative_exponent)
+    above = multiply_rounded_twice(np.maximum(a, 0), positive, positive_exponent)
+    below = multiply_rounded_twice(np.minimum(a, 0) * b, negative, negative_exponent)
     return np.asarray(np.clip(above + below, low, high))
 
 
@@ -100,10 +109,13 @@ def _quantized(a: Array, inverse: float, low: float, high: float) -> Array:
     return np.where(np.isnan(scaled), high, np.clip(np.rint(scaled), low, high))
 
 
-def _divided(a: Array, scale: float, low: float, high: float) -> Array:
-    scaled = np.float32(a) / np.float32(scale)
-    away = np.sign(scaled) * np.floor(np.abs(scaled).astype(np.float64) + 0.5)
-    return np.asarray(np.clip(away, low, high))
+def _quantized_to_int16(
+    a: Array, b: Array, inverse: float, scale: float, low: float, high: float
+) -> Array:
+    scaled, divided = np.float32(a) * np.float32(inverse), np.float32(a) / np.float32(scale)
+    away = np.sign(divided) * np.floor(np.abs(divided).astype(np.float64) + 0.5)
+    rounded = np.where(b > 0, away, np.rint(scaled))
+    return np.where((scaled < 2.0**31), np.clip(rounded, low, high), low)
 
 
 def _entry(a: Array, table: Array, offset: int) -> Array:
@@ -124,6 +136,17 @@ def _row_zero(a: Array, b: Array, c: Array) -> Array:
 
 def _quantized_rows(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(np.clip(np.rint(a * b) + c, -128, 127) - c)
+
+
+def _row_step(a: Array, b: Array) -> Array:
+    size = np.maximum(b, 0) - np.minimum(a, 0)
+    return np.asarray(np.where(size > 0, size / np.float32(255), np.float32(1)))
+
+
+def _rows_away(a: Array, b: Array, c: Array) -> Array:
+    moved = np.float32(a * b) + c
+    away = np.sign(moved) * np.floor(np.abs(moved).astype(np.float64) + 0.5)
+    return np.asarray(np.clip(away, -128, 127) - c)
 
 
 def _multiply_add(a: Array, b: Array, c: Array) -> Array:
@@ -165,32 +188,38 @@ ROUNDING = {
         _fixed_point_product,
         range=by_attributes,
     ),
-    "tflgpu.requantize_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}), {multiplier}, {exponent}), "
+    "tflgpu.requantize_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}), {multiplier}, {exponent}), "
         "{low}, {high}))",
-        _fixed_point_doubly,
+        _fixed_point_rounded_twice,
         range=by_attributes,
     ),
-    "tflgpu.requantize_product_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}({to_int}({a}) * {to_int}({b}), {multiplier}, "
-        "{exponent}), {low}, {high}))",
-        _product_doubly,
+    "tflgpu.requantize_product_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
+        "{multiplier}, {exponent}), {low}, {high}))",
+        _product_rounded_twice,
+        range=by_attributes,
+    ),
+    "tflgpu.requantize_product_onto": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
+        "{multiplier}, {exponent}) + {to_int}({c}), {low}, {high}))",
+        _product_onto,
         range=by_attributes,
     ),
     "tflgpu.requantize_by_sign": Elementwise(
         "{to_float}(clamp("
-        "{use.multiply_doubly}(max({to_int}({a}), 0), {positive}, {positive_exponent}) + "
-        "{use.multiply_doubly}(min({to_int}({a}), 0) * {to_int}({b}), {negative}, "
+        "{use.multiply_rounded_twice}(max({to_int}({a}), 0), {positive}, {positive_exponent}) + "
+        "{use.multiply_rounded_twice}(min({to_int}({a}), 0) * {to_int}({b}), {negative}, "
         "{negative_exponent}), {low}, {high}))",
         _by_sign,
         range=by_attributes,
     ),
-    "tflgpu.requantize_sum_doubly": Elementwise(
-        "{to_float}(clamp({use.multiply_doubly}("
-        "{use.multiply_doubly}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
-        "{use.multiply_doubly}({to_int}({b}) << {left}, {second}, {second_exponent}), "
+    "tflgpu.requantize_sum_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}("
+        "{use.multiply_rounded_twice}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
+        "{use.multiply_rounded_twice}({to_int}({b}) << {left}, {second}, {second_exponent}), "
         "{back}, {back_exponent}), {low}, {high}))",
-        _sum_doubly,
+        _sum_rounded_twice,
         range=by_attributes,
     ),
     "tflgpu.requantize_mean": Elementwise(
@@ -209,9 +238,11 @@ ROUNDING = {
         _quantized,
         range=by_attributes,
     ),
-    "tflgpu.quantize_by_division": Elementwise(
-        "clamp({use.round_away}({a} / {scale}), {low}, {high})",
-        _divided,
+    "tflgpu.quantize_to_int16": Elementwise(
+        "{use.if_positive}({a} * {inverse} - 2147483520.0f, {low}, clamp({use.nan_to}("
+        "{use.if_positive}({b}, {use.round_away}({a} / {scale}), "
+        "{use.round_even}({a} * {inverse})), {low}), {low}, {high}))",
+        _quantized_to_int16,
         range=by_attributes,
     ),
     "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
@@ -230,6 +261,19 @@ ROUNDING = {
     ),
     "tflgpu.quantize_rows": Elementwise(
         "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f) - {c}", _quantized_rows
+    ),
+    "tflgpu.row_step": Elementwise(
+        "{use.if_positive}(max({b}, 0.0f) - min({a}, 0.0f), "
+        "(max({b}, 0.0f) - min({a}, 0.0f)) / 255.0f, max({b}, 0.0f) - min({a}, 0.0f) + 1.0f)",
+        _row_step,
+    ),
+    "tflgpu.quantize_rows_away": Elementwise(
+        "clamp({use.round_away}({use.rounded}({a} * {b}) + {c}), -128.0f, 127.0f) - {c}",
+        _rows_away,
+    ),
+    "tflgpu.scale_rows": Elementwise(
+        "{use.rounded}({a} * {b} * {c} * {d}) + {e}",
+        lambda a, b, c, d, e: a * b * c * d + e,
     ),
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),

@@ -253,7 +253,7 @@ define(
         _reference_from_batch,
         ANY,
         versions=4,
-        traits=Traits(always, range=among_operands),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
     OpDef(
         "DEPTH_TO_SPACE",
@@ -262,7 +262,7 @@ define(
         _reference_to_space,
         ANY,
         versions=2,
-        traits=Traits(always, range=among_operands),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
     OpDef(
         "SPACE_TO_BATCH_ND",
@@ -271,7 +271,7 @@ define(
         _reference_to_batch,
         ANY,
         versions=4,
-        traits=Traits(always, range=among_operands),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
     OpDef(
         "SPACE_TO_DEPTH",
@@ -280,6 +280,6 @@ define(
         _reference_to_depth,
         ANY,
         versions=2,
-        traits=Traits(always, range=among_operands),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
 )

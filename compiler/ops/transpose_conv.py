@@ -231,13 +231,22 @@ IMPLEMENTATIONS = (
     TiledImplementation("transpose_conv", _build, _constant),
 )
 
+_SPREAD = "with strides, NaN and infinities may spread to pixels next to those they reach in LiteRT"
+
 define(
     OpDef(
         "TRANSPOSE_CONV",
         infer,
         IMPLEMENTATIONS,
         versions=5,
+        note=_SPREAD,
         traits=Traits(weights=Weights(0, input_axis=3, image=2, bias=3)),
     ),
-    OpDef("Convolution2DTransposeBias", infer, IMPLEMENTATIONS, traits=Traits(weights=Weights(0))),
+    OpDef(
+        "Convolution2DTransposeBias",
+        infer,
+        IMPLEMENTATIONS,
+        note=_SPREAD,
+        traits=Traits(weights=Weights(0)),
+    ),
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
 import numpy as np
 
 from ..errors import ModelError
-from ..ir import Array, Op
+from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import slice_count
 
@@ -30,19 +34,64 @@ def bias_slices(op: Op, channels: int, target: Target, blocks: int = 1, position
     return padded.reshape(count, lanes)
 
 
-def pack_weights(weights: Array, blocks: int, target: Target) -> Array:
+class Weights(Protocol):
+    """An array, or what computes a range of its output channels when it is needed."""
+
+    @property
+    def shape(self) -> Shape:
+        """Sizes of the axes, output channels first."""
+
+    def __getitem__(self, channels: slice) -> Array:
+        """The weights of some output channels."""
+
+
+@dataclass(frozen=True, eq=False)
+class PackedWeights:
+    """Weights in the layout of a kernel, which numpy converts to an array [..., lane], float32.
+
+    They are packed when the array is asked for, so that a model's weights are not held twice.
+    """
+
+    weights: Weights
+    """[output channel][row][column][input channel]."""
+    blocks: int
+    lanes: int
+
+    @property
+    def _counts(self) -> tuple[int, int, int, int, int, int]:
+        """Sizes of the axes [block][slice of the block][lane][row][column][input channel]."""
+        outputs, *kernel = self.weights.shape
+        height, width, inputs = kernel
+        count = -(-outputs // (self.blocks * self.lanes))
+        return count, self.blocks, self.lanes, height, width, inputs
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return prod(self._counts) // self.lanes, self.lanes
+
+    @property
+    def size(self) -> int:
+        return prod(self._counts)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        count, blocks, lanes, *kernel = self._counts
+        packed = np.empty((count, *kernel, blocks, lanes), np.float32)
+        padded = np.zeros((blocks * lanes, *kernel), np.float32)
+        for block in range(count):
+            part = np.asarray(self.weights[block * len(padded) : (block + 1) * len(padded)])
+            padded[: len(part)] = part
+            padded[len(part) :] = 0
+            packed[block] = padded.reshape(blocks, lanes, *kernel).transpose(2, 3, 4, 0, 1)
+        return np.asarray(packed.reshape(-1, lanes), dtype)
+
+
+def pack_weights(weights: Weights, blocks: int, target: Target) -> PackedWeights:
     """OHWI weights as [block][row][column][input channel][slice of the block][lane], float32.
 
     `blocks` is the number of output slices per block. The result has shape [..., lane], flattened
     to two axes.
     """
-    lanes = target.lanes
-    outputs, height, width, inputs = weights.shape
-    count = -(-slice_count(outputs, target) // blocks)
-    padded = np.zeros((count * blocks * lanes, height, width, inputs), np.float32)
-    padded[:outputs] = weights
-    blocked = padded.reshape(count, blocks, lanes, height, width, inputs)
-    return np.ascontiguousarray(blocked.transpose(0, 3, 4, 5, 1, 2)).reshape(-1, lanes)
+    return PackedWeights(weights, blocks, target.lanes)
 
 
 def constant_weights(op: Op, target: Target, bias: int = 2) -> str | None:

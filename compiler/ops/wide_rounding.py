@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import Array
 from .base import by_attributes
 from .elementwise import Elementwise, define_elementwise
-from .fixed_point import multiply_doubly
+from .fixed_point import multiply_rounded_twice
 
 
 def _wrapped(values: Array) -> Array:
@@ -39,12 +39,19 @@ def _by_channel(
     a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
 ) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_doubly(_joined(a, b), factor, exponent), low, high))
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, exponent), low, high))
+
+
+def _all_joined(
+    a: Array, b: Array, c: Array, multiplier: int, exponent: int, low: int, high: int
+) -> Array:
+    total = _wrapped(a.astype(np.int64) * 65536 + b.astype(np.int64) * 256 + c.astype(np.int64))
+    return np.asarray(np.clip(multiply_rounded_twice(total, multiplier, exponent), low, high))
 
 
 def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_doubly(_joined(a, b), factor, e) + f, low, high))
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, e) + f, low, high))
 
 
 def _shifted(values: Array, bits: int) -> Array:
@@ -62,7 +69,7 @@ def _by_channel_upwards(
     a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int
 ) -> Array:
     factor, bits = c.astype(np.int64) * 32768 + d.astype(np.int64), e.astype(np.int64)
-    product = multiply_doubly(_joined(a, b), factor, np.maximum(bits, 0))
+    product = multiply_rounded_twice(_joined(a, b), factor, np.maximum(bits, 0))
     right = np.maximum(-bits, 0)
     half = (np.int64(1) << right) >> 1
     away = np.where(right > 0, (product >> 63) * f.astype(np.int64), 0)
@@ -103,14 +110,20 @@ WIDE_ROUNDING = {
         _wide,
         range=by_attributes,
     ),
-    "tflgpu.requantize_channels_doubly": Elementwise(
-        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}), "
+    "tflgpu.requantize_wide_rounded_twice": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}("
+        "({to_int}({a}) * 256 + {to_int}({b})) * 256 + {to_int}({c}), "
+        "{multiplier}, {exponent}), {low}, {high}))",
+        _all_joined,
+    ),
+    "tflgpu.requantize_channels_rounded_twice": Elementwise(
+        f"{{to_float}}(clamp({{use.multiply_each_rounded_twice}}({_JOINED}, {_FACTOR}), "
         "{low}, {high}))",
         _by_channel,
         range=by_attributes,
     ),
     "tflgpu.requantize_channels_onto": Elementwise(
-        f"{{to_float}}(clamp({{use.multiply_each_doubly}}({_JOINED}, {_FACTOR}) + "
+        f"{{to_float}}(clamp({{use.multiply_each_rounded_twice}}({_JOINED}, {_FACTOR}) + "
         "{to_int}({f}), {low}, {high}))",
         _onto,
         range=by_attributes,
@@ -144,8 +157,9 @@ WIDE_ROUNDING = {
         _share,
     ),
 }
-"""Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; 256 * a + b times a
-fixed-point number of 31 bits: rounded twice, alone or added to a sixth operand; two products that
+"""Bytes; 256 * (256 * a + b) + c times a factor of 15 bits, rounded once; the same in 32 bits
+times a fixed-point number of 31 bits, rounded twice; 256 * a + b times a fixed-point number of 31
+bits: rounded twice, alone or added to a sixth operand; two products that
 are shifted right; rounded twice, the last halves upwards where the sixth operand is 0; and once.
 The greatest power of two up to a number, the number less that power, and a product divided by
 it."""

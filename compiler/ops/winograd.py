@@ -18,10 +18,11 @@ With a = 1 and b = 2 the errors are four to five times larger.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir import Array, Op
+from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import Tile, TileShape, Window, choose_tile, slice_count
 
@@ -88,12 +89,26 @@ def choose_strip(op: Op, target: Target, shape: TileShape | None) -> Tile:
     return choose_tile(squares(op), batch, slice_count(channels, target), target, shape, most=most)
 
 
-def transform(weights: Array) -> Array:
-    """OHWI weights of 3x3 windows transformed to [output][6][6][input], float32."""
-    rows: list[Sequence[float]] = [(1, 0, 0)]
-    for near, far in ((A, B), (B, A)):
-        share = 1 / (2 * near**2 * (near**2 - far**2))
-        rows += [(share, sign * near * share, near**2 * share) for sign in (1, -1)]
-    matrix = np.array([*rows, (0, 0, 1)])
-    exact = np.einsum("iy,oyxc,jx->oijc", matrix, weights.astype(np.float64), matrix)
-    return np.asarray(exact, np.float32)
+@dataclass(frozen=True, eq=False)
+class TransformedWeights:
+    """OHWI weights of 3x3 windows transformed to [output][6][6][input], float32.
+
+    They are computed when they are asked for, since they are four times as large.
+    """
+
+    weights: Array
+
+    @property
+    def shape(self) -> Shape:
+        outputs, _, _, inputs = self.weights.shape
+        return outputs, SIDE + 2, SIDE + 2, inputs
+
+    def __getitem__(self, channels: slice) -> Array:
+        """The weights of some output channels."""
+        rows: list[Sequence[float]] = [(1, 0, 0)]
+        for near, far in ((A, B), (B, A)):
+            share = 1 / (2 * near**2 * (near**2 - far**2))
+            rows += [(share, sign * near * share, near**2 * share) for sign in (1, -1)]
+        matrix = np.array([*rows, (0, 0, 1)])
+        weights = self.weights[channels].astype(np.float64)
+        return np.asarray(np.einsum("iy,oyxc,jx->oijc", matrix, weights, matrix), np.float32)

@@ -5,12 +5,13 @@
     image = tflgpu.winograd_output(sums, none, bias)    [batch, rows, columns, outputs]
 
 The attribute `window` of the first is the convolution's, `size` the rows and columns of the result.
-The weights [outputs, 6, 6, inputs] are those of `winograd.transform`.
+The weights are the convolution's [outputs, 3, 3, inputs]; the kernel reads them transformed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from ..ir import Op, Shape
 from ..target import Target
@@ -76,7 +77,7 @@ def _build_input(op: Op, target: Target) -> Sequence[Launch]:
 
 def _build_product(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, terms, squares, channels = op.output.shape
-    weights = op.constant(1)
+    weights = winograd.TransformedWeights(op.constant(1))
     tile = choose_tile(squares, terms * batch, slice_count(channels, target), target, shape)
     blocks = -(-slice_count(channels, target) // tile.slices)
     return [
@@ -88,7 +89,7 @@ def _build_product(op: Op, target: Target, shape: TileShape | None) -> Sequence[
             {"weights": pack_weights(weights, tile.slices, target)},
             {"tile": tile, "blocks": blocks, "inputs": weights.shape[3]},
             heavy=True,
-            flops=2 * batch * squares * weights.size,
+            flops=2 * batch * squares * prod(weights.shape),
         )
     ]
 

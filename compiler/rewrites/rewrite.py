@@ -145,11 +145,14 @@ class _Change:
         """Verify the graph, and pass on the origins of the operators that were replaced."""
         check(self._graph, self._rule)
         added = [op for op in self._graph.take_added() if op in self._graph]
-        origins = _united(self._operators)
-        for op in added:
-            op.origins = op.origins or origins
+        # Uniting origins takes time in proportion to them, so it is done only where it matters.
+        new = [op for op in added if not op.origins]
+        if new:
+            origins = _united(self._operators)
+            for op in new:
+                op.origins = origins
         gone = [op for op in self._operators if op not in self._graph]
-        if not added:
+        if gone and not added:
             for op in self._operators:
                 if op in self._graph:
                     op.origins = _united((op, *gone))

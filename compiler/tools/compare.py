@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from .. import pipeline
 from ..devices.attached import attached_device
 from ..errors import OptionError
 from ..ir import Array
-from ..litert.child import Child
+from ..litert.child import try_run
 from ..litert.reference import Model, Reference
 from ..options import Options
 
@@ -29,9 +28,6 @@ QUANTA = 3
 """Steps by which any quantized value may differ."""
 OUTLIERS = 0.01
 """Share of the quantized values that may differ by more than one step."""
-
-LONGEST_RUN = 600.0
-"""Seconds that LiteRT may take for a model."""
 
 Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
 """Returns the arrays for a model's inputs, by name."""
@@ -115,7 +111,9 @@ def verify(
             progress("run", 0, 1)
             results = session.run(arrays)
             progress("LiteRT", 0, 1)
-            _try(model, options.signature, session.inputs, arrays, layers)
+            ordered = [arrays[info.name] for info in session.inputs]
+            given = dict(arrays) if options.signature else ordered
+            try_run(model, given, options.signature, (True, False) if layers else (True,))
             expected = _expected(model, options.signature, session, arrays)
             outputs = tuple(
                 compare(info.name, results[info.name], value, options.precision, info.scale)
@@ -126,24 +124,9 @@ def verify(
             if layers:
                 shapes = [info.shape for info in session.inputs]
                 plain = Reference(model, input_shapes=shapes, keep_intermediates=True)
-                plain.run([arrays[info.name] for info in session.inputs])
+                plain.run(ordered)
                 tensors = compare_layers(session, plain, options.precision)
     return Verification(outputs, tensors)
-
-
-def _try(
-    model: Model,
-    signature: str,
-    inputs: Sequence[TensorInfo],
-    arrays: Mapping[str, Array],
-    layers: bool,
-) -> None:
-    """Run the model on LiteRT in another process first, which it may crash (ModelError)."""
-    source = model if isinstance(model, bytes) else os.fspath(model)
-    given = dict(arrays) if signature else [arrays[info.name] for info in inputs]
-    with Child(LONGEST_RUN) as child:
-        for delegates in (True, False) if layers else (True,):
-            child.ask("run", source, given, signature, delegates)
 
 
 def _expected(

@@ -20,13 +20,8 @@ from .info import device_platform, orders_atomics, shares_memory
 from .library import OpenCLError, Owned, call, driver_call, handles, library, make, query, sizes
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
+from .sources import BUILD_OPTIONS, PERSISTENT_OPTIONS, SUB_GROUPS
 
-BUILD_OPTIONS = "-cl-mad-enable -cl-denorms-are-zero -w"
-"""Denormal numbers, which many processors compute slowly, may be taken for zeros."""
-PERSISTENT_OPTIONS = f"{BUILD_OPTIONS} -cl-std=CL3.0"
-"""For devices that run persistent kernels: OpenCL C has ordered atomics since version 2.0."""
-SUB_GROUPS = "cl_intel_required_subgroup_size"
-"""The extension with which a kernel requires a sub-group size."""
 Command = tuple[Any, ...]
 """A function and its arguments, which ctypes passes on without conversion."""
 

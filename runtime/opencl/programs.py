@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import addressof, byref, c_char_p, c_void_p, create_string_buffer, sizeof
@@ -12,6 +11,7 @@ from ..errors import BuildError
 from ..plan.records import Kernel
 from ..store.binaries import join_programs, split_programs
 from .library import OpenCLError, Owned, call, driver_call, handles, make, query, sizes
+from .sources import join_sources
 
 Program = tuple[int, str]
 """The driver's handle of a program, and the name of a kernel in it."""
@@ -19,8 +19,6 @@ Program = tuple[int, str]
 # As in OpenCL's headers, without the prefix CL_.
 _PROGRAM_BINARY_SIZES, _PROGRAM_BINARIES = 0x1165, 0x1166
 _PROGRAM_BUILD_LOG = 0x1183
-
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 class OpenCLPrograms:
@@ -116,17 +114,3 @@ def _binary(program: int) -> bytes:
     place = c_void_p(addressof(content))
     call("clGetProgramInfo", program, _PROGRAM_BINARIES, sizeof(place), byref(place), None)
     return content.raw
-
-
-def join_sources(sources: Mapping[str, str]) -> str:
-    """One source with the meaning of all these files, each of which compiles by itself.
-
-    Macros are undefined at the end of the file that defines them, so that no file, edited or not,
-    can change the meaning of a later one. A function defined twice is an error of the driver's
-    compiler, whose messages keep the names of the files and their line numbers.
-    """
-    texts = []
-    for file, text in sources.items():
-        texts.append(f'#line 1 "{file}"\n{text}\n')
-        texts.extend(f"#undef {macro}\n" for macro in dict.fromkeys(_MACRO.findall(text)))
-    return "".join(texts)

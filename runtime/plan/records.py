@@ -195,6 +195,29 @@ class HostPart:
 
 
 @dataclass(frozen=True)
+class IndexCheck:
+    """Indices that a dispatch reads, and what they must stay below.
+
+    A run with `check` looks at them before it starts the dispatch.
+    """
+
+    dispatch: UInt32
+    """The dispatch that reads them."""
+    operator: str
+    """The operator's position in the model file and its name, such as 3 GATHER."""
+    tensor: str
+    shape: tuple[UInt32, ...]
+    place: Argument
+    """Where they lie on the device, as int32."""
+    length: UInt64
+    """Bytes of each contiguous run of them."""
+    pitch: UInt64
+    """Bytes from the start of one run to the start of the next."""
+    limits: tuple[UInt32, ...]
+    """What the entries of the last axis must stay below; one limit holds for every entry."""
+
+
+@dataclass(frozen=True)
 class PlacedTensor:
     """Where and how a tensor is stored, for inspecting and debugging."""
 
@@ -275,6 +298,8 @@ class Plan:
     """In the order in which they run."""
     persistent: tuple[Persistent, ...] = ()
     """In the order of their dispatches, which a device may also run one by one."""
+    index_checks: tuple[IndexCheck, ...] = ()
+    """In the order of their dispatches."""
 
     @property
     def launches(self) -> int:

@@ -46,6 +46,7 @@ from .records import (
 )
 from .seal import dispatch_seal, persistent_seal
 from .storage import ITEM_SIZE, NARROW_SIZES, sliced_shape
+from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 
 TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal"}
@@ -68,7 +69,7 @@ def _problems(plan: Plan) -> Iterator[str]:
     # Each check relies on the ones before it, so the first to find a problem is the last to run.
     for check in (
         *(_header, _interface, _kernels, _dispatches),
-        *(_tensors, check_host_tensors, check_parts, _persistent),
+        *(_tensors, check_host_tensors, check_parts, _persistent, check_index_checks),
     ):
         found = False
         for problem in check(plan):
@@ -99,6 +100,7 @@ def _header(plan: Plan) -> Iterator[str]:
     yield from check_count("host tensors", len(plan.host_tensors))
     yield from check_count("parts on LiteRT", len(plan.parts))
     yield from check_count("persistent kernels", len(plan.persistent))
+    yield from check_count("checks of indices", len(plan.index_checks))
 
 
 def _interface(plan: Plan) -> Iterator[str]:

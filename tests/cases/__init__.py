@@ -22,6 +22,7 @@ from . import (
     norms,
     pools,
     quantized,
+    quantized_layers,
     reductions,
     repetitions,
     shapes,
@@ -35,7 +36,8 @@ from .case import Case
 FILES = (
     *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
     *(integers, moves, repetitions, shapes, indices, reductions, conversions, blocks),
-    *(composites, fusions, norms, spellings, layers, special_values, quantized),
+    *(composites, fusions, norms, spellings, layers, special_values),
+    *(quantized_layers, quantized),
 )
 
 CASES: tuple[Case, ...] = tuple(case for file in FILES for table in file.TABLES for case in table())

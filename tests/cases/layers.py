@@ -43,6 +43,7 @@ def chains() -> Iterator[Case]:
         value = call("MUL", image, squeezed(call("ABS", image), channels, keep=channels == 19))
         yield Case("recognized", f"squeeze and excite of {channels}", value)
     yield Case("recognized", "a perceptron", perceptron(x(1, 37), 37, 5, 16, 131, 3))
+    yield Case("recognized", "a perceptron of one number", perceptron(x(1, 1), 1, 16, 1, 16, 2))
     behind = perceptron(call("TANH", x(1, 1, 1, 16)), 16, 48, 2)
     yield Case("recognized", "a perceptron behind another", behind)
     first = call("FULLY_CONNECTED", x(2, 37), w(19, 37), w(19))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from graphs import (
-    Constant,
+    Call,
     Input,
-    Value,
+    affine,
     call,
     ints,
     known,
@@ -17,122 +17,15 @@ from graphs import (
     quantized,
     table,
     typed,
-    w,
     x,
+    xi,
     xq,
 )
 
-from tflgpu.compiler.ir import Quantization, Shape
+from tflgpu.compiler.ir import Quantization
 
 from .case import ACTIVATIONS, Case
-from .convolutions import window
-
-EIGHT_BITS = (("int8", -7), ("uint8", 131))
-ALL = (*EIGHT_BITS, ("int16", 0))
-"""Types, each with a zero point."""
-
-
-def weights(shape: Shape, axis: int = 0, channels: bool = True, dtype: str = "int8") -> Constant:
-    """Constant weights, mostly with a scale for each channel."""
-    random = np.random.default_rng(7)
-    count = shape[axis] if channels else 1
-    powers = random.uniform(-2, 2, count)
-    scales = tuple(map(float, (0.002 * 2.0**powers).astype(np.float32)))
-    limits = np.iinfo(dtype)
-    values = random.integers(limits.min + 1, limits.max, shape, np.dtype(dtype), endpoint=True)
-    return known(values, Quantization(scales, (3 if dtype == "uint8" else 0,) * count, axis))
-
-
-def bias(filters: Constant, count: int, dtype: str = "int32") -> Constant:
-    """A bias in the scale of the sums, of operands with a scale of 0.05."""
-    assert filters.quantization is not None
-    scales = tuple(float(np.float32(0.05) * np.float32(n)) for n in filters.quantization.scale)
-    values = np.random.default_rng(8).integers(-5000, 5000, count).astype(dtype)
-    return known(values, Quantization(scales, (0,) * len(scales)))
-
-
-def row(what: str, situation: str, value: Value) -> Case:
-    return Case(f"quantized {what}", situation, value, delegates=True)
-
-
-def layers() -> Iterator[Case]:
-    for dtype, zero in ALL:
-        kind: dict[str, Any] = {"dtype": dtype, "scale": 0.05, "zero": zero}
-        result: dict[str, Any] = {
-            "dtype": dtype,
-            "scale": 0.4,
-            "zero": -zero if dtype == "int8" else zero,
-        }
-        own = "uint8" if dtype == "uint8" else "int8"
-        wide = "int64" if dtype == "int16" else "int32"
-        channels = dtype != "uint8"
-        options: dict[str, Any] = {"fused_activation_function": "RELU6"}
-        options["quantized_bias_type"] = wide
-        image = xq(2, 7, 5, 13, **kind)
-        filters = weights((19, 3, 2, 13), channels=channels, dtype=own)
-        value = quantized(
-            "CONV_2D", image, filters, bias(filters, 19, wide), **result, **window(), **options
-        )
-        yield row("layers", f"CONV_2D {dtype}", value)
-        filters = weights((1, 3, 3, 13), 3, channels, own)
-        attrs: dict[str, Any] = {
-            **window(),
-            "depth_multiplier": 1,
-            "fused_activation_function": "RELU6",
-        }
-        value = quantized(
-            "DEPTHWISE_CONV_2D", image, filters, bias(filters, 13, wide), **result, **attrs
-        )
-        yield row("layers", f"DEPTHWISE_CONV_2D {dtype}", value)
-        filters = weights((17, 37), channels=False, dtype=own)
-        for form in dict.fromkeys((wide, "int32")):
-            attrs = {"fused_activation_function": "NONE", "quantized_bias_type": form}
-            rows = (xq(5, 37, **kind), filters, bias(filters, 17, form))
-            value = quantized("FULLY_CONNECTED", *rows, **result, **attrs)
-            yield row("layers", f"FULLY_CONNECTED {dtype} with bias {form}", value)
-            filters_of = weights((19, 3, 3, 13), channels=channels, dtype=own)
-            attrs |= {"padding": "SAME", "stride_h": 2, "stride_w": 2}
-            operands = (ints(2, 14, 10, 19), filters_of, image, bias(filters_of, 19, form))
-            value = quantized("TRANSPOSE_CONV", *operands, **result, **attrs)
-            yield row("layers", f"TRANSPOSE_CONV {dtype} with bias {form}", value)
-    gaps: dict[str, Any] = {
-        "padding": "SAME",
-        "stride_h": 3,
-        "stride_w": 3,
-        "fused_activation_function": "NONE",
-    }
-    filters = weights((19, 2, 2, 7))
-    operands = (ints(2, 15, 15, 19), filters, xq(2, 5, 5, 7), bias(filters, 19))
-    value = quantized("TRANSPOSE_CONV", *operands, scale=0.2, **gaps)
-    yield row("layers", "TRANSPOSE_CONV with gaps", value)
-    many = weights((5, 1201), channels=False)
-    value = quantized(
-        "FULLY_CONNECTED", xq(3, 1201, zero=-128), many, bias(many, 5), scale=2.0, zero=9
-    )
-    yield row("layers", "FULLY_CONNECTED of sums above 2^24", value)
-    for zero in (0, 5):
-        pair = (xq(2, 7, 19, zero=4), xq(2, 19, 11, zero=zero))
-        value = quantized("BATCH_MATMUL", *pair, scale=0.3, adj_x=False, adj_y=False)
-        yield row("layers", f"BATCH_MATMUL with second zero point {zero}", value)
-    wide_pair = (xq(2, 7, 19, dtype="int16"), xq(2, 11, 19, dtype="int16"))
-    value = quantized(
-        "BATCH_MATMUL", *wide_pair, dtype="int16", scale=40.0, adj_x=False, adj_y=True
-    )
-    yield row("layers", "BATCH_MATMUL int16", value)
-
-
-def weights_alone() -> Iterator[Case]:
-    """Floats that are quantized while the model runs."""
-    plain = {"fused_activation_function": "RELU"}
-    for channels in (True, False):
-        how = "by channel" if channels else "as a whole"
-        layer = weights((19, 37), channels=channels)
-        value = call("FULLY_CONNECTED", x(5, 37), layer, w(19), **plain)
-        yield row("weights", f"FULLY_CONNECTED {how}", value)
-        for size in (1, 3):
-            filters = weights((19, size, size, 7), channels=channels)
-            value = call("CONV_2D", x(2, 5, 7, 7), filters, w(19), **window(), **plain)
-            yield row("weights", f"CONV_2D of {size} {how}", value)
+from .quantized_layers import ALL, EIGHT_BITS, row
 
 
 def arithmetic() -> Iterator[Case]:
@@ -199,6 +92,13 @@ def functions() -> Iterator[Case]:
     for operator in ("LOG", "RSQRT", "SQRT"):
         value = quantized(operator, xq(256, zero=-128), scale=0.03, zero=-100)
         yield row("functions", operator, value)
+    least = known(np.array(0, np.int16), affine(0.0003))
+    for operator in ("EXP", "GELU", "LOG", "RSQRT", "SQRT"):
+        operand = xq(3001, dtype="int16", scale=0.0003)
+        if "SQRT" in operator:
+            operand = quantized("MAXIMUM", operand, least, dtype="int16", scale=0.0003)
+        value = quantized(operator, operand, dtype="int16", scale=0.0005)
+        yield row("functions", f"{operator} int16", value)
     for dtype, zero in ALL:
         for alpha in (0.3, -0.2, 0.0001):
             operand = xq(5, 257, dtype=dtype, zero=zero)
@@ -230,6 +130,9 @@ def axes() -> Iterator[Case]:
         for operator in ("MEAN", "SUM"):
             value = quantized(operator, image, ints(1, 2), **other, keep_dims=True)
             yield row("axes", f"{operator} {dtype}", value)
+        large = xq(1, 367, 359, 5, **{**kind, "zero": 0 if dtype == "int8" else 128})
+        value = quantized("MEAN", large, ints(1, 2), **{**kind, "scale": 0.0004}, keep_dims=True)
+        yield row("axes", f"MEAN of sums above 2^24 {dtype}", value)
         for operator in ("REDUCE_MAX", "REDUCE_MIN"):
             value = quantized(operator, image, ints(3), **kind, keep_dims=False)
             yield row("axes", f"{operator} {dtype}", value)
@@ -238,13 +141,24 @@ def axes() -> Iterator[Case]:
         joined = xq(2, 7, 5, 3, **(other if dtype == "uint8" else kind))
         value = quantized("CONCATENATION", image, joined, **kind, **last)
         yield row("axes", f"CONCATENATION {dtype}", value)
-        value = quantized("RESIZE_BILINEAR", image, ints(13, 4), **kind, half_pixel_centers=True)
-        yield row("axes", f"RESIZE_BILINEAR {dtype}", value)
+        middle = {"int8": 0, "uint8": 128}[dtype]
+        value = quantized("L2_NORMALIZATION", image, dtype=dtype, scale=1 / 128, zero=middle)
+        yield row("axes", f"L2_NORMALIZATION {dtype}", value)
+        long = xq(3, 613, **kind)
+        value = quantized("L2_NORMALIZATION", long, dtype=dtype, scale=1 / 128, zero=middle)
+        yield row("axes", f"L2_NORMALIZATION {dtype} of sums above 2^24", value)
+        most = np.iinfo(dtype).max
+        value = quantized("LOG_SOFTMAX", image, dtype=dtype, scale=16 / 256, zero=int(most))
+        yield row("axes", f"LOG_SOFTMAX {dtype}", value)
         whole = {"int8": -128, "uint8": 0}[dtype]
         value = quantized("SOFTMAX", image, dtype=dtype, scale=1 / 256, zero=whole, beta=1.0)
         yield row("axes", f"SOFTMAX {dtype}", value)
         place = typed("int32", "ARG_MAX", image, number(3, "int32"), output_type="int32")
         yield row("axes", f"ARG_MAX {dtype}", place)
+    for count in (37, 613):
+        operand = xq(5, count, dtype="int16")
+        value = quantized("SUM", operand, ints(1), dtype="int16", scale=0.8, keep_dims=True)
+        yield row("axes", f"SUM int16 of {count}", value)
     for count, scale in ((19, 0.0003), (257, 0.00005), (1, 0.001), (37, 0.1)):
         operand = xq(5, count, dtype="int16", scale=scale)
         value = quantized("SOFTMAX", operand, dtype="int16", scale=2.0**-15, beta=1.0)
@@ -258,6 +172,17 @@ def axes() -> Iterator[Case]:
             for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
                 value = quantized(operator, image, **kind, **pool)
                 yield row("axes", f"{operator} {dtype} {activation}", value)
+        value = quantized("RESIZE_BILINEAR", image, ints(13, 4), **kind, half_pixel_centers=True)
+        yield row("axes", f"RESIZE_BILINEAR {dtype}", value)
+        if dtype != "uint8":
+            computed = typed("int32", "SHAPE", xi(13, 4), out_type="int32")
+            shapes = ((2, 13, 4, 19),)
+            value = Call(
+                *("RESIZE_BILINEAR", (image, computed), {"half_pixel_centers": True}, shapes),
+                dtype=dtype,
+                quantization=affine(0.05, zero),
+            )
+            yield row("axes", f"RESIZE_BILINEAR {dtype} to a computed size", value)
         finer: dict[str, Any] = {**kind, "scale": 0.03}
         value = quantized("MEAN", image, ints(1, 2), **finer, keep_dims=True)
         yield row("axes", f"MEAN to a finer scale {dtype}", value)
@@ -268,4 +193,4 @@ def axes() -> Iterator[Case]:
         )
 
 
-TABLES = (layers, weights_alone, arithmetic, functions, ends, axes)
+TABLES = (arithmetic, functions, ends, axes)

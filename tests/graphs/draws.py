@@ -13,7 +13,9 @@ Random = np.random.Generator
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, 1.0, 2.0, -3.0, 1e30, 1e-30)
 
-DRAWS: dict[str, Callable[[Random, Shape], Array]] = {
+Draw = Callable[[Random, Shape], Array]
+
+DRAWS: dict[str, Draw] = {
     "normal": lambda random, shape: random.standard_normal(shape),
     "weights": lambda random, shape: 0.7 * random.standard_normal(shape),
     "positive": lambda random, shape: random.uniform(0.1, 5, shape),
@@ -30,6 +32,23 @@ DRAWS: dict[str, Callable[[Random, Shape], Array]] = {
     "special": lambda random, shape: random.choice(SPECIAL, shape),
     "with ties": lambda random, shape: random.integers(-3, 3, shape) + 0.5,
 }
+
+REAL = ("normal", "weights", "positive", "away from zero", "wide")
+"""The draws of floats without special values."""
+
+EDGES = (*SPECIAL, -0.0, 1e-40, -1e-40, 3.4e38, -3.4e38)
+"""Special values with denormals and the largest floats."""
+
+
+def salted(draw: Draw) -> Draw:
+    """Draws with one of `EDGES` in about one of eight places."""
+
+    def with_edges(random: Random, shape: Shape) -> Array:
+        values = np.asarray(draw(random, shape))
+        return np.where(random.random(shape) < 1 / 8, random.choice(EDGES, shape), values)
+
+    return with_edges
+
 
 WHOLE_RANGE = "whole range"
 """Draws from all integers of a type, which `drawn` looks up."""

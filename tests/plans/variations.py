@@ -9,6 +9,7 @@ from tflgpu.runtime.plan.records import (
     Companion,
     HostPart,
     HostTensor,
+    IndexCheck,
     Persistent,
     Plan,
     Region,
@@ -42,6 +43,7 @@ def complete() -> Plan:
             HostPart("fallback/1.tflite", bytes(range(32)), 3, (0,), (1,), "NEG", (5, 6)),
         ),
         persistent=(Persistent(0, 1, 2, 448, (place, image)),),
+        index_checks=(IndexCheck(1, "4 GATHER", "ids", (2, 1), place, 4, 8, (5,)),),
     )
     return sealed(whole)
 

@@ -18,11 +18,11 @@ STAGES = {
     "compiler": (
         *("errors", "options", "ir", "events", "language", "devices", "target", "frontend"),
         *("ops", "rewrites", "select", "litert", "schedule", "accessors", "memory", "codegen"),
-        *("emit", "pipeline", "api", "tools", "cli"),
+        *("emit", "export", "pipeline", "api", "tools", "cli"),
     ),
     "runtime": (
         *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
-        *("opencl", "opengl", "inputs", "execution", "session", "api"),
+        *("opencl", "opengl", "inputs", "indices", "execution", "session", "api"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
@@ -43,6 +43,8 @@ OUTSIDE = {
     "compiler.api": ("runtime",),
     "compiler.cli": ("runtime",),
     "compiler.devices": ("runtime",),
+    # Tables of what the runtime would do.
+    "compiler.export": ("runtime",),
     # What the runtime checks of LiteRT's files as well.
     "compiler.frontend": ("runtime.litert", "runtime.printable", "runtime.plan"),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),

@@ -13,7 +13,8 @@ import pytest
 from agreement import expected, problems
 from cases import Case
 from devices import Way, ways
-from graphs import model
+from graphs import DRAWS, model
+from graphs.draws import REAL, salted
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
@@ -113,6 +114,14 @@ def smallest(case: Case, way: Way, count: int, folder: Path) -> str:
         for number in range(-(-count // HANDFUL)):
             visit(case.operator, number, look, Phase.generate, Phase.shrink)
     return wrong[-1] if wrong else "it agrees on its own"
+
+
+@pytest.fixture(autouse=True)
+def special(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --sweep-special, floats of inputs and constants are special values at times."""
+    if request.config.getoption("--sweep-special"):
+        for name in REAL:
+            monkeypatch.setitem(DRAWS, name, salted(DRAWS[name]))
 
 
 def test_generated_graphs_agree_with_litert(

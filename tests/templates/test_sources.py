@@ -19,7 +19,7 @@ from graphs import call, model, w, x
 import tflgpu
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.options import TargetName
-from tflgpu.runtime.opencl.device import PERSISTENT_OPTIONS
+from tflgpu.runtime.opencl.sources import PERSISTENT_OPTIONS
 
 pytestmark = pytest.mark.slow
 

@@ -16,6 +16,7 @@ from .definition import (
 )
 from .launch import (
     LINEAR_ROW,
+    Constant,
     Grid,
     Launch,
     WorkGroup,
@@ -56,6 +57,7 @@ __all__ = [
     "SLICED",
     "SMALL_INTEGERS",
     "Build",
+    "Constant",
     "Grid",
     "Implementation",
     "Infer",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ...ir import Array, Op, Shape, Tensor
 from ...target import Target
@@ -14,6 +14,17 @@ from .view import View
 
 Grid = tuple[int, int, int]
 WorkGroup = tuple[int, int, int]
+
+
+class Constant(Protocol):
+    """An array, or what numpy converts to one when it is needed."""
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+
+    def __array__(self, dtype: Any = None) -> Array:
+        """The content."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,7 @@ class Launch:
     """Work-items per axis, before rounding up to whole work-groups."""
     reads: Mapping[str, Tensor]
     writes: Mapping[str, Tensor]
-    constants: Mapping[str, Array] = field(default_factory=dict)
+    constants: Mapping[str, Constant] = field(default_factory=dict)
     variables: Mapping[str, Any] = field(default_factory=dict)
     """Everything else the template refers to."""
     group: WorkGroup | None = None
@@ -46,6 +57,9 @@ class Launch:
     """Batches along the last axis of the grid, if not those of the tensor written."""
     heavy: bool = False
     """Whether each work-item does much work, as in a convolution; work-groups are then small."""
+    limits: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """For each role that holds indices, what they must stay below: a limit for each entry of the
+    last axis, or one for all of them."""
     flops: int = 0
     """Floating-point operations, a multiply-add counting as two."""
 

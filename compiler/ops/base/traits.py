@@ -67,10 +67,14 @@ class Traits:
     """How it changes with the order of axes; None if it depends on that order."""
     reshapes: bool = False
     """Whether its output holds the elements of its input in the same order."""
+    moves: bool = False
+    """Whether it computes nothing: its outputs hold elements of its inputs, or a constant."""
     aliases: bool = False
     """Whether it only copies, so that its tensors can be views of one another instead."""
     joins: bool = False
     """Whether its output holds values of several inputs, which must be quantized alike."""
+    indexes: bool = False
+    """Whether a model is wrong if one of its indices is out of bounds."""
     converts: bool = False
     """Whether its kernel depends on the type of its output."""
     cheap: bool = False

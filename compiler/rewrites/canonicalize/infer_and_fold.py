@@ -143,4 +143,4 @@ def _fold(graph: Graph, op: Op, definition: OpDef) -> None:
     outputs = op.outputs
     graph.remove(op)
     for tensor, result in zip(outputs, results, strict=True):
-        tensor.data = result
+        tensor.data, tensor.folded = result, True

@@ -27,6 +27,9 @@ from ..rewrite import Attempt, graph_rewrite
 MAX_WEIGHTS = 1 << 17
 """Weights up to which one work-group is as fast as several kernels."""
 
+MAX_LAYERS = 64
+"""Layers of one kernel, which drivers take long to compile if it is large."""
+
 LARGEST_IMAGE = 1 << 16
 """Values of an image up to which one work-group averages it as fast as a separate kernel."""
 
@@ -90,6 +93,8 @@ def _unsupported_reason(
         return "more than one unary elementwise operator is between the layers"
     else:
         shapes += layer_shapes(first)
+    if len(shapes) > MAX_LAYERS:
+        return f"the kernel would compute {len(shapes)} layers; at most {MAX_LAYERS} are fused"
     weights = sum(outputs * inputs for outputs, inputs in shapes)
     if weights > MAX_WEIGHTS:
         return f"{weights} weights are faster with several work-groups"

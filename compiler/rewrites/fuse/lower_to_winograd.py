@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...ir import FusedOp, Graph, Op, Tensor, constant
+from ...ir import FusedOp, Graph, Op, Tensor
 from ...ops import winograd
 from ...ops.base import sliced_bytes
 from ...ops.conv import groups, window
@@ -61,10 +61,9 @@ def _lower(graph: Graph, op: Op) -> None:
     squares = winograd.squares(op)
     terms = Tensor(f"{op.output.name}/terms", (batch, winograd.TERMS, squares, inputs))
     sums = Tensor(f"{op.output.name}/sums", (batch, winograd.TERMS, squares, outputs))
-    weights = constant(f"{op.operand(1).name}/terms", winograd.transform(op.constant(1)))
     spread = {**size, "window": window(op)}
     last = Op(OUTPUT, (sums, None, op.input(2)), (result,), size, op.index, origins=op.origins)
     graph.remove(op)
     graph.add(Op(INPUT, (op.operand(0),), (terms,), spread, op.index))
-    graph.add(Op(PRODUCT, (terms, weights), (sums,), {}, op.index))
+    graph.add(Op(PRODUCT, (terms, op.operand(1)), (sums,), {}, op.index))
     graph.add(FusedOp(OUTPUT, (last,), op.epilogue, op.outputs) if op.epilogue else last)

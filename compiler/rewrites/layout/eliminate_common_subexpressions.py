@@ -6,7 +6,7 @@ becomes   a = RELU(x), and readers of b read a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
@@ -19,23 +19,33 @@ LARGEST = 1 << 12
 
 @graph_rewrite()
 def eliminate_common_subexpressions(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """In the order of execution, so that readers of merged results can be merged in turn."""
-    seen: dict[Hashable, Op] = {}
+    """All operators with the same result at once; their readers may then have the same result."""
+    merged: dict[Tensor, Tensor] = {}
+    equal: dict[Hashable, list[Op]] = {}
     for op in graph.ops:
         if op.name not in OPS or op.epilogue or any(tensor.variable for tensor in op.reads):
             continue
-        first = seen.setdefault(_identity(op), op)
-        if first is op or "RANDOM" in op.name:
-            continue
-        yield Attempt((first, op))
-        for old, new in zip(op.outputs, first.outputs, strict=True):
-            graph.replace(old, new)
-        graph.remove(op)
+        found = equal.setdefault(_identity(op, merged), [op])
+        if found[0] is not op and "RANDOM" not in op.name:
+            found.append(op)
+            merged.update(zip(op.outputs, found[0].outputs, strict=True))
+    for first, *others in equal.values():
+        if others:
+            yield Attempt((first, *others))
+        for op in others:
+            for old, new in zip(op.outputs, first.outputs, strict=True):
+                graph.replace(old, new)
+            graph.remove(op)
 
 
-def _identity(op: Op) -> Hashable:
-    """A key that is equal for operators that compute the same result."""
-    operands = tuple(None if tensor is None else _content(tensor) for tensor in op.inputs)
+def _identity(op: Op, merged: Mapping[Tensor, Tensor]) -> Hashable:
+    """A key that is equal for operators that compute the same result.
+
+    `merged` has the tensor that will be read instead of each tensor found to be equal to it.
+    """
+    operands = tuple(
+        None if tensor is None else _content(merged.get(tensor, tensor)) for tensor in op.inputs
+    )
     results = tuple((tensor.shape, tensor.dtype) for tensor in op.outputs)
     attrs = tuple(sorted((key, repr(value)) for key, value in op.attrs.items()))
     return op.name, operands, results, attrs

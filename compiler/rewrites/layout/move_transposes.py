@@ -52,6 +52,8 @@ def _candidates(graph: Graph) -> Iterator[tuple[Attempt, _Border]]:
         before = graph.producer(op.operand(0))
         for start, axes in (*following, (before, np.argsort(order).tolist())):
             permuted = tuple(int(axis) for axis in axes)
+            if op not in graph:
+                break
             if start is None or start not in graph or not is_permutable(start):
                 continue
             if (start, permuted) in tried:

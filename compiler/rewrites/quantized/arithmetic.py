@@ -8,26 +8,26 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point, half_away
-from .formulas import PRODUCTS, SUMS
 from .lowering import Lowering, lowers
+from .ratios import PRODUCTS, SUMS
 
 
 @lowers("ADD", "SUB")
-def add(here: Lowering) -> None:
+def add(lowering: Lowering) -> None:
     """Each operand times a fixed-point factor, of 20 bits for the larger, shifted back together."""
-    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
-    sign = -1 if here.op.name == "SUB" else 1
-    ratios = [np.float32(here.scale(t) / here.scale(result)) for t in (first, second)]
+    first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
+    sign = -1 if lowering.op.name == "SUB" else 1
+    ratios = [np.float32(lowering.scale(t) / lowering.scale(result)) for t in (first, second)]
     if result.dtype == "int16" or not all(float(ratio) in SUMS for ratio in ratios):
-        _add_doubly(here, first, second, sign)
+        _add_rounded_twice(lowering, first, second, sign)
         return
     shift = 20 - (frexp(float(max(ratios)))[1] - 1)
     one, other = (int(np.rint(np.float64(ratio) * 2.0**shift)) for ratio in ratios)
-    low, high = here.bounds(result)
-    value = here.add(
+    low, high = lowering.bounds(result)
+    value = lowering.add(
         "tflgpu.requantize_sum",
-        here.centered(first),
-        here.centered(second),
+        lowering.centered(first),
+        lowering.centered(second),
         first=one,
         second=sign * other,
         half=1 << (shift - 1),
@@ -35,22 +35,22 @@ def add(here: Lowering) -> None:
         low=low,
         high=high,
     )
-    here.finish_centered(value)
+    lowering.finish_centered(value)
 
 
-def _add_doubly(here: Lowering, first: Tensor, second: Tensor, sign: int) -> None:
+def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: int) -> None:
     """As LiteRT's own kernels: operands scaled to twice the larger scale, added, scaled again."""
-    result = here.op.output
+    result = lowering.op.output
     left = 15 if result.dtype == "int16" else 20
-    scales = [np.float64(here.scale(tensor)) for tensor in (first, second)]
+    scales = [np.float64(lowering.scale(tensor)) for tensor in (first, second)]
     twice = 2 * max(scales)
     one, other = (fixed_point(float(scale / twice)) for scale in scales)
-    back = fixed_point(float(twice / (2.0**left * np.float64(here.scale(result)))))
-    low, high = here.bounds(result, half_away)
-    value = here.add(
-        "tflgpu.requantize_sum_doubly",
-        here.centered(first),
-        here.centered(second),
+    back = fixed_point(float(twice / (2.0**left * np.float64(lowering.scale(result)))))
+    low, high = lowering.bounds(result, half_away)
+    value = lowering.add(
+        "tflgpu.requantize_sum_rounded_twice",
+        lowering.centered(first),
+        lowering.centered(second),
         left=left,
         first=one.multiplier,
         first_exponent=one.exponent,
@@ -61,52 +61,52 @@ def _add_doubly(here: Lowering, first: Tensor, second: Tensor, sign: int) -> Non
         low=low,
         high=high,
     )
-    here.finish_centered(value)
+    lowering.finish_centered(value)
 
 
 @lowers("MUL")
-def multiply(here: Lowering) -> None:
+def multiply(lowering: Lowering) -> None:
     """The product of the integers, scaled by one product of float32."""
-    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
-    product = np.float32(here.scale(first) * here.scale(second))
-    scale = np.float32(product / here.scale(result))
+    first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
+    product = np.float32(lowering.scale(first) * lowering.scale(second))
+    scale = np.float32(product / lowering.scale(result))
     if result.dtype == "int16" or float(scale) not in PRODUCTS:
-        _multiply_doubly(here, float(np.float64(scale)))
+        _multiply_rounded_twice(lowering, float(np.float64(scale)))
         return
-    low, high = here.bounds(result)
-    value = here.add(
+    low, high = lowering.bounds(result)
+    value = lowering.add(
         "tflgpu.requantize_product",
-        here.centered(first),
-        here.centered(second),
+        lowering.centered(first),
+        lowering.centered(second),
         scale=float(scale),
         low=float(low),
         high=float(high),
     )
-    here.finish_centered(value)
+    lowering.finish_centered(value)
 
 
-def _multiply_doubly(here: Lowering, scale: float) -> None:
+def _multiply_rounded_twice(lowering: Lowering, scale: float) -> None:
     """As LiteRT's own kernels: the product of the integers times a factor that rounds twice."""
     factor = fixed_point(scale)
-    low, high = here.bounds(here.op.output, half_away)
-    value = here.add(
-        "tflgpu.requantize_product_doubly",
-        here.centered(here.op.operand(0)),
-        here.centered(here.op.operand(1)),
+    low, high = lowering.bounds(lowering.op.output, half_away)
+    value = lowering.add(
+        "tflgpu.requantize_product_rounded_twice",
+        lowering.centered(lowering.op.operand(0)),
+        lowering.centered(lowering.op.operand(1)),
         multiplier=factor.multiplier,
         exponent=factor.exponent,
         low=low,
         high=high,
     )
-    here.finish_centered(value)
+    lowering.finish_centered(value)
 
 
 @lowers("MAXIMUM", "MINIMUM")
-def pick(here: Lowering) -> None:
+def pick(lowering: Lowering) -> None:
     """Of the integers themselves: LiteRT does not look at what they stand for."""
-    result = here.op.output
+    result = lowering.op.output
     first, second = (
-        here.taken_over(here.centered(tensor), tensor, result)
-        for tensor in (here.op.operand(0), here.op.operand(1))
+        lowering.reinterpreted(lowering.centered(tensor), tensor, result)
+        for tensor in (lowering.op.operand(0), lowering.op.operand(1))
     )
-    here.finish_centered(here.add(here.op.name, first, second))
+    lowering.finish_centered(lowering.add(lowering.op.name, first, second))

@@ -6,126 +6,131 @@ import numpy as np
 
 from ...ir import Array, Op, Tensor, constant
 from .exact_sums import CHANNEL_AXES, exact_sums
-from .formulas import CHANNEL_BLOCK, ELEMENT_BLOCK
 from .hybrid import hybrid, hybrid_transposed
-from .lowering import EXACT, INTEGERS, Lowering, lowers
-from .sixteen_bits import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
+from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
+from .lowering import INTEGERS, Lowering, lowers
+from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK
 
 ACTIVATION = "fused_activation_function"
 
 
 @lowers("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
-def convolution(here: Lowering) -> None:
+def convolution(lowering: Lowering) -> None:
     """Sums of products of centered integers, then one scale for each output channel."""
-    op = here.op
+    op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if not weights.constant or (bias is not None and not bias.constant):
-        raise here.declined("weights or a bias are computed while the model runs")
+        raise lowering.declined("weights or a bias are computed while the model runs")
     if image.dtype not in INTEGERS:
-        hybrid(here)
+        hybrid(lowering)
         return
     if image.dtype == "int16":
-        here.finish_centered(_of_bytes(here, image, weights, 2, CHANNEL_AXES[op.name][0]))
+        lowering.finish_centered(_of_bytes(lowering, image, weights, 2, CHANNEL_AXES[op.name][0]))
         return
     sums = exact_sums(
-        here,
+        lowering,
         op.name,
-        here.centered(image),
-        here.centered(weights),
+        lowering.centered(image),
+        lowering.centered(weights),
         None if bias is None else op.constant(2).reshape(-1),
-        here.reach(image),
+        lowering.reach(image),
         {**op.attrs, ACTIVATION: "NONE", "exact": True},
     )
-    sums = here.reshape(sums, op.output.shape)
-    here.finish_centered(requantized(here, sums, image, weights))
+    sums = lowering.reshape(sums, op.output.shape)
+    lowering.finish_centered(requantized(lowering, sums, image, weights))
 
 
-def _of_bytes(here: Lowering, image: Tensor, weights: Tensor, bias: int, axis: int) -> Tensor:
+def _of_bytes(lowering: Lowering, image: Tensor, weights: Tensor, bias: int, axis: int) -> Tensor:
     """The result for an image of int16; `bias` is a position, `axis` that of the outputs."""
-    added = here.op.input(bias)
-    values = None if added is None else here.op.constant(bias).reshape(-1)
-    filters = here.centered(weights)
-    sums = sums_of_bytes(here, image, filters, values, axis, lambda x, b: _sums(here, x, b))
-    return _rounded(here, sums, image, weights, added)
+    added = lowering.op.input(bias)
+    values = None if added is None else lowering.op.constant(bias).reshape(-1)
+    filters = lowering.centered(weights)
+    sums = sums_of_bytes(lowering, image, filters, values, axis, lambda x, b: _sums(lowering, x, b))
+    return _rounded(lowering, sums, image, weights, added)
 
 
-def _sums(here: Lowering, image: Tensor, bias: Array) -> Tensor:
+def _sums(lowering: Lowering, image: Tensor, bias: Array) -> Tensor:
     """The sums of the operator on other operands."""
-    op = here.op
+    op = lowering.op
     attrs = {**op.attrs, ACTIVATION: "NONE", "exact": True}
-    weights = here.centered(op.operand(1))
-    added = here.constant(bias)
+    weights = lowering.centered(op.operand(1))
+    added = lowering.constant(bias)
     if op.name == "TRANSPOSE_CONV":
         sizes = op.operand(0)
-        return here.add(op.name, sizes, weights, image, added, dtype="float32", **attrs)
+        return lowering.add(op.name, sizes, weights, image, added, dtype="float32", **attrs)
     if op.name == "FULLY_CONNECTED":
-        image = here.reshape(image, (-1, weights.shape[1]))
-    return here.reshape(here.add(op.name, image, weights, added, **attrs), op.output.shape)
+        image = lowering.reshape(image, (-1, weights.shape[1]))
+    return lowering.reshape(lowering.add(op.name, image, weights, added, **attrs), op.output.shape)
 
 
 def _rounded(
-    here: Lowering, sums: tuple[Tensor, Tensor], image: Tensor, weights: Tensor, bias: Tensor | None
+    lowering: Lowering,
+    sums: tuple[Tensor, Tensor],
+    image: Tensor,
+    weights: Tensor,
+    bias: Tensor | None,
 ) -> Tensor:
     """Sums of bytes as int16, by the operator and the type that LiteRT adds the bias in."""
-    op = here.op
-    scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, op.output)]
+    op = lowering.op
+    scales = [np.asarray(lowering.scale(t), np.float64) for t in (image, weights, op.output)]
     factors = scales[0] * scales[1] / scales[2]
     wide = "int64" in (op.attrs.get("quantized_bias_type"), bias and bias.dtype)
     if op.name == "FULLY_CONNECTED":
         if factors.ndim == 0:
             # LiteRT multiplies these two scales in float32.
-            factors = np.float64(here.scale(image) * here.scale(weights)) / scales[2]
+            factors = np.float64(lowering.scale(image) * lowering.scale(weights)) / scales[2]
         if wide:
-            return rounded_once_in_full(here, sums, factors)
-        return rounded_twice(here, sums, factors, 0.0)
+            return rounded_once_in_full(lowering, sums, factors)
+        return rounded_twice(lowering, sums, factors, 0.0)
     if op.attrs.get("quantized_bias_type") != "int32":
         if bias is not None and bias.dtype != "int64":
-            raise here.declined("its options do not say that its bias has 32 bits")
-        return rounded_once(here, sums, factors)
+            raise lowering.declined("its options do not say that its bias has 32 bits")
+        return rounded_once(lowering, sums, factors)
     if op.name != "TRANSPOSE_CONV":
-        return rounded_twice(here, sums, factors, 0.0)
+        return rounded_twice(lowering, sums, factors, 0.0)
     channels = np.arange(op.output.shape[-1])
     whole = channels.size - channels.size % CHANNEL_BLOCK
-    return rounded_twice(here, sums, factors, (channels >= whole).astype(np.float32))
+    return rounded_twice(lowering, sums, factors, (channels >= whole).astype(np.float32))
 
 
-def requantized(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
+def requantized(lowering: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
     """Sums as integers of the output: scaled by one product of float32, to the nearest even."""
-    result = here.op.output
+    result = lowering.op.output
     # In this order, as XNNPACK computes it in float32.
-    scales = here.scale(image) * here.scale(weights) / here.scale(result)
-    low, high = here.bounds(result)
+    scales = lowering.scale(image) * lowering.scale(weights) / lowering.scale(result)
+    low, high = lowering.bounds(result)
     scale = constant(f"{result.name}/scale", np.asarray(scales, np.float32))
-    return here.add("tflgpu.requantize", sums, scale, low=float(low), high=float(high))
+    return lowering.add("tflgpu.requantize", sums, scale, low=float(low), high=float(high))
 
 
 @lowers("TRANSPOSE_CONV")
-def transposed_convolution(here: Lowering) -> None:
+def transposed_convolution(lowering: Lowering) -> None:
     """The same with the operands in another order: the result's size, weights, image, bias."""
-    op = here.op
+    op = lowering.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     if not weights.constant or (bias is not None and not bias.constant):
-        raise here.declined("weights or a bias are computed while the model runs")
+        raise lowering.declined("weights or a bias are computed while the model runs")
     if image.dtype not in INTEGERS:
-        hybrid_transposed(here)
+        hybrid_transposed(lowering)
         return
     if image.dtype == "int16":
-        here.finish_centered(_of_bytes(here, image, weights, 3, 0))
+        lowering.finish_centered(_of_bytes(lowering, image, weights, 3, 0))
         return
-    values = here.centered(weights)
+    values = lowering.centered(weights)
     assert values.data is not None
-    most = np.abs(values.data).sum((1, 2, 3), dtype=np.float64) * here.reach(image)
+    most = np.abs(values.data).sum((1, 2, 3), dtype=np.float64) * lowering.reach(image)
     if bias is not None:
         most = most + np.abs(op.constant(3).astype(np.float64))
-    if most.max(initial=0) > EXACT:
-        raise here.declined(f"sums may reach {most.max():.0f}, more than {EXACT}")
-    added = None if bias is None else here.constant(op.constant(3).reshape(-1))
+    lowering.require_exact(most.max(initial=0))
+    added = None if bias is None else lowering.constant(op.constant(3).reshape(-1))
     attrs = {**op.attrs, ACTIVATION: "NONE", "exact": True}
-    sums = here.add(op.name, size, values, here.centered(image), added, dtype="float32", **attrs)
-    if _gaps(op, weights):
-        here.finish_centered(_of_own_kernel(here, sums, image, weights))
+    sums = lowering.add(
+        op.name, size, values, lowering.centered(image), added, dtype="float32", **attrs
+    )
+    if size.folded or _gaps(op, weights):
+        lowering.finish_centered(_of_own_kernel(lowering, sums, image, weights))
     else:
-        here.finish_centered(requantized(here, sums, image, weights))
+        lowering.finish_centered(requantized(lowering, sums, image, weights))
 
 
 def _gaps(op: Op, weights: Tensor) -> bool:
@@ -135,16 +140,21 @@ def _gaps(op: Op, weights: Tensor) -> bool:
     return smaller and op.attrs.get("padding") == "SAME"
 
 
-def _of_own_kernel(here: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
-    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block."""
-    result = here.op.output
+def _of_own_kernel(lowering: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
+    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block.
+
+    XNNPACK takes neither strides that leave pixels out nor a size that the model computes.
+    """
+    result = lowering.op.output
     if result.dtype == "uint8":
-        factors = np.float64(here.scale(image) * here.scale(weights)) / here.scale(result)
+        factors = np.float64(lowering.scale(image) * lowering.scale(weights)) / lowering.scale(
+            result
+        )
         places = np.arange(result.elements).reshape(result.shape)
         block = ELEMENT_BLOCK
     else:
-        scales = [np.asarray(here.scale(t), np.float64) for t in (image, weights, result)]
+        scales = [np.asarray(lowering.scale(t), np.float64) for t in (image, weights, result)]
         factors = scales[0] * scales[1] / scales[2]
         places, block = np.arange(result.shape[-1]), CHANNEL_BLOCK
-    away = (places >= places.size - places.size % block).astype(np.float32)
-    return rounded_twice(here, (here.constant(0), sums), factors, away)
+    ties_away = (places >= places.size - places.size % block).astype(np.float32)
+    return rounded_twice(lowering, (lowering.constant(0), sums), factors, ties_away)

@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor
-from .formulas import CONVERSIONS, ELEMENT_BLOCK
+from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
-from .sixteen_bits import by_channel
+from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK
 
 
 @lowers("QUANTIZE")
-def quantize(here: Lowering) -> None:
+def quantize(lowering: Lowering) -> None:
     """Floats to integers, or integers to those of another scale."""
-    source, result = here.op.operand(0), here.op.output
+    source, result = lowering.op.operand(0), lowering.op.output
     if result.dtype not in INTEGERS:
-        raise here.declined(f"its result is {result.dtype}, not one of {', '.join(INTEGERS)}")
+        raise lowering.declined(f"its result is {result.dtype}, not one of {', '.join(INTEGERS)}")
     if source.dtype not in INTEGERS:
-        here.finish_centered(_of_floats(here, source, result))
+        lowering.finish_centered(_of_floats(lowering, source, result))
         return
-    ratio = float(here.scale(source) / here.scale(result))
-    low, high = here.bounds(result)
-    centered = here.centered(source)
+    ratio = float(lowering.scale(source) / lowering.scale(result))
+    low, high = lowering.bounds(result)
+    centered = lowering.centered(source)
     if source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
         steps = int(np.rint(np.float32(256) * np.float32(ratio)))
         numbers: dict[str, Any] = {
@@ -33,47 +33,51 @@ def quantize(here: Lowering) -> None:
             "low": low,
             "high": high,
         }
-        value = here.add("tflgpu.requantize_fixed_point", centered, **numbers)
+        value = lowering.add("tflgpu.requantize_fixed_point", centered, **numbers)
     else:
-        factor = float(np.float64(here.scale(source)) / np.float64(here.scale(result)))
-        operands = (here.constant(0), centered, *by_channel(here, np.asarray(factor)))
-        away = here.constant(_beyond_blocks(source, result))
+        factor = float(np.float64(lowering.scale(source)) / np.float64(lowering.scale(result)))
+        operands = (lowering.constant(0), centered, *by_channel(lowering, np.asarray(factor)))
+        int16 = "int16" in (source.dtype, result.dtype)
+        ties_away = lowering.constant(1 if int16 else _beyond_blocks(source, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
-        value = here.add(name, *operands, away, low=low, high=high)
-    here.finish_centered(value)
+        value = lowering.add(name, *operands, ties_away, low=low, high=high)
+    lowering.finish_centered(value)
 
 
-def _beyond_blocks(source: Tensor, result: Tensor) -> Array:
+def _beyond_blocks(source: Tensor, block: int) -> Array:
     """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
-    if "int16" in (source.dtype, result.dtype):
-        return np.ones(())
-    whole = source.elements - source.elements % ELEMENT_BLOCK
+    whole = source.elements - source.elements % block
     if whole == source.elements:
         return np.zeros(())
     beyond = np.arange(source.elements) >= whole
     return beyond.astype(np.float32).reshape(source.shape)
 
 
-def _of_floats(here: Lowering, source: Tensor, result: Tensor) -> Tensor:
-    """Times the inverse scale to the nearest even integer; divided by the scale for int16."""
-    low, high = here.bounds(result)
+def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
+    """Times the inverse scale, to the nearest even integer.
+
+    LiteRT's own kernels, which quantize to int16, divide what is left of blocks by the scale, with
+    ties away from zero; what does not fit in 32 bits becomes the least integer.
+    """
+    low, high = lowering.bounds(result)
+    inverse = float(np.float32(1) / lowering.scale(result))
+    limits: dict[str, Any] = {"low": float(low), "high": float(high)}
     if result.dtype == "int16":
-        scale = float(here.scale(result))
-        limits: dict[str, Any] = {"low": float(low), "high": float(high)}
-        return here.add("tflgpu.quantize_by_division", source, scale=scale, **limits)
-    inverse = float(np.float32(1) / here.scale(result))
-    return here.add("tflgpu.quantize", source, inverse=inverse, low=float(low), high=float(high))
+        left = lowering.constant(_beyond_blocks(source, FLOAT_BLOCK))
+        numbers: dict[str, Any] = {"inverse": inverse, "scale": float(lowering.scale(result))}
+        return lowering.add("tflgpu.quantize_to_int16", source, left, **numbers, **limits)
+    return lowering.add("tflgpu.quantize", source, inverse=inverse, **limits)
 
 
 @lowers("DEQUANTIZE")
-def dequantize(here: Lowering) -> None:
+def dequantize(lowering: Lowering) -> None:
     """Centered integers are multiplied by the scale, or each channel by its own."""
-    source = here.op.operand(0)
-    centered, scale = here.centered(source), here.scale(source)
+    source = lowering.op.operand(0)
+    centered, scale = lowering.centered(source), lowering.scale(source)
     if scale.ndim:
         assert source.quantization is not None
         behind = len(source.shape) - 1 - source.quantization.axis
-        factors = here.constant(scale.reshape(-1, *(1,) * behind))
-        here.finish(here.add("MUL", centered, factors))
+        factors = lowering.constant(scale.reshape(-1, *(1,) * behind))
+        lowering.finish(lowering.add("MUL", centered, factors))
     else:
-        here.finish(here.add("tflgpu.dequantize", centered, scale=float(scale)))
+        lowering.finish(lowering.add("tflgpu.dequantize", centered, scale=float(scale)))

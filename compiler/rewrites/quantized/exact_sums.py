@@ -27,7 +27,7 @@ output channel has but few products."""
 
 
 def exact_sums(
-    here: Lowering,
+    lowering: Lowering,
     name: str,
     image: Tensor,
     weights: Tensor,
@@ -39,7 +39,7 @@ def exact_sums(
     values = weights.data
     assert values is not None
     if name == "FULLY_CONNECTED":
-        image = here.reshape(image, (image.elements // values.shape[1], values.shape[1]))
+        image = lowering.reshape(image, (image.elements // values.shape[1], values.shape[1]))
     output_axis, input_axis = CHANNEL_AXES[name]
     own = np.zeros(values.shape[output_axis]) if bias is None else bias.astype(np.float64)
     others = tuple(axis for axis in range(values.ndim) if axis not in (output_axis, input_axis))
@@ -51,18 +51,20 @@ def exact_sums(
     small, large = _divide(own, products.sum(0))
     parts = list(_parts(products, np.abs(small)))
     if len(parts) > 1 and name == "CONV_2D" and image.shape[3] != values.shape[3]:
-        raise here.declined("sums of grouped channels may be too large to be exact")
+        raise lowering.declined("sums of grouped channels may be too large to be exact")
     if len(parts) + bool(large.any()) > 2 or (large.astype(np.float32) != large).any():
-        return _integer_sums(here, name, image, weights, own, parts, attrs)
+        return _integer_sums(lowering, name, image, weights, own, parts, attrs)
     sums: Tensor | None = None
     for number, (first, end) in enumerate(parts):
         first_bias = small if number == 0 and (bias is not None) else None
-        part = _part(here, name, image, weights, first_bias, (first, end), len(parts) > 1, attrs)
-        sums = part if sums is None else here.add("tflgpu.add_exact", sums, part)
+        part = _part(
+            lowering, name, image, weights, first_bias, (first, end), len(parts) > 1, attrs
+        )
+        sums = part if sums is None else lowering.add("tflgpu.add_exact", sums, part)
     assert sums is not None
     if large.any():
-        rest = constant(f"{here.op.output.name}/large_bias", large.astype(np.float32))
-        sums = here.add("tflgpu.add_exact", sums, rest)
+        rest = constant(f"{lowering.op.output.name}/large_bias", large.astype(np.float32))
+        sums = lowering.add("tflgpu.add_exact", sums, rest)
     return sums
 
 
@@ -88,7 +90,7 @@ def _parts(products: Array, bias: Array) -> Iterator[tuple[int, int]]:
 
 
 def _part(
-    here: Lowering,
+    lowering: Lowering,
     name: str,
     image: Tensor,
     weights: Tensor,
@@ -99,19 +101,19 @@ def _part(
 ) -> Tensor:
     """The sums over some of the input channels."""
     first, end = channels
-    added = None if bias is None else here.constant(bias)
+    added = None if bias is None else lowering.constant(bias)
     if not divided:
-        return here.add(name, image, weights, added, **attrs)
+        return lowering.add(name, image, weights, added, **attrs)
     assert weights.data is not None
     axis = len(image.shape) - 1
-    begin = here.constant([first if i == axis else 0 for i in range(axis + 1)], "int32")
-    size = here.constant([end - first if i == axis else -1 for i in range(axis + 1)], "int32")
-    some = here.add("SLICE", image, begin, size)
-    return here.add(name, some, here.constant(weights.data[..., first:end]), added, **attrs)
+    begin = lowering.constant([first if i == axis else 0 for i in range(axis + 1)], "int32")
+    size = lowering.constant([end - first if i == axis else -1 for i in range(axis + 1)], "int32")
+    some = lowering.add("SLICE", image, begin, size)
+    return lowering.add(name, some, lowering.constant(weights.data[..., first:end]), added, **attrs)
 
 
 def _integer_sums(
-    here: Lowering,
+    lowering: Lowering,
     name: str,
     image: Tensor,
     weights: Tensor,
@@ -122,8 +124,8 @@ def _integer_sums(
     """Parts added as 32-bit integers, which wrap as LiteRT's do; rounded to float32 at the end."""
     sums: Tensor | None = None
     for number, channels in enumerate(parts):
-        part = _part(here, name, image, weights, None, channels, len(parts) > 1, attrs)
-        whole = here.add("CAST", part, dtype="int32")
-        sums = whole if number == 0 else here.add("ADD", sums, whole)
-    total = here.add("ADD", sums, here.constant(bias, "int32"))
-    return here.add("CAST", total, dtype="float32")
+        part = _part(lowering, name, image, weights, None, channels, len(parts) > 1, attrs)
+        whole = lowering.add("CAST", part, dtype="int32")
+        sums = whole if number == 0 else lowering.add("ADD", sums, whole)
+    total = lowering.add("ADD", sums, lowering.constant(bias, "int32"))
+    return lowering.add("CAST", total, dtype="float32")

@@ -8,39 +8,11 @@ said here was found with the versions below, on x86; on Arm processors some of i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2
+
+from .ratios import CHANNEL_BLOCK, CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, PRODUCTS, SUMS
 
 ORACLE = "LiteRT 2.3.0 (PyPI's ai-edge-litert) with the XNNPACK that is built into it, on x86"
 """What all results are compared with."""
-
-
-@dataclass(frozen=True)
-class Ratios:
-    """The ratios of scales that XNNPACK takes."""
-
-    least: float
-    most: float
-    closed: bool = False
-    """Whether the upper limit belongs to them."""
-
-    def __contains__(self, ratio: float) -> bool:
-        return self.least <= ratio < self.most or (self.closed and ratio == self.most)
-
-    def __str__(self) -> str:
-        return f"2^{log2(self.least):.0f} to 2^{log2(self.most):.0f}"
-
-
-SUMS = Ratios(2.0**-10, 2.0**8)
-"""Of each operand's scale to the result's in ADD and SUB."""
-PRODUCTS = Ratios(2.0**-16, 2.0**8)
-"""Of the product of the operands' scales to the result's in MUL."""
-CONVERSIONS = Ratios(2.0**-8, 2.0**7, closed=True)
-"""Of the operand's scale to the result's in QUANTIZE, and of each slope in LEAKY_RELU."""
-
-CHANNEL_BLOCK = 8
-"""Channels that LiteRT's code for NEON, which x86 runs translated, rounds at once."""
-ELEMENT_BLOCK = 16
-"""Elements that it rounds at once where there is one scale for all."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +30,8 @@ class Formula:
 
 _CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 _LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV")
+_SIGMOIDS = ("LOGISTIC", "TANH")
+_COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 _EIGHT = "int8, uint8"
 _TWICE = "31-bit factor, rounded after the product and, halves away from zero, after the shift"
 _OWN = "LiteRT"
@@ -76,7 +50,7 @@ FORMULAS = (
     Formula(
         ("TRANSPOSE_CONV",),
         _EIGHT,
-        "SAME, strides larger than the window",
+        "SAME with strides larger than the window, or a size that the model computes",
         f"{_TWICE}; halves upwards in whole blocks of {CHANNEL_BLOCK} channels (int8) or "
         f"{ELEMENT_BLOCK} elements (uint8)",
         _OWN,
@@ -122,7 +96,8 @@ FORMULAS = (
         ("DEPTHWISE_CONV_2D",),
         "float32 with weights of int8",
         "",
-        "the same; LiteRT multiplies in another order, which may change the last bits of a float",
+        "the same, but ties away from zero; sum times the weights' scale, times the image's, plus "
+        "the bias",
         _OWN,
     ),
     Formula(
@@ -164,7 +139,12 @@ FORMULAS = (
         _XNNPACK,
     ),
     Formula(
-        ("QUANTIZE",), "float32 to int16", "", "divided by the scale, halves away from zero", _OWN
+        ("QUANTIZE",),
+        "float32 to int16",
+        "",
+        "times the inverse scale, to the nearest even; beyond whole blocks of "
+        f"{FLOAT_BLOCK}, divided by the scale, halves away from zero",
+        _OWN,
     ),
     Formula(
         ("QUANTIZE", "LEAKY_RELU"),
@@ -188,21 +168,18 @@ FORMULAS = (
     Formula(("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1"), f"{_EIGHT}, int16", "", _TWICE, _OWN),
     Formula(("LOGISTIC", "TANH", "ELU"), _EIGHT, "", f"{_TABLE} even", _XNNPACK),
     Formula(
-        ("LOGISTIC", "TANH"),
+        _SIGMOIDS,
         "int16",
         "scale 2^-12, for TANH also 2^-11",
         "gemmlowp's polynomials in 16 bits",
         _OWN,
     ),
-    Formula(
-        ("LOGISTIC", "TANH"),
-        "int16",
-        "any other scale",
-        "256 straight lines, in steps of 1 / 12288",
-        _OWN,
-    ),
-    Formula(("GELU", "NEG"), "int8", "", f"{_TABLE} even", _OWN),
-    Formula(("EXP", "LOG", "RSQRT", "SQRT"), "int8", "", f"{_TABLE}, halves away from zero", _OWN),
+    Formula(_SIGMOIDS, "int16", "any other scale", "256 lines, in steps of 1 / 12288", _OWN),
+    Formula(("GELU",), _EIGHT, "", f"{_TABLE} even", _OWN),
+    Formula(("NEG",), "int8, int16", "", _RAW, _OWN),
+    Formula(("EXP", "LOG", "RSQRT"), "int8", "", f"{_TABLE}, halves away from zero", _OWN),
+    Formula(("SQRT",), "int8, int16", "", "float32 of each integer, cut off towards zero", _OWN),
+    Formula(("EXP", "GELU", "LOG", "RSQRT"), "int16", "", "512 straight lines", _OWN),
     Formula(("HARD_SWISH",), _EIGHT, "", "16 bits of fixed point", _OWN),
     Formula(
         ("DIV", "SQUARED_DIFFERENCE"),
@@ -212,19 +189,13 @@ FORMULAS = (
         _OWN,
     ),
     Formula(
-        ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
+        _COMPARISONS,
         _EIGHT,
         "",
         "table of 65536 entries: operands with 8 more bits, times their scales",
         _OWN,
     ),
-    Formula(
-        ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL"),
-        "int16",
-        "",
-        _RAW,
-        _OWN,
-    ),
+    Formula(_COMPARISONS, "int16", "", _RAW, _OWN),
     Formula(
         ("MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2", "REDUCE_MAX", "REDUCE_MIN"),
         f"{_EIGHT}, int16",
@@ -234,10 +205,18 @@ FORMULAS = (
     ),
     Formula(("ARG_MAX", "ARG_MIN"), _EIGHT, "", _RAW, _OWN),
     Formula(
+        ("SUM",),
+        "int16",
+        "",
+        "exact sum, rounded to float32, times one float32 factor, halves away from zero",
+        _OWN,
+    ),
+    Formula(
         ("MEAN", "SUM"),
         _EIGHT,
         "",
-        "exact sum, times one float32 factor, plus what the zero points come to, nearest even",
+        "exact sum, rounded to float32, times one factor, plus what the zero points come to, to "
+        "the nearest even",
         _XNNPACK,
     ),
     Formula(
@@ -265,7 +244,32 @@ FORMULAS = (
     ),
     Formula(("SOFTMAX",), "int16", "", "powers and reciprocals by 512 straight lines each", _OWN),
     Formula(
-        ("RESIZE_BILINEAR",), _EIGHT, "", "weights of 11 fractional bits, rounded once", _XNNPACK
+        ("RESIZE_BILINEAR",),
+        _EIGHT,
+        "a size in the file",
+        "weights of 11 fractional bits, rounded once, halves upwards",
+        _XNNPACK,
+    ),
+    Formula(
+        ("RESIZE_BILINEAR",),
+        "int16; int8 otherwise",
+        "",
+        "weights of 10 fractional bits, rounded once, halves away from zero",
+        _OWN,
+    ),
+    Formula(
+        ("LOG_SOFTMAX",),
+        _EIGHT,
+        "",
+        "table of powers, added up one after the other; float32, to the nearest even",
+        _OWN,
+    ),
+    Formula(
+        ("L2_NORMALIZATION",),
+        _EIGHT,
+        "",
+        f"1 / sqrt of the sum of squares by Newton's method; {_TWICE}",
+        _OWN,
     ),
     Formula(
         ("CONCATENATION", "PACK"),
@@ -277,8 +281,15 @@ FORMULAS = (
     Formula(
         ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
         "int8, cell state int16",
-        "no peepholes, no layer normalization",
+        "no layer normalization; peepholes only without a projection",
         f"gates: {_TWICE}; gemmlowp's polynomials in 16 bits",
+        _OWN,
+    ),
+    Formula(
+        ("SVDF",),
+        "int8, state and time weights int16",
+        "",
+        f"features: {_TWICE}; 32-bit sum that wraps, rounded alike",
         _OWN,
     ),
     Formula(

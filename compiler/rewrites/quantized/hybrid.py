@@ -10,90 +10,122 @@ import numpy as np
 
 from ...ir import Tensor
 from .lowering import Lowering
+from .ratios import HYBRID_BLOCK
 
 
-def hybrid(here: Lowering) -> None:
+def hybrid(lowering: Lowering) -> None:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale."""
-    op = here.op
+    op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    _check_weights(here, weights)
+    _check_weights(lowering, weights)
+    if op.name == "DEPTHWISE_CONV_2D":
+        _finish(lowering, _depthwise(lowering, image, weights, bias))
+        return
     rank = len(image.shape)
-    integers, scale = _by_rows(here, image, _axes(here, weights))
+    integers, scale = _by_rows(lowering, image, _axes(lowering, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
-    sums = here.add(op.name, integers, here.centered(weights), None, **attrs)
+    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
     if len(sums.shape) != rank:
-        scale = here.reshape(scale, (*sums.shape[:-1], 1))
-    _finish(here, _scaled(here, sums, scale, weights, bias))
+        scale = lowering.reshape(scale, (*sums.shape[:-1], 1))
+    _finish(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
-def hybrid_transposed(here: Lowering) -> None:
-    """The same of TRANSPOSE_CONV."""
-    op = here.op
-    size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
-    _check_weights(here, weights)
-    integers, scale = _by_rows(here, image, [1, 2, 3])
+def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+    """As LiteRT's own kernel: ties away from zero, sums times the weights' scale, then the image's.
+
+    Beyond whole blocks of channels it multiplies by the image's scale first.
+    """
+    op, channels = lowering.op, weights.shape[3]
+    low, high = _extremes(lowering, image, [1, 2, 3])
+    step = lowering.add("tflgpu.row_step", low, high)
+    inverse = lowering.add("DIV", lowering.constant(1), step)
+    zero = lowering.add("tflgpu.row_zero", low, high, inverse)
+    integers = lowering.add("tflgpu.quantize_rows_away", image, inverse, zero)
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
-    operands = (size, here.centered(weights), integers, None)
-    sums = here.add(op.name, *operands, dtype="float32", **attrs)
-    _finish(here, _scaled(here, sums, scale, weights, bias))
+    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
+    scales = np.broadcast_to(lowering.scale(weights), (channels,))
+    whole = np.arange(channels) < channels - channels % HYBRID_BLOCK
+    first, second = np.where(whole, scales, 1), np.where(whole, 1, scales)
+    added = bias if bias is not None else lowering.constant(np.zeros(channels))
+    factors = lowering.constant(first), step, lowering.constant(second)
+    return lowering.add("tflgpu.scale_rows", sums, *factors, added)
 
 
-def _axes(here: Lowering, weights: Tensor) -> list[int]:
+def hybrid_transposed(lowering: Lowering) -> None:
+    """The same of TRANSPOSE_CONV."""
+    op = lowering.op
+    size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
+    _check_weights(lowering, weights)
+    integers, scale = _by_rows(lowering, image, [1, 2, 3])
+    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    operands = (size, lowering.centered(weights), integers, None)
+    sums = lowering.add(op.name, *operands, dtype="float32", **attrs)
+    _finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+
+
+def _axes(lowering: Lowering, weights: Tensor) -> list[int]:
     """The axes of an operand that are quantized together: of a row, or of an image.
 
     XNNPACK makes a fully connected layer of a convolution of single pixels.
     """
-    op, rank = here.op, len(here.op.operand(0).shape)
+    op, rank = lowering.op, len(lowering.op.operand(0).shape)
     strides = {op.attrs.get(key, 1) for key in ("stride_h", "stride_w")}
     pixels = op.name == "CONV_2D" and weights.shape[1:3] == (1, 1) and strides == {1}
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
 
 
-def _finish(here: Lowering, result: Tensor) -> None:
-    activation = here.op.attrs.get("fused_activation_function", "NONE")
-    here.finish(result if activation == "NONE" else here.add(activation, result))
+def _finish(lowering: Lowering, result: Tensor) -> None:
+    activation = lowering.op.attrs.get("fused_activation_function", "NONE")
+    lowering.finish(result if activation == "NONE" else lowering.add(activation, result))
 
 
-def hybrid_product(here: Lowering) -> None:
+def hybrid_product(lowering: Lowering) -> None:
     """The same of BATCH_MATMUL with a constant matrix of int8: a scale for each row."""
-    op = here.op
+    op = lowering.op
     first, second = op.operand(0), op.operand(1)
     if not second.constant:
-        raise here.declined("it multiplies float32 by int8 that the model computes")
-    _check_weights(here, second)
+        raise lowering.declined("it multiplies float32 by int8 that the model computes")
+    _check_weights(lowering, second)
     rank = len(first.shape)
     if op.attrs.get("adj_x"):
-        first = here.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
-    integers, scale = _by_rows(here, first, [rank - 1])
+        first = lowering.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
+    integers, scale = _by_rows(lowering, first, [rank - 1])
     adjoint = bool(op.attrs.get("adj_y"))
-    sums = here.add(
-        op.name, integers, here.centered(second), adj_x=False, adj_y=adjoint, exact=True
+    sums = lowering.add(
+        op.name, integers, lowering.centered(second), adj_x=False, adj_y=adjoint, exact=True
     )
-    here.finish(_scaled(here, sums, scale, second, None))
+    lowering.finish(_scaled(lowering, sums, scale, second, None))
 
 
-def _check_weights(here: Lowering, weights: Tensor) -> None:
+def _check_weights(lowering: Lowering, weights: Tensor) -> None:
     if weights.dtype == "uint8":
-        raise here.declined("its weights are uint8, whose bytes LiteRT takes for int8")
+        raise lowering.declined("its weights are uint8, whose bytes LiteRT takes for int8")
     if weights.dtype == "int16":
-        raise here.declined("its weights are int16, and its other operand float32")
+        raise lowering.declined("its weights are int16, and its other operand float32")
 
 
-def _by_rows(here: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+def _extremes(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """The least and the greatest value along these axes, which are kept at size 1."""
+    reduced = lowering.constant(axes, "int32")
+    return (
+        lowering.add("REDUCE_MIN", values, reduced, keep_dims=True),
+        lowering.add("REDUCE_MAX", values, reduced, keep_dims=True),
+    )
+
+
+def _by_rows(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers, and the scale they have along all but these axes."""
-    reduced = here.constant(axes, "int32")
-    low = here.add("REDUCE_MIN", values, reduced, keep_dims=True)
-    high = here.add("REDUCE_MAX", values, reduced, keep_dims=True)
-    scale = here.add("tflgpu.row_scale", low, high)
-    zero = here.add("tflgpu.row_zero", low, high, scale)
-    return here.add("tflgpu.quantize_rows", values, scale, zero), scale
+    low, high = _extremes(lowering, values, axes)
+    scale = lowering.add("tflgpu.row_scale", low, high)
+    zero = lowering.add("tflgpu.row_zero", low, high, scale)
+    return lowering.add("tflgpu.quantize_rows", values, scale, zero), scale
 
 
 def _scaled(
-    here: Lowering, sums: Tensor, scale: Tensor, weights: Tensor, bias: Tensor | None
+    lowering: Lowering, sums: Tensor, scale: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
     """Sums as floats: times the inverse of the rows' scales, then the weights', plus a bias."""
-    inverse = here.add("tflgpu.times_inverse", sums, scale)
-    factors = here.constant(np.broadcast_to(here.scale(weights), sums.shape[-1:]))
-    added = bias if bias is not None else here.constant(np.zeros(sums.shape[-1], np.float32))
-    return here.add("tflgpu.multiply_add", inverse, factors, added)
+    inverse = lowering.add("tflgpu.times_inverse", sums, scale)
+    factors = lowering.constant(np.broadcast_to(lowering.scale(weights), sums.shape[-1:]))
+    added = bias if bias is not None else lowering.constant(np.zeros(sums.shape[-1], np.float32))
+    return lowering.add("tflgpu.multiply_add", inverse, factors, added)

@@ -9,25 +9,25 @@ from .lowering import Lowering, lowers
 
 
 @lowers("CONCATENATION", "PACK")
-def join(here: Lowering) -> None:
+def join(lowering: Lowering) -> None:
     """Each operand in the quantization of the result."""
-    op = here.op
+    op = lowering.op
     operands = [op.operand(position) for position in range(len(op.inputs))]
-    value = here.add(op.name, *(rescaled(here, tensor) for tensor in operands), **op.attrs)
-    here.finish_centered(value)
+    value = lowering.add(op.name, *(rescaled(lowering, tensor) for tensor in operands), **op.attrs)
+    lowering.finish_centered(value)
 
 
-def rescaled(here: Lowering, tensor: Tensor) -> Tensor:
+def rescaled(lowering: Lowering, tensor: Tensor) -> Tensor:
     """A tensor's centered integers in the quantization of the result, halves away from zero."""
-    result = here.op.output
-    centered = here.centered(tensor)
-    if not here.unlike(tensor, result) or result.dtype == "int16":
+    result = lowering.op.output
+    centered = lowering.centered(tensor)
+    if not lowering.unlike(tensor, result) or result.dtype == "int16":
         # LiteRT copies int16 as it is.
         return centered
-    zero = here.zero(tensor)
-    scale = here.scale(tensor) * (np.float32(1) / here.scale(result))
-    low, high = here.bounds(result)
-    return here.add(
+    zero = lowering.zero(tensor)
+    scale = lowering.scale(tensor) * (np.float32(1) / lowering.scale(result))
+    low, high = lowering.bounds(result)
+    return lowering.add(
         "tflgpu.rescale",
         centered,
         zero=float(zero),

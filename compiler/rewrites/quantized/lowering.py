@@ -26,6 +26,13 @@ class Lowering(Decomposition):
         """The error to raise for an operator that has no formula."""
         return UnsupportedError([Finding(self.op.index, self.op.name, reason, advice)])
 
+    def require_exact(self, most: float) -> None:
+        """Decline sums of whole numbers whose absolute value may reach `most`, beyond EXACT."""
+        if most > EXACT:
+            raise self.declined(
+                f"its sums may reach {most:.0f}, but float32 holds whole numbers up to {EXACT} only"
+            )
+
     # -- quantization -----------------------------------------------------------------------
 
     def scale(self, tensor: Tensor) -> Array:
@@ -98,7 +105,7 @@ class Lowering(Decomposition):
         result.quantization = like.quantization
         return result
 
-    def taken_over(self, value: Tensor, source: Tensor, result: Tensor) -> Tensor:
+    def reinterpreted(self, value: Tensor, source: Tensor, result: Tensor) -> Tensor:
         """A source's centered integers as those of a result that has the very same integers.
 
         LiteRT moves integers without a look at what they stand for.

@@ -15,25 +15,29 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")
 
 
 @lowers(*MOVES)
-def move(here: Lowering) -> None:
+def move(lowering: Lowering) -> None:
     """The integers stay the same, whatever they stand for on either side."""
-    op = here.op
-    inputs = [None if tensor is None else here.centered(tensor) for tensor in op.inputs]
+    op = lowering.op
+    inputs = [None if tensor is None else lowering.centered(tensor) for tensor in op.inputs]
     integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
     moved = next((t for t in integers if t.quantization is not None), integers[0])
-    if op.name in PADS and here.zero(moved) != here.zero(op.output):
-        raise here.declined("it pads a tensor of one zero point to one of another")
-    values = here.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
+    if op.name in PADS and lowering.zero(moved) != lowering.zero(op.output):
+        raise lowering.declined("it pads a tensor of one zero point to one of another")
+    values = lowering.several(op.name, inputs, ["float32"] * len(op.outputs), **op.attrs)
     results = zip(values, op.outputs, strict=True)
-    here.finish_centered(*(here.taken_over(value, moved, result) for value, result in results))
+    lowering.finish_centered(
+        *(lowering.reinterpreted(value, moved, result) for value, result in results)
+    )
 
 
 @lowers("SELECT", "SELECT_V2")
-def select(here: Lowering) -> None:
+def select(lowering: Lowering) -> None:
     """The integers of either operand, whatever they stand for."""
-    op = here.op
+    op = lowering.op
     choices = (
-        here.taken_over(here.centered(tensor), tensor, op.output)
+        lowering.reinterpreted(lowering.centered(tensor), tensor, op.output)
         for tensor in (op.operand(1), op.operand(2))
     )
-    here.finish_centered(here.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs))
+    lowering.finish_centered(
+        lowering.add(op.name, op.operand(0), *choices, dtype="float32", **op.attrs)
+    )

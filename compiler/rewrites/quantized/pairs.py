@@ -32,15 +32,15 @@ def _scaled(values: Array, factor: float) -> Array:
     return _shift_on_x86(high_product(values, multiplier), -exponent)
 
 
-def _squared_difference(here: Lowering, a: Array, b: Array) -> Array:
+def _squared_difference(lowering: Lowering, a: Array, b: Array) -> Array:
     """Operands of 7 more bits, scaled to twice the larger scale."""
-    scales = [np.float32(here.scale(here.op.operand(i))) for i in (0, 1)]
+    scales = [np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1)]
     twice = 2.0 * float(max(scales))
     one, other = (
         _scaled(values << 7, float(scale) / twice)
         for values, scale in ((a, scales[0]), (b, scales[1]))
     )
-    back = twice * twice / (2.0**14 * float(here.scale(here.op.output)))
+    back = twice * twice / (2.0**14 * float(lowering.scale(lowering.op.output)))
     return _scaled((one - other) ** 2, back)
 
 
@@ -56,10 +56,16 @@ def _reciprocal(values: Array) -> tuple[Array, Array]:
     return np.minimum(x << 1, (1 << 31) - 1), 31 - zeros
 
 
-def _quotient(here: Lowering, a: Array, b: Array) -> Array:
-    """The dividend times the divisor's reciprocal, in as many bits as fit."""
-    first, second = (np.float32(here.scale(here.op.operand(i))) for i in (0, 1))
-    factor = fixed_point(float(first / np.float32(second * here.scale(here.op.output))))
+def _quotient(lowering: Lowering, a: Array, b: Array) -> Array:
+    """The dividend times the divisor's reciprocal, in as many bits as fit.
+
+    LiteRT stops with an error at a divisor of 0; here it counts as the integer 1.
+    """
+    divisor = lowering.op.operand(1)
+    if divisor.data is not None and (divisor.data == lowering.zero(divisor)).any():
+        raise lowering.declined("it divides by a constant 0, at which LiteRT stops with an error")
+    first, second = (np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1))
+    factor = fixed_point(float(first / np.float32(second * lowering.scale(lowering.op.output))))
     a, b = a * np.where(b < 0, -1, 1), np.maximum(np.abs(b), 1)
     inverse, bits = _reciprocal(b)
     room = 31 - np.frexp(np.where(a < 0, -a - 0.5, a).astype(np.float64))[1].astype(np.int64)
@@ -71,9 +77,9 @@ def _quotient(here: Lowering, a: Array, b: Array) -> Array:
 def _compared(compare: np.ufunc) -> Function:
     """Operands of 8 more bits, times their scales."""
 
-    def function(here: Lowering, a: Array, b: Array) -> Array:
+    def function(lowering: Lowering, a: Array, b: Array) -> Array:
         one, other = (
-            _scaled(values << 8, float(here.scale(here.op.operand(i))))
+            _scaled(values << 8, float(lowering.scale(lowering.op.operand(i))))
             for i, values in enumerate((a, b))
         )
         return np.asarray(compare(one, other), np.int64)
@@ -94,31 +100,31 @@ PAIRS: dict[str, Function] = {
 
 
 @lowers(*PAIRS)
-def pair(here: Lowering) -> None:
+def pair(lowering: Lowering) -> None:
     """What the function gives for each two integers."""
-    first, second, result = here.op.operand(0), here.op.operand(1), here.op.output
+    first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     if result.dtype == "bool" and first.dtype == second.dtype == "int16":
         # LiteRT compares the integers, whatever they stand for.
-        operands = map(here.centered, (first, second))
-        here.finish(here.add(here.op.name, *operands, dtype="bool"))
+        operands = map(lowering.centered, (first, second))
+        lowering.finish(lowering.add(lowering.op.name, *operands, dtype="bool"))
         return
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
-        raise here.declined(f"there is no formula for {first.dtype} and {second.dtype}")
-    a, b = np.meshgrid(_integers(here, first), _integers(here, second), indexing="ij")
-    entries = PAIRS[here.op.name](here, a, b).reshape(-1)
+        raise lowering.declined(f"there is no formula for {first.dtype} and {second.dtype}")
+    a, b = np.meshgrid(_integers(lowering, first), _integers(lowering, second), indexing="ij")
+    entries = PAIRS[lowering.op.name](lowering, a, b).reshape(-1)
     if result.dtype in INTEGERS:
-        entries = np.clip(entries, *here.bounds(result))
+        entries = np.clip(entries, *lowering.bounds(result))
     table = constant(f"{result.name}/table", entries.astype(np.float32))
-    index = here.add("tflgpu.pair", here.centered(first), here.centered(second))
+    index = lowering.add("tflgpu.pair", lowering.centered(first), lowering.centered(second))
     offset = -int(a.min()) * 256 - int(b.min())
-    value = here.add("tflgpu.look_up", index, table, offset=offset)
+    value = lowering.add("tflgpu.look_up", index, table, offset=offset)
     if result.dtype == "bool":
-        here.finish(here.add("CAST", value, dtype="bool"))
+        lowering.finish(lowering.add("CAST", value, dtype="bool"))
     else:
-        here.finish_centered(value)
+        lowering.finish_centered(value)
 
 
-def _integers(here: Lowering, tensor: Tensor) -> Array:
+def _integers(lowering: Lowering, tensor: Tensor) -> Array:
     """All centered integers that a tensor can have, in order."""
     low, high = INTEGERS[tensor.dtype]
-    return np.arange(low, high + 1, dtype=np.int64) - here.zero(tensor)
+    return np.arange(low, high + 1, dtype=np.int64) - lowering.zero(tensor)

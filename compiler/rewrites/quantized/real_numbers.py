@@ -6,16 +6,18 @@ from ...ir import Tensor
 from .lowering import INTEGERS, Lowering, lowers
 
 
-def real(here: Lowering, tensor: Tensor) -> Tensor:
+def real(lowering: Lowering, tensor: Tensor) -> Tensor:
     """An operand as the real numbers that it stands for."""
     if tensor.dtype not in INTEGERS or tensor.quantization is None:
         return tensor
-    return here.add("tflgpu.dequantize", here.centered(tensor), scale=float(here.scale(tensor)))
+    return lowering.add(
+        "tflgpu.dequantize", lowering.centered(tensor), scale=float(lowering.scale(tensor))
+    )
 
 
 @lowers("TFLite_Detection_PostProcess")
-def of_real_numbers(here: Lowering) -> None:
+def of_real_numbers(lowering: Lowering) -> None:
     """The same operator on real numbers; its results are floats."""
-    op = here.op
-    operands = [None if tensor is None else real(here, tensor) for tensor in op.inputs]
-    here.finish(*here.several(op.name, operands, [t.dtype for t in op.outputs], **op.attrs))
+    op = lowering.op
+    operands = [None if tensor is None else real(lowering, tensor) for tensor in op.inputs]
+    lowering.finish(*lowering.several(op.name, operands, [t.dtype for t in op.outputs], **op.attrs))

@@ -28,9 +28,9 @@ from ...ops.recurrent import (
     PROJECTION_BIAS,
 )
 from ..decompose.recurrent import keep_state, sequence_steps, stacked
-from .lowering import EXACT, INTEGERS, Lowering, lowers
-from .sixteen_bit_functions import logistic, tanh
-from .sixteen_bits import by_channel
+from .int16_functions import logistic, tanh
+from .int16_sums import by_channel
+from .lowering import INTEGERS, Lowering, lowers
 
 GATE_STEP = 2.0**-12
 """What one stands for in a gate before its activation."""
@@ -39,39 +39,39 @@ LOW, HIGH = INTEGERS["int16"]
 
 
 @lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(here: Lowering) -> None:
+def sequence_lstm(lowering: Lowering) -> None:
     """Step by step; one product computes the inputs' contribution to the gates for all steps."""
-    cell = _Cell(here)
-    results = [cell.step(share) for share in sequence_steps(here, cell.projected)]
+    cell = _Cell(lowering)
+    results = [cell.step(share) for share in sequence_steps(lowering, cell.projected)]
     cell.keep()
-    here.finish_centered(stacked(here, results))
+    lowering.finish_centered(stacked(lowering, results))
 
 
 @lowers("LSTM")
-def lstm(here: Lowering) -> None:
+def lstm(lowering: Lowering) -> None:
     """One step of the same."""
-    if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
-        raise here.declined("its kernel type is BASIC")
-    source = here.op.operand(0)
-    cell = _Cell(here)
-    result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
+    if lowering.op.attrs.get("kernel_type", "FULL") == "BASIC":
+        raise lowering.declined("its kernel type is BASIC")
+    source = lowering.op.operand(0)
+    cell = _Cell(lowering)
+    result = cell.step(cell.projected(lowering.reshape(source, (-1, source.shape[-1]))))
     cell.keep()
-    here.finish_centered(here.reshape(result, here.op.output.shape))
+    lowering.finish_centered(lowering.reshape(result, lowering.op.output.shape))
 
 
 class _Cell:
     """An LSTM cell while its steps are lowered."""
 
-    def __init__(self, here: Lowering) -> None:
-        self.here, self.op = here, here.op
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering, self.op = lowering, lowering.op
         self._check()
         self.gates = [g for g in range(4) if g != INPUT or self.op.input(1 + INPUT) is not None]
         output, cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
-        self.output, self.cell = here.centered(output), here.centered(cell)
-        mantissa, exponent = frexp(float(here.scale(cell)))
+        self.output, self.cell = lowering.centered(output), lowering.centered(cell)
+        mantissa, exponent = frexp(float(lowering.scale(cell)))
         self.cell_bits = exponent - 1
         if mantissa != 0.5 or not 0 <= 15 + self.cell_bits <= 4:
-            raise here.declined("the scale of its cell state is not a power of two up to 2^-11")
+            raise lowering.declined("the scale of its cell state is not a power of two up to 2^-11")
         self.limit = self._limit("cell_clip", cell, HIGH)
         self.recurrent = self._weights(5)
         self.recurrent_factors = self._factors(5, output)
@@ -80,15 +80,16 @@ class _Cell:
         self.tanh_of_cell = self._table("tanh_of_cell", lambda x: tanh(x, 15 + self.cell_bits))
 
     def _check(self) -> None:
-        here, op = self.here, self.op
+        lowering, op = self.lowering, self.op
         if op.operand(0).dtype != "int8" or op.operand(CELL_STATE).dtype != "int16":
-            raise here.declined("its input is not int8, or its cell state not int16")
-        if any(op.input(position) is not None for position in PEEPHOLES.values()):
-            raise here.declined("its gates read the cell state (peepholes)")
+            raise lowering.declined("its input is not int8, or its cell state not int16")
+        peepholes = any(op.input(position) is not None for position in PEEPHOLES.values())
+        if peepholes and op.input(PROJECTION) is not None:
+            raise lowering.declined("it has peepholes and a projection")
         if op.input(NORMS + FORGET) is not None:
-            raise here.declined("it normalizes its gates")
+            raise lowering.declined("it normalizes its gates")
         if len(op.intermediates) != 5 or op.intermediates[-1].quantization is None:
-            raise here.declined("its hidden state is not quantized, or its gates are of 8 bits")
+            raise lowering.declined("its hidden state is not quantized, or its gates are of 8 bits")
 
     def _table(self, name: str, function: object) -> Tensor:
         """A function of int16, as a table of all its results."""
@@ -100,81 +101,96 @@ class _Cell:
         clip = float(self.op.attrs.get(option, 0.0))
         if clip <= 0:
             return most + 1
-        return min(int(np.float32(clip) / self.here.scale(state)), most) or most + 1
+        return min(int(np.float32(clip) / self.lowering.scale(state)), most) or most + 1
 
     def _weights(self, first: int) -> Tensor:
         """The weights of all gates, from operand `first` on."""
-        arrays = [self.here.centered(self.op.operand(first + gate)) for gate in self.gates]
+        arrays = [self.lowering.centered(self.op.operand(first + gate)) for gate in self.gates]
         parts = [array.data for array in arrays if array.data is not None]
         if len(parts) != len(arrays):
-            raise self.here.declined("its weights are computed while the model runs")
-        return self.here.constant(np.concatenate(parts))
+            raise self.lowering.declined("its weights are computed while the model runs")
+        return self.lowering.constant(np.concatenate(parts))
 
     def _factors(self, first: int, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The factor of each gate's sums, for each of its units."""
         units = self.op.operand(CELL_STATE).shape[-1]
-        scale = self.here.scale
+        scale = self.lowering.scale
         factors = [
             np.float32(scale(self.op.operand(first + gate)) * scale(source)) / np.float32(GATE_STEP)
             for gate in self.gates
         ]
-        return by_channel(self.here, np.repeat(factors, units))
+        return by_channel(self.lowering, np.repeat(factors, units))
 
     def _sums(self, rows: Tensor, source: Tensor, weights: Tensor, bias: Array | None) -> Tensor:
         """Sums of products, which are exact."""
         assert weights.data is not None
-        most = np.abs(weights.data).sum(1, dtype=np.float64) * self.here.reach(source)
+        most = np.abs(weights.data).sum(1, dtype=np.float64) * self.lowering.reach(source)
         if bias is not None:
             most = most + np.abs(bias)
-        if most.max(initial=0) > EXACT:
-            raise self.here.declined(f"sums may reach {most.max():.0f}, more than {EXACT}")
-        added = None if bias is None else self.here.constant(bias)
-        return self.here.add("FULLY_CONNECTED", rows, weights, added, exact=True)
+        self.lowering.require_exact(most.max(initial=0))
+        added = None if bias is None else self.lowering.constant(bias)
+        return self.lowering.add("FULLY_CONNECTED", rows, weights, added, exact=True)
 
     def projected(self, rows: Tensor) -> Tensor:
         """The inputs' contribution to all gates."""
-        here, source = self.here, self.op.operand(0)
+        lowering, source = self.lowering, self.op.operand(0)
         rows.quantization = source.quantization
         bias = np.concatenate([self.op.constant(BIASES + gate) for gate in self.gates])
-        sums = self._sums(here.centered(rows), source, self._weights(1), bias)
+        sums = self._sums(lowering.centered(rows), source, self._weights(1), bias)
         factors = self._factors(1, source)
-        zero = here.constant(0)
-        name = "tflgpu.requantize_channels_doubly"
-        return here.add(name, zero, sums, *factors, low=LOW, high=HIGH)
+        zero = lowering.constant(0)
+        name = "tflgpu.requantize_channels_rounded_twice"
+        return lowering.add(name, zero, sums, *factors, low=LOW, high=HIGH)
 
     def step(self, share: Tensor) -> Tensor:
         """One step from the inputs' contribution to the gates; returns the new output state."""
-        here, op = self.here, self.op
+        lowering, op = self.lowering, self.op
         memory = self._sums(self.output, op.operand(OUTPUT_STATE), self.recurrent, None)
-        operands = (here.constant(0), memory, *self.recurrent_factors, share)
-        joint = here.add("tflgpu.requantize_channels_onto", *operands, low=LOW, high=HIGH)
-        axis, count = here.constant(1, "int32"), len(self.gates)
-        pieces = here.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
+        operands = (lowering.constant(0), memory, *self.recurrent_factors, share)
+        joint = lowering.add("tflgpu.requantize_channels_onto", *operands, low=LOW, high=HIGH)
+        axis, count = lowering.constant(1, "int32"), len(self.gates)
+        pieces = lowering.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
         parts = dict(zip(self.gates, pieces, strict=True))
-        forget = self._looked_up(parts[FORGET], self.logistic)
+        forget = self._looked_up(self._peeped(FORGET, parts[FORGET]), self.logistic)
         if INPUT in parts:
-            enter = self._looked_up(parts[INPUT], self.logistic)
+            enter = self._looked_up(self._peeped(INPUT, parts[INPUT]), self.logistic)
         else:
-            enter = here.add("SUB", here.constant(HIGH), forget)
+            enter = lowering.add("SUB", lowering.constant(HIGH), forget)
         new = self._looked_up(parts[CELL], self.tanh)
         low, high = max(-self.limit, LOW), min(self.limit, HIGH)
         shifts: dict[str, Any] = {"first": 15, "second": 30 + self.cell_bits}
         values = (forget, self.cell, enter, new)
-        self.cell = here.add("tflgpu.sum_of_products", *values, **shifts, low=low, high=high)
-        leave = self._looked_up(parts[OUTPUT], self.logistic)
+        self.cell = lowering.add("tflgpu.sum_of_products", *values, **shifts, low=low, high=high)
+        leave = self._looked_up(self._peeped(OUTPUT, parts[OUTPUT]), self.logistic)
         self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
         return self.output
 
+    def _peeped(self, gate: int, sums: Tensor) -> Tensor:
+        """The sums of a gate plus what its peephole sees of the cell state now."""
+        weights = self.op.input(PEEPHOLES[gate])
+        if weights is None:
+            return sums
+        scale = self.lowering.scale
+        cell_scale = scale(self.op.operand(CELL_STATE))
+        factor = fixed_point(float(np.float32(cell_scale * scale(weights)) / np.float32(GATE_STEP)))
+        return self.lowering.add(
+            *("tflgpu.requantize_product_onto", self.cell, self.lowering.centered(weights), sums),
+            multiplier=factor.multiplier,
+            exponent=factor.exponent,
+            low=LOW,
+            high=HIGH,
+        )
+
     def _looked_up(self, values: Tensor, table: Tensor) -> Tensor:
-        return self.here.add("tflgpu.look_up", values, table, offset=-LOW)
+        return self.lowering.add("tflgpu.look_up", values, table, offset=-LOW)
 
     def _hidden(self, leave: Tensor, cell: Tensor) -> Tensor:
         """The output gate times the activated cell state, as integers of the output."""
-        here, op = self.here, self.op
+        lowering, op = self.lowering, self.op
         hidden = op.intermediates[-1]
-        scale = float(np.float32(2.0**-15 / float(here.scale(hidden)) * 2.0**-15))
+        scale = float(np.float32(2.0**-15 / float(lowering.scale(hidden)) * 2.0**-15))
         least, most = INTEGERS["int8"]
-        zero = here.zero(hidden)
+        zero = lowering.zero(hidden)
         projection = op.input(PROJECTION)
         limits: dict[str, Any]
         if projection is None:
@@ -183,44 +199,52 @@ class _Cell:
             # LiteRT takes the zero point away where it should add it, and adds it to the sums.
             limits = {"low": least + zero, "high": most + zero}
         factor = fixed_point(scale)
-        value = here.add(
-            *("tflgpu.requantize_product_doubly", leave, cell),
+        value = lowering.add(
+            *("tflgpu.requantize_product_rounded_twice", leave, cell),
             multiplier=factor.multiplier,
             exponent=factor.exponent,
             **limits,
         )
         state = op.operand(OUTPUT_STATE)
         if projection is None:
-            apart = zero - here.zero(state)
-            return here.add("tflgpu.add_exact", value, here.constant(apart)) if apart else value
+            apart = zero - lowering.zero(state)
+            return (
+                lowering.add("tflgpu.add_exact", value, lowering.constant(apart))
+                if apart
+                else value
+            )
         return self._projected_hidden(value, hidden, projection, state)
 
     def _projected_hidden(
         self, value: Tensor, hidden: Tensor, projection: Tensor, state: Tensor
     ) -> Tensor:
-        here = self.here
+        lowering = self.lowering
         bias = None
         if self.op.input(PROJECTION_BIAS) is not None:
             bias = self.op.constant(PROJECTION_BIAS)
-        sums = self._sums(value, hidden, here.centered(projection), bias)
-        scale = np.float32(here.scale(projection) * here.scale(hidden)) / here.scale(state)
-        factor, zero = fixed_point(float(scale)), here.zero(state)
+        sums = self._sums(value, hidden, lowering.centered(projection), bias)
+        scale = np.float32(lowering.scale(projection) * lowering.scale(hidden)) / lowering.scale(
+            state
+        )
+        factor, zero = fixed_point(float(scale)), lowering.zero(state)
         limit = self._limit("proj_clip", state, INTEGERS["int8"][1])
         low, high = INTEGERS["int8"]
         limits: dict[str, Any] = {"low": max(low, -limit) - zero, "high": min(high, limit) - zero}
         numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
-        return here.add("tflgpu.requantize_doubly", sums, **numbers, **limits)
+        return lowering.add("tflgpu.requantize_rounded_twice", sums, **numbers, **limits)
 
     def keep(self) -> None:
         """Keep the states until the next run; LiteRT begins with their zero points."""
-        here = self.here
+        lowering = self.lowering
         states: Sequence[tuple[int, Tensor]] = (
             (OUTPUT_STATE, self.output),
             (CELL_STATE, self.cell),
         )
         for position, value in states:
             state = self.op.operand(position)
-            zero = here.zero(state)
+            zero = lowering.zero(state)
             if zero and state.variable:
-                here.graph.contents[state] = np.full(state.shape, zero, state.dtype)
-            keep_state(here, state, here.stored(here.reshape(value, state.shape), state))
+                lowering.graph.contents[state] = np.full(state.shape, zero, state.dtype)
+            keep_state(
+                lowering, state, lowering.stored(lowering.reshape(value, state.shape), state)
+            )

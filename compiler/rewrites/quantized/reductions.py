@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from ...ir import Op, Tensor
 from ...ops.fixed_point import FixedPoint, fixed_point
 from ...ops.reduce import axes
+from .int16_sums import BYTE, as_operands, bytes_of
 from .lowering import EXACT, INTEGERS, Lowering, lowers
-from .sixteen_bits import BYTE, as_operands, bytes_of
+
+INT32 = 2**31 - 1
+"""The greatest int32."""
 
 
 @lowers("MEAN", "SUM")
-def mean(here: Lowering) -> None:
+def mean(lowering: Lowering) -> None:
     """The sum of the integers, times one float32 factor, plus what the zero points come to."""
-    op = here.op
+    op = lowering.op
     source, result = op.operand(0), op.output
     count = prod(source.shape[axis] for axis in axes(op))
     if not count:
-        raise here.declined("it reduces no elements")
+        raise lowering.declined("it reduces no elements")
     if source.dtype == "int16":
-        _mean_of_bytes(here, count)
+        (_mean_of_int16 if op.name == "MEAN" else _sum_of_int16)(lowering, count)
         return
-    if count * here.reach(source) > EXACT:
-        raise here.declined(f"the sum of {count} integers may not be exact in float32")
-    zeros, zero = count * here.zero(source), here.zero(result)
-    scale = np.float32(here.scale(source) / here.scale(result))
+    zeros, zero = count * lowering.zero(source), lowering.zero(result)
+    scale = np.float32(lowering.scale(source) / lowering.scale(result))
     if op.name == "MEAN":
         scale = np.float32(scale * (np.float32(1) / np.float32(count)))
     shift = np.float32(np.float32(zero) - np.float32(np.float32(zeros) * scale))
     low, high = INTEGERS[result.dtype]
-    attrs = {key: value for key, value in op.attrs.items() if key == "keep_dims"}
-    sums = here.add("SUM", here.centered(source), op.operand(1), **attrs)
-    value = here.add(
+    if count * lowering.reach(source) > EXACT:
+        sums, zeros = _wide_sum(lowering, count), 0
+    else:
+        sums = lowering.add("SUM", lowering.centered(source), op.operand(1), **_kept(op))
+    value = lowering.add(
         "tflgpu.requantize_mean",
         sums,
         offset=float(zeros),
@@ -43,43 +48,86 @@ def mean(here: Lowering) -> None:
         high=float(high),
         zero=float(zero),
     )
-    here.finish_centered(value)
+    lowering.finish_centered(value)
 
 
-def _mean_of_bytes(here: Lowering, count: int) -> None:
+def _kept(op: Op) -> dict[str, Any]:
+    return {key: value for key, value in op.attrs.items() if key == "keep_dims"}
+
+
+def _wide_sum(lowering: Lowering, count: int) -> Tensor:
+    """The sum of the `count` stored integers for each result, rounded to float32 once.
+
+    It has the result's shape. As many axes as are exact are added up in float32, the rest in int32.
+    """
+    op, source = lowering.op, lowering.op.operand(0)
+    low, high = INTEGERS[source.dtype]
+    if count * max(-low, high) > INT32:
+        raise lowering.declined(f"the sum of {count} integers may not fit in 32 bits")
+    reach, zeros = lowering.reach(source), count * lowering.zero(source)
+    first: list[int] = []
+    for axis in reversed(axes(op)):
+        if prod(source.shape[i] for i in (axis, *first)) * reach <= EXACT:
+            first.append(axis)
+    sums = lowering.centered(source)
+    if first:
+        sums = lowering.add("SUM", sums, lowering.constant(first, "int32"), keep_dims=True)
+    whole = lowering.add(
+        "SUM", lowering.add("CAST", sums, dtype="int32"), op.operand(1), **_kept(op)
+    )
+    return lowering.add(
+        "CAST", lowering.add("ADD", whole, lowering.constant(zeros, "int32")), dtype="float32"
+    )
+
+
+def _sum_of_int16(lowering: Lowering, count: int) -> None:
+    """Rounded to float32, times one float32 factor, ties away from zero."""
+    source, result = lowering.op.operand(0), lowering.op.output
+    low, high = lowering.bounds(result)
+    scale = float(lowering.scale(source) / lowering.scale(result))
+    value = lowering.add(
+        *("tflgpu.rescale", _wide_sum(lowering, count)),
+        zero=0.0,
+        scale=scale,
+        shift=0.0,
+        low=float(low),
+        high=float(high),
+    )
+    lowering.finish_centered(value)
+
+
+def _mean_of_int16(lowering: Lowering, count: int) -> None:
     """As LiteRT's own kernels: times a factor that is divided by the count, as an integer."""
-    op = here.op
-    if op.name == "SUM":
-        raise here.declined("there is no formula for sums of int16")
-    if count * BYTE > EXACT:
-        raise here.declined(f"a mean of {count} numbers of int16 is not exact")
-    scales = [np.float64(here.scale(tensor)) for tensor in (op.operand(0), op.output)]
+    op = lowering.op
+    lowering.require_exact(count * BYTE)
+    scales = [np.float64(lowering.scale(tensor)) for tensor in (op.operand(0), op.output)]
     factor = fixed_point(float(scales[0] / scales[1]))
     shift = min(count.bit_length() - 1, 31 + factor.exponent)
     divided = FixedPoint((factor.multiplier << shift) // count, factor.exponent - shift)
-    attrs = {key: value for key, value in op.attrs.items() if key == "keep_dims"}
     sums = [
-        here.add("SUM", part, op.operand(1), **attrs)
-        for part in bytes_of(here, here.centered(op.operand(0)))
+        lowering.add("SUM", part, op.operand(1), **_kept(op))
+        for part in bytes_of(lowering, lowering.centered(op.operand(0)))
     ]
     low, high = INTEGERS["int16"]
-    operands = (*sums, *as_operands(here, [divided]))
-    value = here.add("tflgpu.requantize_channels_doubly", *operands, low=low, high=high)
-    here.finish_centered(value)
+    operands = (*sums, *as_operands(lowering, [divided]))
+    value = lowering.add("tflgpu.requantize_channels_rounded_twice", *operands, low=low, high=high)
+    lowering.finish_centered(value)
 
 
 @lowers("REDUCE_MAX", "REDUCE_MIN")
-def extreme(here: Lowering) -> None:
+def extreme(lowering: Lowering) -> None:
     """Of the integers themselves, whatever they stand for."""
-    op = here.op
+    op = lowering.op
     source = op.operand(0)
-    value = here.add(op.name, here.centered(source), op.operand(1), **op.attrs)
-    here.finish_centered(here.taken_over(value, source, op.output))
+    value = lowering.add(op.name, lowering.centered(source), op.operand(1), **op.attrs)
+    lowering.finish_centered(lowering.reinterpreted(value, source, op.output))
 
 
 @lowers("ARG_MAX", "ARG_MIN")
-def place(here: Lowering) -> None:
+def place(lowering: Lowering) -> None:
     """The order of integers is that of what they stand for."""
-    op = here.op
-    values = here.centered(op.operand(0))
-    here.finish(here.several(op.name, (values, *op.inputs[1:]), [op.output.dtype], **op.attrs)[0])
+    op = lowering.op
+    values = lowering.centered(op.operand(0))
+    lowering.finish(
+        lowering.several(op.name, (values, *op.inputs[1:]), [op.output.dtype], **op.attrs)[0]
+    )

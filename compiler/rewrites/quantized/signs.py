@@ -6,53 +6,60 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point
-from .formulas import CONVERSIONS
 from .lowering import Lowering, lowers
+from .ratios import CONVERSIONS
 from .tables import integers, look_up
 
 
 @lowers("LEAKY_RELU")
-def leaky_relu(here: Lowering) -> None:
+def leaky_relu(lowering: Lowering) -> None:
     """A fixed-point factor of 8 fractional bits for each sign, where XNNPACK has them."""
-    source, result = here.op.operand(0), here.op.output
-    ratio = here.scale(source) / here.scale(result)
-    alpha = np.float32(here.op.attrs["alpha"])
+    source, result = lowering.op.operand(0), lowering.op.output
+    ratio = lowering.scale(source) / lowering.scale(result)
+    alpha = np.float32(lowering.op.attrs["alpha"])
     slopes = (ratio, ratio * alpha)
     if source.dtype == "int16" or not all(float(abs(slope)) in CONVERSIONS for slope in slopes):
-        one = here.constant(1)
+        one = lowering.constant(1)
         # LiteRT multiplies in this order.
-        _by_sign(here, one, float(ratio), float(here.scale(source) * alpha / here.scale(result)))
+        _by_sign(
+            lowering,
+            one,
+            float(ratio),
+            float(lowering.scale(source) * alpha / lowering.scale(result)),
+        )
         return
     positive, negative = (int(np.rint(np.float32(256) * slope)) for slope in slopes)
-    x = integers(here).astype(np.int64)
-    low, high = here.bounds(result)
+    x = integers(lowering).astype(np.int64)
+    low, high = lowering.bounds(result)
     rounded = ((x << 7) * np.where(x > 0, positive, negative) + (1 << 14)) >> 15
-    look_up(here, np.clip(rounded, low, high))
+    look_up(lowering, np.clip(rounded, low, high))
 
 
 @lowers("PRELU")
-def prelu(here: Lowering) -> None:
+def prelu(lowering: Lowering) -> None:
     """As LiteRT's own kernels compute it: the slopes are integers of their own scale."""
-    source, slopes, result = here.op.operand(0), here.op.operand(1), here.op.output
-    scales = [np.float64(here.scale(tensor)) for tensor in (source, slopes, result)]
+    source, slopes, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
+    if slopes.dtype == "int16":
+        raise lowering.declined("its slopes are int16, whose bytes LiteRT takes for int8")
+    scales = [np.float64(lowering.scale(tensor)) for tensor in (source, slopes, result)]
     positive, negative = scales[0] / scales[2], scales[0] * scales[1] / scales[2]
-    _by_sign(here, here.centered(slopes), float(positive), float(negative))
+    _by_sign(lowering, lowering.centered(slopes), float(positive), float(negative))
 
 
 @lowers("ABS")
-def absolute(here: Lowering) -> None:
+def absolute(lowering: Lowering) -> None:
     """Scaled by a factor that rounds twice."""
-    ratio = np.float32(here.scale(here.op.operand(0)) / here.scale(here.op.output))
-    _by_sign(here, here.constant(-1), float(ratio), float(ratio))
+    ratio = np.float32(lowering.scale(lowering.op.operand(0)) / lowering.scale(lowering.op.output))
+    _by_sign(lowering, lowering.constant(-1), float(ratio), float(ratio))
 
 
-def _by_sign(here: Lowering, slopes: Tensor, above: float, below: float) -> None:
+def _by_sign(lowering: Lowering, slopes: Tensor, above: float, below: float) -> None:
     """Factors that round twice; `below` is of the operand times the slopes."""
     positive, negative = fixed_point(above), fixed_point(below)
-    low, high = here.bounds(here.op.output)
-    value = here.add(
+    low, high = lowering.bounds(lowering.op.output)
+    value = lowering.add(
         "tflgpu.requantize_by_sign",
-        here.centered(here.op.operand(0)),
+        lowering.centered(lowering.op.operand(0)),
         slopes,
         positive=positive.multiplier,
         positive_exponent=positive.exponent,
@@ -61,4 +68,4 @@ def _by_sign(here: Lowering, slopes: Tensor, above: float, below: float) -> None
         low=low,
         high=high,
     )
-    here.finish_centered(value)
+    lowering.finish_centered(value)

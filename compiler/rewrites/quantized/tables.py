@@ -8,9 +8,10 @@ from math import erf
 import numpy as np
 
 from ...ir import Array, constant
-from ...ops.fixed_point import fixed_point, half_away, multiply_doubly, shift_away
+from ...ops.fixed_point import fixed_point, half_away, multiply_rounded_twice, shift_away
+from .int16_functions import INT16_FUNCTIONS
+from .int16_lines import all_results
 from .lowering import INTEGERS, Lowering, lowers
-from .sixteen_bit_functions import SIXTEEN_BITS
 
 Function = Callable[[Array, Lowering], Array]
 """Of real numbers in float32, for an operator."""
@@ -22,139 +23,167 @@ def _logistic(x: Array) -> Array:
     return np.asarray(powers / (1 + powers))
 
 
-def _gelu(x: Array, here: Lowering) -> Array:
-    if here.op.attrs.get("approximate"):
+def _gelu(x: Array, lowering: Lowering) -> Array:
+    if lowering.op.attrs.get("approximate"):
         inner = np.float32(0.79788456) * (x + np.float32(0.044715) * x * x * x)
         return np.asarray(np.float32(0.5) * x * (1 + np.tanh(inner)))
     return np.asarray(np.float32(0.5) * x * (1 + np.vectorize(erf)(x * np.float32(0.70710678))))
 
 
 NEAREST_EVEN: dict[str, Function] = {
-    "ELU": lambda x, here: np.where(x < 0, np.expm1(x), x),
+    "ELU": lambda x, lowering: np.where(x < 0, np.expm1(x), x),
     "GELU": _gelu,
-    "LOGISTIC": lambda x, here: _logistic(x),
-    "TANH": lambda x, here: np.tanh(x),
+    "LOGISTIC": lambda x, lowering: _logistic(x),
+    "TANH": lambda x, lowering: np.tanh(x),
 }
 """Functions that XNNPACK has tables of: scaled, moved by the zero point, rounded to even."""
 
 HALF_AWAY: dict[str, Function] = {
-    "EXP": lambda x, here: np.exp(x),
-    "LOG": lambda x, here: np.log(x),
-    "RSQRT": lambda x, here: 1 / np.sqrt(x),
+    "EXP": lambda x, lowering: np.exp(x),
+    "LOG": lambda x, lowering: np.log(x),
+    "RSQRT": lambda x, lowering: 1 / np.sqrt(x),
 }
 """Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
+BY_LINES: dict[str, int | None] = {
+    "EXP": None,
+    "GELU": None,
+    "LOG": INTEGERS["int16"][0],
+    "RSQRT": INTEGERS["int16"][1],
+}
+"""Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers."""
+
 
 @lowers(*NEAREST_EVEN, *HALF_AWAY)
-def table(here: Lowering) -> None:
+def table(lowering: Lowering) -> None:
     """What the function gives for each of the integers."""
-    source, result = here.op.operand(0), here.op.output
+    source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "int16":
-        look_up(here, sixteen_bits(here))
+        look_up(lowering, int16_entries(lowering))
         return
-    zero = here.zero(result)
+    zero = lowering.zero(result)
     low, high = INTEGERS[result.dtype]
     with np.errstate(all="ignore"):
-        x = integers(here) * here.scale(source)
-        inverse = np.float32(1) / here.scale(result)
-        if here.op.name in NEAREST_EVEN:
-            y = NEAREST_EVEN[here.op.name](x, here).astype(np.float32)
+        x = integers(lowering) * lowering.scale(source)
+        inverse = np.float32(1) / lowering.scale(result)
+        if lowering.op.name in NEAREST_EVEN:
+            y = NEAREST_EVEN[lowering.op.name](x, lowering).astype(np.float32)
             rounded = np.rint(y * inverse + np.float32(zero))
         else:
-            y = HALF_AWAY[here.op.name](x, here).astype(np.float32)
+            y = HALF_AWAY[lowering.op.name](x, lowering).astype(np.float32)
             rounded = half_away(y * inverse) + zero
         entries = np.clip(np.nan_to_num(rounded, nan=low), low, high) - zero
-    look_up(here, entries)
+    look_up(lowering, entries)
 
 
-def integers(here: Lowering) -> Array:
+def integers(lowering: Lowering) -> Array:
     """All centered integers that the operand can have, in order."""
-    low, high = INTEGERS[here.op.operand(0).dtype]
-    zero = here.zero(here.op.operand(0))
+    low, high = INTEGERS[lowering.op.operand(0).dtype]
+    zero = lowering.zero(lowering.op.operand(0))
     return np.arange(low - zero, high - zero + 1, dtype=np.float32)
 
 
-def sixteen_bits(here: Lowering) -> Array:
-    """What a function of int16 gives for each integer; their zero points are 0."""
-    if here.op.name not in SIXTEEN_BITS:
-        raise here.declined("there is no formula for int16 operands")
-    function = SIXTEEN_BITS[here.op.name]
-    steps = float(here.scale(here.op.operand(0))) * 2.0**12
+def int16_entries(lowering: Lowering) -> Array:
+    """What a function of int16 gives for each integer, of shape [65536]; zero points are 0."""
+    if lowering.op.name in BY_LINES:
+        return _by_lines(lowering)
+    if lowering.op.name not in INT16_FUNCTIONS:
+        raise lowering.declined("LiteRT does not compute it for int16")
+    function = INT16_FUNCTIONS[lowering.op.name]
+    steps = float(lowering.scale(lowering.op.operand(0))) * 2.0**12
     if steps in function.exact_steps:
-        return function.exact(integers(here).astype(np.int64) * int(steps))
+        return function.exact(integers(lowering).astype(np.int64) * int(steps))
     factor, shift = 3 * steps, 0
     while factor <= 32767 / 2 and shift <= 30:
         factor, shift = 2 * factor, shift + 1
-    scaled = integers(here).astype(np.int64) * int(factor)
+    scaled = integers(lowering).astype(np.int64) * int(factor)
     return function.lines((scaled + ((1 << shift) >> 1)) >> shift)
 
 
-def look_up(here: Lowering, entries: Array) -> None:
+def _by_lines(lowering: Lowering) -> Array:
+    source, result = lowering.op.operand(0), lowering.op.output
+    if result.dtype != "int16" or lowering.zero(source) or lowering.zero(result):
+        raise lowering.declined("its operand is int16, but a zero point is not 0 or its result not")
+    least, most = (np.float32(n) for n in INTEGERS["int16"])
+    scale, step = lowering.scale(source), lowering.scale(result)
+    bound = BY_LINES[lowering.op.name]
+
+    def function(values: Array) -> Array:
+        x = values.astype(np.float64)
+        y = {**NEAREST_EVEN, **HALF_AWAY}[lowering.op.name](x, lowering)
+        return y if bound is None else np.where(x <= 0, np.float64(step * np.float32(bound)), y)
+
+    inverse = np.float32(65536) / np.float32(most * step - least * step)
+    with np.errstate(all="ignore"):
+        return all_results(function, least * scale, most * scale, inverse, np.float32)
+
+
+def look_up(lowering: Lowering, entries: Array) -> None:
     """Finish with a table of centered results, one for each of the operand's integers."""
-    source = here.op.operand(0)
-    content = constant(f"{here.op.output.name}/table", np.asarray(entries, np.float32))
-    offset = here.zero(source) - INTEGERS[source.dtype][0]
-    value = here.add("tflgpu.look_up", here.centered(source), content, offset=offset)
-    here.finish_centered(value)
+    source = lowering.op.operand(0)
+    content = constant(f"{lowering.op.output.name}/table", np.asarray(entries, np.float32))
+    offset = lowering.zero(source) - INTEGERS[source.dtype][0]
+    value = lowering.add("tflgpu.look_up", lowering.centered(source), content, offset=offset)
+    lowering.finish_centered(value)
 
 
 @lowers("NEG")
-def negate(here: Lowering) -> None:
+def negate(lowering: Lowering) -> None:
     """The integers as they are stored, whatever they stand for; the least one stays."""
-    source, result = here.op.operand(0), here.op.output
+    source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "uint8":
-        raise here.declined("LiteRT does not negate uint8")
-    stored = integers(here) + here.zero(source)
+        raise lowering.declined("LiteRT does not negate uint8")
+    stored = integers(lowering) + lowering.zero(source)
     low, _ = INTEGERS[result.dtype]
-    look_up(here, np.where(stored == low, low, -stored) - here.zero(result))
+    look_up(lowering, np.where(stored == low, low, -stored) - lowering.zero(result))
 
 
 @lowers("SQRT")
-def square_root(here: Lowering) -> None:
+def square_root(lowering: Lowering) -> None:
     """Divided by the result's scale, and cut off towards zero."""
     with np.errstate(invalid="ignore"):
-        roots = np.sqrt(integers(here) * here.scale(here.op.operand(0)))
-    quotients = np.nan_to_num(roots / here.scale(here.op.output))
-    look_up(here, np.clip(np.trunc(quotients), *here.bounds(here.op.output)))
+        roots = np.sqrt(integers(lowering) * lowering.scale(lowering.op.operand(0)))
+    quotients = np.nan_to_num(roots / lowering.scale(lowering.op.output))
+    look_up(lowering, np.clip(np.trunc(quotients), *lowering.bounds(lowering.op.output)))
 
 
 @lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
-def relu(here: Lowering) -> None:
+def relu(lowering: Lowering) -> None:
     """Scaled by a fixed-point factor that rounds twice, as LiteRT's own kernels do."""
-    source, result = here.op.operand(0), here.op.output
-    scale, zero = here.scale(result), here.zero(result)
-    least = {"RELU_N1_TO_1": -1.0}.get(here.op.name, 0.0)
-    most = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0, "RELU_0_TO_1": 1.0}.get(here.op.name)
+    source, result = lowering.op.operand(0), lowering.op.output
+    scale, zero = lowering.scale(result), lowering.zero(result)
+    least = {"RELU_N1_TO_1": -1.0}.get(lowering.op.name, 0.0)
+    most = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0, "RELU_0_TO_1": 1.0}.get(lowering.op.name)
     low, high = (bound - zero for bound in INTEGERS[result.dtype])
     low = max(low, int(half_away(np.float32(least) / scale)))
     if most is not None:
         high = min(high, int(half_away(np.float32(most) / scale)))
-    factor = fixed_point(float(np.float64(here.scale(source) / scale)))
-    rounded = multiply_doubly(integers(here).astype(np.int64), *factor)
-    look_up(here, np.clip(rounded, low, high))
+    factor = fixed_point(float(np.float64(lowering.scale(source) / scale)))
+    rounded = multiply_rounded_twice(integers(lowering).astype(np.int64), *factor)
+    look_up(lowering, np.clip(rounded, low, high))
 
 
 @lowers("HARD_SWISH")
-def hard_swish(here: Lowering) -> None:
+def hard_swish(lowering: Lowering) -> None:
     """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
-    source, result = here.op.operand(0), here.op.output
-    fine = np.float32(here.scale(source)) * np.float32(1.0 / 128)
-    out = fixed_point(float(np.float64(fine / here.scale(result))))
+    source, result = lowering.op.operand(0), lowering.op.output
+    fine = np.float32(lowering.scale(source)) * np.float32(1.0 / 128)
+    out = fixed_point(float(np.float64(fine / lowering.scale(result))))
     relu_part = fixed_point(float(np.float64(fine / np.float32(3.0 / 32768))))
-    x = integers(here).astype(np.int64) * 128
-    scaled = _high_product(x, _sixteen_bits(out.multiplier))
+    x = integers(lowering).astype(np.int64) * 128
+    scaled = _int16_high_product(x, _upper_half(out.multiplier))
     gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
-    gate = _high_product(gate, _sixteen_bits(relu_part.multiplier))
+    gate = _int16_high_product(gate, _upper_half(relu_part.multiplier))
     right = max(-relu_part.exponent, 0)
     gate = _saturated(gate * 2) if relu_part.exponent > 0 else shift_away(gate, right)
     gate = (gate + 32768) >> 1
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
-    low, high = here.bounds(result)
-    look_up(here, np.clip(shift_away(halved, -out.exponent), low, high))
+    low, high = lowering.bounds(result)
+    look_up(lowering, np.clip(shift_away(halved, -out.exponent), low, high))
 
 
-def _sixteen_bits(multiplier: int) -> int:
+def _upper_half(multiplier: int) -> int:
     return min((multiplier + (1 << 15)) >> 16, 32767)
 
 
@@ -162,7 +191,7 @@ def _saturated(values: Array) -> Array:
     return np.clip(values, -32768, 32767)
 
 
-def _high_product(values: Array, factor: int) -> Array:
+def _int16_high_product(values: Array, factor: int) -> Array:
     """The upper half of a doubled product of 16 bits, rounded."""
     product = values * factor
     moved = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))

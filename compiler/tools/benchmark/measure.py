@@ -19,6 +19,7 @@ from ....runtime.plan.storage import region_size
 from ... import pipeline
 from ...devices.attached import attached_device
 from ...ir import Array
+from ...litert.child import try_run
 from ...litert.reference import Model, Reference
 from ...options import Options
 from .kept_roofline import roofline_of
@@ -119,14 +120,15 @@ def _litert(
     threads: int,
     signature: str,
 ) -> Run:
-    """A run of the same model and inputs on LiteRT with XNNPACK, warmed up."""
+    """A run of the same model and inputs on LiteRT with XNNPACK, warmed up (ModelError)."""
+    inputs = [arrays[info.name] for info in session.inputs]
+    try_run(model, dict(arrays) if signature else inputs, signature)
     if signature:
         called = Reference(model, threads=threads, delegates=True, signature=signature)
         _warm_up(lambda: called.run(arrays))
         return lambda: called.run(arrays)
     shapes = [info.shape for info in session.inputs]
     reference = Reference(model, input_shapes=shapes, threads=threads, delegates=True)
-    inputs = [arrays[info.name] for info in session.inputs]
     _warm_up(lambda: reference.run(inputs))
     return lambda: reference.run(inputs)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import as_json, invoke
+from graphs import call, model, x, xi
 from graphs.steps import elementwise
 from paths import DIGITS, DIGITS_MODEL, SEVEN
 
@@ -92,3 +93,17 @@ def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path)
     assert "warning: 11 labels for 10 classes" in invoke(*common, many).stderr
     assert "contains no labels" in invoke(*common, none, code=1).stderr
     assert "cannot read the labels" in invoke(*common, tmp_path / "gone.txt", code=1).stderr
+
+
+def test_run_reports_an_index_out_of_bounds(opencl_device: str, tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(model({"y": call("GATHER", x(4, 3), xi(2))}).content)
+    common = ("run", tmp_path / "cache", "--device", opencl_device, "--input", "random")
+    invoke("compile", tmp_path / "m.tflite", "-o", tmp_path / "cache", "--device", opencl_device)
+    np.save(tmp_path / "ids.npy", np.array([2, 8], np.int32))
+    inputs = ("--input", f"y/in1={tmp_path / 'ids.npy'}")
+    invoke(*common, *inputs)
+    fault = invoke(*common, *inputs, "--check", code=1)
+    assert fault.stderr == (
+        "error: operator 0 GATHER: the index 8 at [1] of y/in1 is out of bounds; it must be at "
+        "least 0 and less than 4\n"
+    )

@@ -17,6 +17,8 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.errors import FallbackWarning
 from tflgpu.compiler.litert.reference import Reference
 
+pytestmark = pytest.mark.usefixtures("free_exchange")
+
 
 def chain(*operators: str) -> bytes:
     """A model of operators in a row, none of which a rewrite takes into another."""

@@ -15,8 +15,8 @@ from graphs import Model, call, ints, model, x
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.opencl.device import SUB_GROUPS
 from tflgpu.runtime.opencl.find import devices
+from tflgpu.runtime.opencl.sources import SUB_GROUPS
 from tflgpu.runtime.plan.seal import sealed
 
 PLACE = "(int)get_local_id(0)"

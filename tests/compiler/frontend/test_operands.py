@@ -14,6 +14,7 @@ from tflgpu.compiler.frontend.tflite_schema import OWN_PREFIX
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.ops.elementwise import ELEMENTWISE
 
 
 def tensors(dtypes: str) -> list[Tensor | None]:
@@ -30,12 +31,9 @@ def op(name: str, operands: str, results: str, **attrs: Any) -> Op:
 
 
 def test_every_operator_is_declared() -> None:
-    missing = [
-        name
-        for name in OPS
-        if not name.startswith(OWN_PREFIX) and declared(Op(name, (), ())) is None
-    ]
-    assert not missing
+    """Or its expression tells how many operands it takes."""
+    own = [name for name in OPS if not name.startswith(OWN_PREFIX)]
+    assert not [n for n in own if n not in ELEMENTWISE and declared(Op(n, (), ())) is None]
 
 
 @pytest.mark.parametrize(

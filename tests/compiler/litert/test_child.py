@@ -14,7 +14,7 @@ from tflgpu.compiler import ModelError, Options, UnsupportedError, build
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import child
-from tflgpu.compiler.litert.child import Child
+from tflgpu.compiler.litert.child import Child, try_run
 from tflgpu.runtime.litert import probe
 
 SOUND = model({"y": call("NEG", x(2, 3))}).content
@@ -60,6 +60,14 @@ def test_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(2):
             with pytest.raises(ModelError, match=r"LiteRT crashes .* \(SIGSEGV\)"):
                 asked.ask("interface", SOUND)
+
+
+def test_a_run_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    array = np.ones((2, 3), np.float32)
+    try_run(SOUND, [array], delegates=(True, False))
+    stand_in(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGSEGV)")
+    with pytest.raises(ModelError, match=r"LiteRT crashes .* \(SIGSEGV\)"):
+        try_run(SOUND, [array])
 
 
 def test_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

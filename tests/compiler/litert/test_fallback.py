@@ -22,6 +22,8 @@ from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("free_exchange")
+
 Array = NDArray[Any]
 STEP = Quantization((0.05,), (3,))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from graphs import parsed
 
 from tflgpu.compiler.errors import Finding
 from tflgpu.compiler.litert.partition import partition
+
+pytestmark = pytest.mark.usefixtures("free_exchange")
 
 CHAIN = """
     input x float32[1,5,7,11]

@@ -22,7 +22,7 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.litert.reference import ReferenceMissingError
 from tflgpu.runtime.errors import DeviceError, PlanError
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("free_exchange")]
 
 
 def test_the_warning_names_each_operator_and_why(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tflgpu.compiler.ops.fixed_point import (
     fixed_point,
     half_away,
     high_product,
-    multiply_doubly,
+    multiply_rounded_twice,
     shift_away,
 )
 
@@ -66,5 +66,5 @@ def test_products_and_shifts_round_as_gemmlowp_does() -> None:
 @pytest.mark.parametrize("factor", [0.37, 1.0, 0.5, 5.25, -0.125, 1e-3])
 def test_two_roundings_are_off_by_at_most_three_quarters(factor: float) -> None:
     values = np.arange(-3000, 3000, 7)
-    found = multiply_doubly(values, *fixed_point(factor))
+    found = multiply_rounded_twice(values, *fixed_point(factor))
     assert np.abs(found - values * factor).max() <= 0.75 + 1e-6

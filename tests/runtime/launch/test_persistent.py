@@ -26,6 +26,7 @@ from tflgpu.runtime.launch.schedule import schedule, used_kernels
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.opencl import programs
 from tflgpu.runtime.opencl.find import open_device
+from tflgpu.runtime.opencl.sources import BUILD_OPTIONS
 from tflgpu.runtime.plan.records import Region
 from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.session import Session
@@ -153,7 +154,7 @@ def test_a_device_without_ordered_atomics(
 ) -> None:
     monkeypatch.setattr(opencl, "orders_atomics", lambda device: False)
     device = open_device(opencl_device)
-    assert (device.resident_groups, device.build_options) == (0, opencl.BUILD_OPTIONS)
+    assert (device.resident_groups, device.build_options) == (0, BUILD_OPTIONS)
     with Session(read_variant(folder), device) as session:
         got = session.run(picture(2))["y"]
     np.testing.assert_array_equal(got, expected[2])

@@ -24,7 +24,7 @@ def test_the_steps_of_a_convolution() -> None:
     graph, _ = rewritten(source, fuse_elementwise, lower_to_winograd, device="gpu")
     assert [line.split(" window=")[0] for line in str(graph).splitlines()] == [
         "y/terms = tflgpu.winograd_input(x) size=(21,24)",
-        "y/sums = tflgpu.winograd_product(y/terms, w/terms)",
+        "y/sums = tflgpu.winograd_product(y/terms, w)",
         "y = { t = tflgpu.winograd_output(y/sums, none, b) size=(21,24) | y = RELU6(t) }",
     ]
     assert [tensor.shape for tensor in graph.ops[2].reads[:1]] == [(1, 36, 36, 70)]

@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tflgpu.compiler.rewrites.quantized import LOWERINGS
-from tflgpu.compiler.rewrites.quantized.formulas import (
-    CONVERSIONS,
-    FORMULAS,
-    PRODUCTS,
-    SUMS,
-    Ratios,
-)
+from tflgpu.compiler.rewrites.quantized.formulas import FORMULAS
 from tflgpu.compiler.rewrites.quantized.moves import MOVES
+from tflgpu.compiler.rewrites.quantized.ratios import CONVERSIONS, PRODUCTS, SUMS, Ratios
 
 
 def test_the_table_names_every_operator_that_is_lowered() -> None:

@@ -1,4 +1,4 @@
-"""Quantized LSTMs, run after run, against LiteRT."""
+"""Quantized LSTMs and SVDFs, run after run, against LiteRT."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def lstm(
             operands[5 + gate] = filled(f"r{gate}", (CELLS, outputs), "int8", 127, 0.005)
             operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 2000, 0.0002)
     if peephole:
-        for position in (9, 10, 11):
-            operands[position] = filled(f"p{position}", (CELLS,), "int16", 999, 0.0001)
+        for position in (9, 10, 11)[joined:]:
+            operands[position] = filled(f"p{position}", (CELLS,), "int16", 9999, 0.0001)
     if projected:
         operands[16] = filled("projection", (outputs, CELLS), "int8", 127, 0.003)
         operands[17] = filled("projection bias", (outputs,), "int32", 900, 0.00002)
@@ -75,17 +75,43 @@ def lstm(
     return write(graph)
 
 
+def svdf(rank: int, memory: int = 7) -> bytes:
+    """A model that is an SVDF of int8."""
+    units, filters = CELLS, CELLS * rank
+    source = tensor("x", (BATCH, INPUTS), "int8", 0.05, 7)
+    state = tensor("state", (BATCH, memory * filters), "int16", 0.0003)
+    state.variable = True
+    operands = (
+        source,
+        filled("features", (filters, INPUTS), "int8", 127, 0.004),
+        filled("ages", (filters, memory), "int16", 32767, 0.00003),
+        filled("bias", (units,), "int32", 10**9, 0.0003 * 0.00003),
+        state,
+    )
+    result = tensor("y", (BATCH, units), "int8", 0.1, 5)
+    graph = Graph()
+    graph.add(Op("SVDF", operands, (result,), {"rank": rank, "fused_activation_function": "RELU"}))
+    graph.inputs, graph.input_names = [source], ["x"]
+    graph.outputs, graph.output_names = [result], ["y"]
+    return write(graph)
+
+
 CELLS_OF_ALL_KINDS = {
     "plain": lambda: lstm(),
     "one step": lambda: lstm(steps=1),
     "joined gates": lambda: lstm(joined=True),
     "projected": lambda: lstm(projected=11),
+    "features by age": lambda: svdf(rank=1),
+    "features of two ranks": lambda: svdf(rank=2),
+    "features of one age": lambda: svdf(rank=1, memory=1),
+    "peepholes": lambda: lstm(peephole=True),
+    "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
     "fine cell state": lambda: lstm(cell_scale=2.0**-15),
 }
 
 
 @pytest.mark.parametrize("kind", CELLS_OF_ALL_KINDS)
-def test_lstms_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
+def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
     content = CELLS_OF_ALL_KINDS[kind]()
     options = Options(target=way.target, device=way.profile, fallback="none")
     stored = pipeline.store(pipeline.build(content, options), tmp_path)
@@ -101,7 +127,10 @@ def test_lstms_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (lambda: lstm(peephole=True), "its gates read the cell state (peepholes)"),
+        (
+            lambda: lstm(projected=11, peephole=True),
+            "it has peepholes and a projection",
+        ),
         (
             lambda: lstm(cell_scale=0.0004),
             "the scale of its cell state is not a power of two up to 2^-11",

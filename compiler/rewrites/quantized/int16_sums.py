@@ -19,7 +19,7 @@ import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops.fixed_point import FixedPoint, fixed_point, half_away
-from .lowering import EXACT, Lowering
+from .lowering import Lowering
 
 BYTE = 128
 """The greatest distance of either byte from 0."""
@@ -28,13 +28,13 @@ Sum = Callable[[Tensor, Array], Tensor]
 """Adds the sums of an operator to the graph, of an image and with a bias."""
 
 
-def bytes_of(here: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
+def bytes_of(lowering: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
     """Integers of 16 bits as 256 times the first tensor plus the second."""
-    return here.add("tflgpu.high_byte", centered), here.add("tflgpu.low_byte", centered)
+    return lowering.add("tflgpu.high_byte", centered), lowering.add("tflgpu.low_byte", centered)
 
 
 def sums_of_bytes(
-    here: Lowering, image: Tensor, weights: Tensor, bias: Array | None, axis: int, add: Sum
+    lowering: Lowering, image: Tensor, weights: Tensor, bias: Array | None, axis: int, add: Sum
 ) -> tuple[Tensor, Tensor]:
     """The sums of the high and of the low bytes; `axis` of the weights is the outputs'."""
     assert weights.data is not None
@@ -45,59 +45,58 @@ def sums_of_bytes(
     others = tuple(i for i in range(weights.data.ndim) if i != axis)
     products = np.abs(weights.data).sum(others, dtype=np.float64) * BYTE
     most = float((products + np.maximum(np.abs(upper), np.abs(lower))).max(initial=0))
-    if most > EXACT:
-        raise here.declined(f"sums of bytes may reach {most:.0f}, more than {EXACT}")
-    high, low = bytes_of(here, here.centered(image))
+    lowering.require_exact(most)
+    high, low = bytes_of(lowering, lowering.centered(image))
     return add(high, upper.astype(np.float32)), add(low, lower.astype(np.float32))
 
 
-def rounded_once(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
+def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
     """65536, 256 and 1 times the sums, times factors that are cut to 15 bits."""
     numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
     cut = [min((n.multiplier + (1 << 15)) >> 16, 0x7FFF) for n in numbers]
     shifts = [15 - n.exponent for n in numbers]
     if max(shifts) > 62 or min(shifts) < 8:
-        raise here.declined("a scale is too far from the others to be a shift of 64 bits")
-    low, high = here.bounds(here.op.output, half_away)
-    return here.add(
+        raise lowering.declined("a scale is too far from the others to be a shift of 64 bits")
+    low, high = lowering.bounds(lowering.op.output, half_away)
+    return lowering.add(
         "tflgpu.requantize_wide",
-        *([here.constant(0)] * (3 - len(sums))),
+        *([lowering.constant(0)] * (3 - len(sums))),
         *sums,
-        here.constant(cut),
-        here.constant(shifts),
+        lowering.constant(cut),
+        lowering.constant(shifts),
         low=low,
         high=high,
     )
 
 
 def rounded_twice(
-    here: Lowering, sums: Sequence[Tensor], factors: Array, away: Array | float
+    lowering: Lowering, sums: Sequence[Tensor], factors: Array, ties_away: Array | float
 ) -> Tensor:
     """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits.
 
-    The last halves go upwards, or away from zero where `away` is 1.
+    In the second rounding ties go up, or away from zero where `ties_away` is 1.
     """
-    low, high = here.bounds(here.op.output, half_away)
-    operands = (*sums, *by_channel(here, factors), here.constant(away))
-    return here.add("tflgpu.requantize_channels_upwards", *operands, low=low, high=high)
+    low, high = lowering.bounds(lowering.op.output, half_away)
+    operands = (*sums, *by_channel(lowering, factors), lowering.constant(ties_away))
+    return lowering.add("tflgpu.requantize_channels_upwards", *operands, low=low, high=high)
 
 
-def rounded_once_in_full(here: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
+def rounded_once_in_full(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
     """256 and 1 times the sums, times factors of 31 bits."""
-    low, high = here.bounds(here.op.output, half_away)
-    operands = (*sums, *by_channel(here, factors))
-    return here.add("tflgpu.requantize_channels_once", *operands, low=low, high=high)
+    low, high = lowering.bounds(lowering.op.output, half_away)
+    operands = (*sums, *by_channel(lowering, factors))
+    return lowering.add("tflgpu.requantize_channels_once", *operands, low=low, high=high)
 
 
-def by_channel(here: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
+def by_channel(lowering: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
     """Factors of 31 bits as operands of rows: the upper 16 bits, the lower 15, the exponents."""
-    return as_operands(here, [fixed_point(float(factor)) for factor in np.atleast_1d(factors)])
+    return as_operands(lowering, [fixed_point(float(factor)) for factor in np.atleast_1d(factors)])
 
 
-def as_operands(here: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
+def as_operands(lowering: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
     """The same of fixed-point numbers."""
     return (
-        here.constant([n.multiplier >> 15 for n in numbers]),
-        here.constant([n.multiplier & 0x7FFF for n in numbers]),
-        here.constant([n.exponent for n in numbers]),
+        lowering.constant([n.multiplier >> 15 for n in numbers]),
+        lowering.constant([n.multiplier & 0x7FFF for n in numbers]),
+        lowering.constant([n.exponent for n in numbers]),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tflgpu.runtime.opencl.programs import join_sources
+from tflgpu.runtime.opencl.sources import join_sources
 
 
 def test_join_sources() -> None:

@@ -122,7 +122,7 @@ def tanh_by_lines(values: Array) -> Array:
     return np.asarray(np.where(values >= 0, result - middle + 128, middle - result + 127) >> 8)
 
 
-class SixteenBits(NamedTuple):
+class Int16Function(NamedTuple):
     """A function of int16, in the two ways LiteRT has of computing it."""
 
     exact: Callable[[Array], Array]
@@ -131,7 +131,7 @@ class SixteenBits(NamedTuple):
     lines: Callable[[Array], Array]
 
 
-SIXTEEN_BITS = {
-    "LOGISTIC": SixteenBits(logistic, (1.0,), logistic_by_lines),
-    "TANH": SixteenBits(lambda x: tanh(_saturated(x)), (1.0, 2.0), tanh_by_lines),
+INT16_FUNCTIONS = {
+    "LOGISTIC": Int16Function(logistic, (1.0,), logistic_by_lines),
+    "TANH": Int16Function(lambda x: tanh(_saturated(x)), (1.0, 2.0), tanh_by_lines),
 }

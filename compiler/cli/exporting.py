@@ -1,0 +1,56 @@
+"""`tflgpu export`: a compiled model as C99 that needs no Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..export import BACKENDS
+from ..export import export as export_project
+from .chosen_variant import newest_variant
+from .options import cache_argument, model_option
+from .shell import Command, FilePath, json_option, print_json
+
+
+@click.command(cls=Command)
+@cache_argument
+@model_option
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=FilePath(),
+    metavar="DIR",
+    help="The folder to write, which must be empty or not exist.",
+)
+@click.option("--name", required=True, metavar="NAME", help="Name of the C variable and its files.")
+@click.option("--backend", type=click.Choice(sorted(BACKENDS)), default="opencl", show_default=True)
+@click.option(
+    "--weights",
+    type=click.Choice(["file", "embed"]),
+    default="file",
+    show_default=True,
+    help="Leave the weights in weights.bin, or make them a part of the program.",
+)
+@json_option
+def export(
+    cache: Path,
+    model: str | None,
+    output: Path,
+    name: str,
+    backend: str,
+    weights: str,
+    as_json: bool,
+) -> None:
+    """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
+
+    The model must have been compiled for OpenCL, without parts on LiteRT.
+    """
+    variant = newest_variant(cache, model)
+    export_project(variant, output, name, backend, weights == "embed")
+    files = sorted(path.name for path in output.iterdir())
+    if as_json:
+        print_json({"folder": str(output), "files": files})
+    else:
+        click.echo(f"{output}: {', '.join(files)}")

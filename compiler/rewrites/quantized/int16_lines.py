@@ -1,0 +1,50 @@
+"""Functions of int16 as LiteRT's tables of 512 straight lines give them.
+
+The ends of each line are moved by half of what the line is off in its middle, and lie between
+neighbours by 7 fractional bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ...ir import Array
+from ...ops.fixed_point import half_away
+from .lowering import INTEGERS
+
+LINES = 512
+LEAST, MOST = INTEGERS["int16"]
+
+
+def all_results(
+    function: Callable[[Array], Array],
+    low: float,
+    high: float,
+    scale: float,
+    dtype: DTypeLike = np.float64,
+) -> Array:
+    """What the lines give for each int16, of shape [65536] and dtype int64.
+
+    The integers stand for evenly spaced numbers from `low` to `high`; results are `scale` times the
+    function, computed in `dtype`.
+    """
+    real = np.dtype(dtype).type
+    step = real((real(high) - real(low)) / real(LINES))
+    starts = (real(low) + np.arange(LINES).astype(dtype) * step).astype(dtype)
+    nexts = (real(low) + np.arange(1, LINES + 1).astype(dtype) * step).astype(dtype)
+
+    def scaled(places: Array) -> Array:
+        return np.asarray(function(places).astype(dtype) * real(scale), dtype)
+
+    exact = half_away(scaled(starts)).astype(dtype)
+    middle = half_away(scaled((starts + real(step / real(2))).astype(dtype)))
+    drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(dtype))
+    ends = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
+    table = np.clip(ends, LEAST, MOST).astype(np.int64)
+    places = np.arange(MOST - LEAST + 1)
+    first, part = places >> 7, places & 127
+    slopes = np.diff(table).astype(np.int16).astype(np.int64)
+    return np.asarray(table[first] + ((slopes[first] * part + 64) >> 7))

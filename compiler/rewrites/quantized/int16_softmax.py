@@ -1,0 +1,58 @@
+"""SOFTMAX of int16: powers and a reciprocal from tables of 512 straight lines.
+
+d = x - largest of the row                     at most 0
+p = powers of d, with 15 fractional bits       t = their sum
+y = p * reciprocal of t, shifted by as many bits as t has before the point
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir import Array, Tensor, constant
+from ...ops.fixed_point import fixed_point
+from .int16_lines import all_results
+from .lowering import Lowering
+
+RANGE = 65535
+"""Steps from the least to the greatest int16."""
+ONE = 32767
+"""What stands for 1 with 15 fractional bits."""
+SCALE = 32768.0
+"""What results are multiplied by."""
+
+
+def int16_softmax(lowering: Lowering) -> None:
+    """As LiteRT's own kernels compute it."""
+    op = lowering.op
+    source, result = op.operand(0), op.output
+    count = source.shape[-1]
+    if result.dtype != "int16":
+        raise lowering.declined("its operand is int16, but its result is not")
+    lowering.require_exact(count * ONE)
+    x = lowering.centered(source)
+    last = lowering.constant([len(source.shape) - 1], "int32")
+    distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
+    beta = np.float32(op.attrs.get("beta", 1.0))
+    factor = fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
+    numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
+    scaled = lowering.add(
+        "tflgpu.requantize_rounded_twice", distance, **numbers, low=-RANGE, high=0
+    )
+    powers = _looked_up(lowering, "powers", scaled, RANGE, all_results(np.exp, -10.0, 0.0, SCALE))
+    total = lowering.add("SUM", powers, last, keep_dims=True)
+    unit = lowering.add("tflgpu.power_below", total)
+    place = lowering.add("tflgpu.normalized", total, unit)
+    reciprocals = all_results(lambda value: 1 / (1 + value), 0.0, 1.0, SCALE)
+    # One more entry, for what is rounded up to 2.
+    reciprocal = _looked_up(
+        lowering, "reciprocals", place, -(1 << 16), np.append(reciprocals, reciprocals[-1])
+    )
+    lowering.finish_centered(lowering.add("tflgpu.share", powers, reciprocal, unit))
+
+
+def _looked_up(lowering: Lowering, name: str, index: Tensor, offset: int, entries: Array) -> Tensor:
+    table = constant(f"{lowering.op.output.name}/{name}", entries.astype(np.float32))
+    return lowering.add("tflgpu.look_up", index, table, offset=offset)

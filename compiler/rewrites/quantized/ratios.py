@@ -1,0 +1,39 @@
+"""Which scales XNNPACK takes, and how many values LiteRT's own kernels round at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """The ratios of scales that XNNPACK takes."""
+
+    least: float
+    most: float
+    closed: bool = False
+    """Whether the upper limit belongs to them."""
+
+    def __contains__(self, ratio: float) -> bool:
+        return self.least <= ratio < self.most or (self.closed and ratio == self.most)
+
+    def __str__(self) -> str:
+        return f"2^{log2(self.least):.0f} to 2^{log2(self.most):.0f}"
+
+
+SUMS = Ratios(2.0**-10, 2.0**8)
+"""Of each operand's scale to the result's in ADD and SUB."""
+PRODUCTS = Ratios(2.0**-16, 2.0**8)
+"""Of the product of the operands' scales to the result's in MUL."""
+CONVERSIONS = Ratios(2.0**-8, 2.0**7, closed=True)
+"""Of the operand's scale to the result's in QUANTIZE, and of each slope in LEAKY_RELU."""
+
+CHANNEL_BLOCK = 8
+"""Channels that LiteRT's code for NEON, which x86 runs translated, rounds at once."""
+HYBRID_BLOCK = 4
+"""Channels that it scales at once where weights are quantized and other values floats."""
+FLOAT_BLOCK = 8
+"""Floats that it quantizes to int16 at once."""
+ELEMENT_BLOCK = 16
+"""Elements that it rounds at once where there is one scale for all."""

@@ -1,0 +1,96 @@
+"""SVDF of int8, with a state and time weights of int16, as LiteRT's EvalIntegerSVDF computes it.
+
+f = requantize(features * (x - zero point))         [batch, filters], int16
+s = the last `memory` values of f                   [batch, filters, memory], the state
+y = requantize(sum over memory and rank of s * time weights + bias)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Tensor
+from ...ops.fixed_point import fixed_point
+from ..decompose.recurrent import keep_state
+from .int16_sums import BYTE, bytes_of
+from .lowering import INTEGERS, Lowering, lowers
+
+
+@lowers("SVDF")
+def svdf(lowering: Lowering) -> None:
+    """Sums of products of 16-bit integers, which wrap in 32 bits, are added up as bytes."""
+    op = lowering.op
+    source, features, ages, state = (op.operand(i) for i in (0, 1, 2, 4))
+    types = [tensor.dtype for tensor in (source, features, ages, state)]
+    if types != ["int8", "int8", "int16", "int16"]:
+        raise lowering.declined(
+            f"its input, weights of features and of time, and state are {', '.join(types)}; LiteRT "
+            f"computes int8, int8, int16, int16"
+        )
+    batch, (filters, memory), rank = source.shape[0], ages.shape, int(op.attrs.get("rank", 1))
+    newest = lowering.reshape(_features(lowering, source, features, state), (batch, filters, 1))
+    kept = lowering.reshape(lowering.centered(state), (batch, filters, memory))
+    if memory > 1:
+        begin = lowering.constant([0, 0, 1], "int32")
+        older = lowering.add("SLICE", kept, begin, lowering.constant([-1, -1, -1], "int32"))
+        newest = lowering.add("CONCATENATION", older, newest, axis=2)
+    sums = _sums(lowering, newest, rank)
+    scale = np.float32(lowering.scale(state) * lowering.scale(ages)) / lowering.scale(op.output)
+    factor = fixed_point(float(np.float32(scale)))
+    low, high = (bound - lowering.zero(op.output) for bound in INTEGERS[op.output.dtype])
+    value = lowering.add(
+        *("tflgpu.requantize_wide_rounded_twice", *sums),
+        multiplier=factor.multiplier,
+        exponent=factor.exponent,
+        low=low,
+        high=high,
+    )
+    keep_state(lowering, state, lowering.stored(lowering.reshape(newest, state.shape), state))
+    lowering.finish_centered(value)
+
+
+def _features(lowering: Lowering, source: Tensor, weights: Tensor, state: Tensor) -> Tensor:
+    """The newest column of the state, of shape [batch, filters]."""
+    matrix = lowering.centered(weights)
+    if matrix.data is None:
+        raise lowering.declined("its weights are computed while the model runs")
+    lowering.require_exact(
+        float(np.abs(matrix.data).sum(1, dtype=np.float64).max()) * lowering.reach(source)
+    )
+    sums = lowering.add("FULLY_CONNECTED", lowering.centered(source), matrix, None, exact=True)
+    scale = np.float32(lowering.scale(source) * lowering.scale(weights)) / lowering.scale(state)
+    factor = fixed_point(float(np.float32(scale)))
+    low, high = INTEGERS["int16"]
+    return lowering.add(
+        *("tflgpu.requantize_rounded_twice", sums),
+        multiplier=factor.multiplier,
+        exponent=factor.exponent,
+        low=low,
+        high=high,
+    )
+
+
+def _sums(lowering: Lowering, columns: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Sums over memory and rank, plus the bias, in parts worth 65536, 256 and 1."""
+    op = lowering.op
+    batch, filters, memory = columns.shape
+    lowering.require_exact(2 * memory * rank * BYTE * BYTE)
+    whole = np.zeros(filters // rank, np.int64)
+    if op.input(3) is not None:
+        whole = op.constant(3).astype(np.int64).reshape(-1)
+    upper = (whole + (1 << 15)) >> 16
+    last, units = lowering.constant([2], "int32"), (batch, filters // rank, rank * memory)
+
+    def added(first: Tensor, second: Tensor) -> Tensor:
+        products = lowering.reshape(lowering.add("MUL", first, second), units)
+        return lowering.add("SUM", products, last, keep_dims=False)
+
+    ages = lowering.reshape(lowering.centered(op.operand(2)), (1, filters, memory))
+    (high, low), (old_high, old_low) = bytes_of(lowering, columns), bytes_of(lowering, ages)
+    return (
+        lowering.add("tflgpu.add_exact", added(high, old_high), lowering.constant(upper)),
+        lowering.add("tflgpu.add_exact", added(high, old_low), added(low, old_high)),
+        lowering.add(
+            "tflgpu.add_exact", added(low, old_low), lowering.constant(whole - (upper << 16))
+        ),
+    )

@@ -1,0 +1,153 @@
+"""Quantized layers with weights: a row for each formula that LiteRT has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from graphs import (
+    Call,
+    Constant,
+    Value,
+    affine,
+    call,
+    ints,
+    known,
+    quantized,
+    typed,
+    w,
+    x,
+    xi,
+    xq,
+)
+
+from tflgpu.compiler.ir import Quantization, Shape
+
+from .case import Case
+from .convolutions import window
+
+EIGHT_BITS = (("int8", -7), ("uint8", 131))
+ALL = (*EIGHT_BITS, ("int16", 0))
+"""Types, each with a zero point."""
+
+
+def weights(shape: Shape, axis: int = 0, channels: bool = True, dtype: str = "int8") -> Constant:
+    """Constant weights, mostly with a scale for each channel."""
+    random = np.random.default_rng(7)
+    count = shape[axis] if channels else 1
+    powers = random.uniform(-2, 2, count)
+    scales = tuple(map(float, (0.002 * 2.0**powers).astype(np.float32)))
+    limits = np.iinfo(dtype)
+    values = random.integers(limits.min + 1, limits.max, shape, np.dtype(dtype), endpoint=True)
+    return known(values, Quantization(scales, (3 if dtype == "uint8" else 0,) * count, axis))
+
+
+def bias(filters: Constant, count: int, dtype: str = "int32") -> Constant:
+    """A bias in the scale of the sums, of operands with a scale of 0.05."""
+    assert filters.quantization is not None
+    scales = tuple(float(np.float32(0.05) * np.float32(n)) for n in filters.quantization.scale)
+    values = np.random.default_rng(8).integers(-5000, 5000, count).astype(dtype)
+    return known(values, Quantization(scales, (0,) * len(scales)))
+
+
+def row(what: str, situation: str, value: Value) -> Case:
+    return Case(f"quantized {what}", situation, value, delegates=True)
+
+
+def layers() -> Iterator[Case]:
+    for dtype, zero in ALL:
+        kind: dict[str, Any] = {"dtype": dtype, "scale": 0.05, "zero": zero}
+        result: dict[str, Any] = {
+            "dtype": dtype,
+            "scale": 0.4,
+            "zero": -zero if dtype == "int8" else zero,
+        }
+        own = "uint8" if dtype == "uint8" else "int8"
+        wide = "int64" if dtype == "int16" else "int32"
+        channels = dtype != "uint8"
+        options: dict[str, Any] = {"fused_activation_function": "RELU6"}
+        options["quantized_bias_type"] = wide
+        image = xq(2, 7, 5, 13, **kind)
+        filters = weights((19, 3, 2, 13), channels=channels, dtype=own)
+        value = quantized(
+            "CONV_2D", image, filters, bias(filters, 19, wide), **result, **window(), **options
+        )
+        yield row("layers", f"CONV_2D {dtype}", value)
+        filters = weights((1, 3, 3, 13), 3, channels, own)
+        attrs: dict[str, Any] = {
+            **window(),
+            "depth_multiplier": 1,
+            "fused_activation_function": "RELU6",
+        }
+        value = quantized(
+            "DEPTHWISE_CONV_2D", image, filters, bias(filters, 13, wide), **result, **attrs
+        )
+        yield row("layers", f"DEPTHWISE_CONV_2D {dtype}", value)
+        filters = weights((17, 37), channels=False, dtype=own)
+        for form in dict.fromkeys((wide, "int32")):
+            attrs = {"fused_activation_function": "NONE", "quantized_bias_type": form}
+            rows = (xq(5, 37, **kind), filters, bias(filters, 17, form))
+            value = quantized("FULLY_CONNECTED", *rows, **result, **attrs)
+            yield row("layers", f"FULLY_CONNECTED {dtype} with bias {form}", value)
+            filters_of = weights((19, 3, 3, 13), channels=channels, dtype=own)
+            attrs |= {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+            operands = (ints(2, 14, 10, 19), filters_of, image, bias(filters_of, 19, form))
+            value = quantized("TRANSPOSE_CONV", *operands, **result, **attrs)
+            yield row("layers", f"TRANSPOSE_CONV {dtype} with bias {form}", value)
+    filters = weights((19, 3, 3, 13))
+    computed = typed("int32", "SHAPE", xi(2, 14, 10, 19), out_type="int32")
+    operands = (computed, filters, xq(2, 7, 5, 13), bias(filters, 19))
+    plain = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+    value = Call(
+        *("TRANSPOSE_CONV", operands, {**plain, "fused_activation_function": "NONE"}),
+        shapes=((2, 14, 10, 19),),
+        dtype="int8",
+        quantization=affine(0.2, 3),
+    )
+    yield row("layers", "TRANSPOSE_CONV to a computed size", value)
+    gaps: dict[str, Any] = {
+        "padding": "SAME",
+        "stride_h": 3,
+        "stride_w": 3,
+        "fused_activation_function": "NONE",
+    }
+    filters = weights((19, 2, 2, 7))
+    operands = (ints(2, 15, 15, 19), filters, xq(2, 5, 5, 7), bias(filters, 19))
+    value = quantized("TRANSPOSE_CONV", *operands, scale=0.2, **gaps)
+    yield row("layers", "TRANSPOSE_CONV with gaps", value)
+    many = weights((5, 1201), channels=False)
+    value = quantized(
+        "FULLY_CONNECTED", xq(3, 1201, zero=-128), many, bias(many, 5), scale=2.0, zero=9
+    )
+    yield row("layers", "FULLY_CONNECTED of sums above 2^24", value)
+    for zero in (0, 5):
+        pair = (xq(2, 7, 19, zero=4), xq(2, 19, 11, zero=zero))
+        value = quantized("BATCH_MATMUL", *pair, scale=0.3, adj_x=False, adj_y=False)
+        yield row("layers", f"BATCH_MATMUL with second zero point {zero}", value)
+    wide_pair = (xq(2, 7, 19, dtype="int16"), xq(2, 11, 19, dtype="int16"))
+    value = quantized(
+        "BATCH_MATMUL", *wide_pair, dtype="int16", scale=40.0, adj_x=False, adj_y=True
+    )
+    yield row("layers", "BATCH_MATMUL int16", value)
+
+
+def weights_alone() -> Iterator[Case]:
+    """Floats that are quantized while the model runs."""
+    plain = {"fused_activation_function": "RELU"}
+    filters = weights((1, 3, 3, 13), 3)
+    attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
+    value = call("DEPTHWISE_CONV_2D", x(2, 7, 5, 13), filters, w(13), **attrs)
+    yield row("weights", "DEPTHWISE_CONV_2D", value)
+    for channels in (True, False):
+        how = "by channel" if channels else "as a whole"
+        layer = weights((19, 37), channels=channels)
+        value = call("FULLY_CONNECTED", x(5, 37), layer, w(19), **plain)
+        yield row("weights", f"FULLY_CONNECTED {how}", value)
+        for size in (1, 3):
+            filters = weights((19, size, size, 7), channels=channels)
+            value = call("CONV_2D", x(2, 5, 7, 7), filters, w(19), **window(), **plain)
+            yield row("weights", f"CONV_2D of {size} {how}", value)
+
+
+TABLES = (layers, weights_alone)

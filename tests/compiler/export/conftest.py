@@ -1,0 +1,28 @@
+"""The device on which exported models run."""
+
+from __future__ import annotations
+
+import pytest
+from devices import opencl_devices, unavailable
+from exporting import Found, exported
+from paths import DIGITS_MODEL
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+
+
+@pytest.fixture(scope="session")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """The first device of the system's drivers; those from PyPI are known to Python only."""
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+    content = DIGITS_MODEL.read_bytes()
+    compiled = pipeline.build(content, Options(target="opencl", device="gpu", fallback="none"))
+    demo = exported(compiled, tmp_path_factory.mktemp("digits"))
+    infos = {str(info): info for info in tflgpu.devices()}
+    for device in opencl_devices():
+        # The driver's own version: OpenCL 3.0 PoCL 3.1+debian, with more spaces in some drivers.
+        version = infos[device].version.split()[3]
+        if not demo.run("--device", version, content=bytes(8 * 8 * 4)).returncode:
+            return Found(device, version)
+    unavailable("a program finds no OpenCL driver of the system")

@@ -1,0 +1,151 @@
+"""Exported models compute what they compute in Python, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import Case, families
+from compiled_cases import compile_cases
+from exporting import Demo, Found, exported
+from graphs import model, parsed
+from graphs.variables import running_total
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.errors import OptionError
+from tflgpu.compiler.export import export
+from tflgpu.compiler.export.tables import TYPES
+from tflgpu.compiler.ir import Array
+from tflgpu.runtime.store.variant import read_variant
+
+pytestmark = pytest.mark.slow
+
+IMAGE = {"image": np.random.default_rng(5).random((1, 8, 8, 1), np.float32)}
+
+
+def content(inputs: Mapping[str, Array]) -> bytes:
+    return b"".join(array.tobytes() for array in inputs.values())
+
+
+def digits(folder: Path, profile: str = "cpu_avx2", **options: Any) -> Demo:
+    chosen = Options(target="opencl", device=profile, fallback="none")
+    return exported(pipeline.build(DIGITS_MODEL, chosen), folder, **options)
+
+
+def test_operators(found: Found, tmp_path: Path) -> None:
+    """The first and the last case of each operator, in one program."""
+    chosen = tuple(case for own in families().values() for case in dict.fromkeys((own[0], own[-1])))
+    item = compile_cases(tuple(filter(_portable, chosen)), "opencl", found.profile)
+    demo = exported(item.model, tmp_path, ("-O0",))
+    ran = demo.run("--device", found.name, content=content(item.inputs))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert demo.outputs == demo.expected(found.device, item.inputs)
+
+
+def _portable(case: Case) -> bool:
+    """Whether all inputs and outputs have types that a program can hand over."""
+    graph = model({case.name: case.value}).graph
+    return all(tensor.dtype in TYPES for tensor in (*graph.inputs, *graph.outputs))
+
+
+def test_a_launch_for_each_kernel(found: Found, tmp_path: Path) -> None:
+    """A profile of GPUs has no persistent kernels."""
+    demo = digits(tmp_path, "gpu")
+    assert not demo.run("--device", found.name, content=content(IMAGE)).returncode
+    assert demo.outputs == demo.expected(found.device, IMAGE)
+
+
+def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
+    checks = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    demo = digits(tmp_path, options=checks, embed=True)
+    ran = demo.run("--device", found.name, "--runs", "3", content=content(IMAGE))
+    # Drivers keep memory until the end of the process.
+    assert not ran.returncode or "LeakSanitizer" in ran.stderr, ran.stderr
+    assert "tflgpu_" not in ran.stderr
+    assert demo.outputs == demo.expected(found.device, IMAGE)
+
+
+def test_variables_keep_their_content(found: Found, tmp_path: Path) -> None:
+    options = Options(target="opencl", device="gpu", fallback="none")
+    demo = exported(pipeline.build(running_total(), options), tmp_path)
+    step = {"x": np.full((2, 3), 2.5, np.float32)}
+    assert not demo.run("--device", found.name, "--runs", "3", content=content(step)).returncode
+    assert demo.outputs == demo.expected(found.device, step, runs=3)
+
+
+# -- compiled kernels -------------------------------------------------------------------------
+
+
+def test_compiled_kernels_are_kept(found: Found, tmp_path: Path) -> None:
+    demo, cache = digits(tmp_path), tmp_path / "binaries"
+    cache.mkdir(mode=0o700)
+    options = ("--device", found.name, "--cache", str(cache))
+    wanted = demo.expected(found.device, IMAGE)
+    damages = (
+        lambda data: data,
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1] + bytes([data[-1] ^ 1]),
+        lambda data: data[:16] + b"\xff" * 8 + data[24:],
+        lambda data: b"",
+    )
+    for damage in damages:
+        assert not demo.run(*options, content=content(IMAGE)).returncode
+        assert demo.outputs == wanted
+        (file,) = cache.iterdir()
+        file.write_bytes(damage(file.read_bytes()))
+    assert not demo.run(*options, content=content(IMAGE)).returncode
+    assert demo.outputs == wanted
+
+
+def test_a_folder_of_others_is_refused(found: Found, tmp_path: Path) -> None:
+    demo, cache = digits(tmp_path), tmp_path / "binaries"
+    cache.mkdir()
+    cache.chmod(0o777)
+    ran = demo.run("--device", found.name, "--cache", str(cache), content=content(IMAGE))
+    assert ran.returncode == 1
+    assert "must exist, belong to this user, and be writable by no other" in ran.stderr
+
+
+# -- what goes wrong --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[:-4], "bytes instead of"),
+        (lambda data: bytes([data[0] ^ 64]) + data[1:], "are damaged or of another model"),
+        (lambda data: b"", "cannot be read"),
+    ],
+)
+def test_damaged_weights(found: Found, tmp_path: Path, damage: Any, message: str) -> None:
+    demo = digits(tmp_path)
+    weights = demo.folder / "weights.bin"
+    weights.write_bytes(damage(weights.read_bytes()))
+    ran = demo.run("--device", found.name, content=content(IMAGE))
+    assert (ran.returncode, message in ran.stderr, ran.stderr.count("\n")) == (1, True, 1)
+
+
+def test_wrong_arguments(found: Found, tmp_path: Path) -> None:
+    demo = digits(tmp_path)
+    assert "no OpenCL device has" in demo.run("--device", "none", content=content(IMAGE)).stderr
+    assert "does not hold the 256 bytes" in demo.run(content=b"short").stderr
+
+
+def test_what_cannot_be_exported(tmp_path: Path) -> None:
+    made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
+    options = Options(target="glsl", device="gpu", fallback="none")
+    variant = read_variant(pipeline.store(pipeline.build(made.content, options), tmp_path / "c"))
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    with pytest.raises(OptionError) as caught:
+        export(variant, tmp_path / "taken", "while", "opencl", False)
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
+        "the model cannot be exported",
+        "it was compiled for glsl; compile it with --target opencl",
+        "'while' is no name for a C variable and its files",
+        f"{tmp_path / 'taken'} is not an empty folder",
+    ]

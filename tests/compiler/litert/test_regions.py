@@ -1,0 +1,97 @@
+"""What stays on the device between parts on LiteRT."""
+
+from __future__ import annotations
+
+import pytest
+from graphs import parsed
+
+from tflgpu.compiler.errors import Finding
+from tflgpu.compiler.litert.partition import Partition, partition
+from tflgpu.compiler.litert.regions import EXCHANGE, PER_BYTE, multiply_adds, regions
+
+CONVOLUTION = """
+    input x float32[1,{size},{size},8]
+    constant w float32[16,3,3,8]
+    constant b float32[16]
+    a = TANH(x)
+    c = CONV_2D(a, w, b) padding=SAME stride_w=1 stride_h=1
+    d = COS(c)
+    output d
+"""
+
+
+def around(text: str, *chosen: str) -> Partition:
+    """The partition with the operators of these names on LiteRT."""
+    graph = parsed(text).graph
+    return partition(
+        graph,
+        {op: Finding(op.index, op.name, "chosen") for op in graph.ops if op.name in chosen},
+    )
+
+
+def test_multiply_adds() -> None:
+    graph = parsed(
+        """
+        input x float32[1,5,7,8]
+        constant w float32[16,3,3,8]
+        constant v float32[1,3,3,16]
+        constant b float32[16]
+        constant s int32[3] = 1, 35, 16
+        c = CONV_2D(x, w, b) padding=SAME stride_w=1 stride_h=1
+        d = DEPTHWISE_CONV_2D(c, v, b) padding=SAME stride_w=1 stride_h=1 depth_multiplier=1
+        e = TANH(d)
+        f = RESHAPE(e, s)
+        g = BATCH_MATMUL(f, f) adj_y=True
+        output g
+        """
+    ).graph
+    elements = 5 * 7 * 16
+    assert [multiply_adds(op) for op in graph.ops] == [
+        elements * 9 * 8,
+        elements * 9,
+        elements,
+        0,
+        35 * 35 * 16,
+    ]
+
+
+@pytest.mark.parametrize(("size", "parts"), [(16, 1), (64, 2)])
+def test_a_region_stays_where_it_computes_enough(size: int, parts: int) -> None:
+    found = around(CONVOLUTION.format(size=size), "TANH", "COS")
+    assert len(found.parts) == parts
+    work, copied = size * size * 16 * 9 * 8, size * size * (8 + 16) * 4
+    assert (work >= EXCHANGE + PER_BYTE * copied) == (parts == 2)
+    reasons = {op.name: finding.reason for op, finding in found.findings.items()}
+    assert reasons.get("CONV_2D") == (
+        None
+        if parts == 2
+        else f"its region of 1 operator, with {work:,} multiply-adds, is not worth copying "
+        f"{copied:,} bytes from and to LiteRT"
+    )
+
+
+def test_a_region_at_the_end_counts_only_what_crosses() -> None:
+    graph = parsed(CONVOLUTION.format(size=16)).graph
+    last = [op for op in graph.ops if op.name == "COS"]
+    (region,) = regions(graph, last)
+    assert sorted(op.name for op in region.ops) == ["CONV_2D", "TANH"]
+    assert [tensor.name for tensor in region.crossing] == ["c"]
+
+
+def test_what_only_moves_data_never_stays() -> None:
+    text = """
+        input x float32[1,512,512,64]
+        constant order int32[4] = 0, 2, 1, 3
+        a = TANH(x)
+        b = TRANSPOSE(a, order)
+        c = COS(b)
+        output c
+    """
+    found = around(text, "TANH", "COS")
+    assert len(found.parts) == 1
+    (reason,) = [f.reason for op, f in found.findings.items() if op.name == "TRANSPOSE"]
+    assert reason == "it only moves data to or from operators on LiteRT"
+
+
+def test_a_model_without_parts_stays_whole_on_the_device() -> None:
+    assert not around(CONVOLUTION.format(size=4)).parts

@@ -1,0 +1,77 @@
+"""Exported models, built with gcc and run as processes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from devices import fitting_profiles, need_programs
+
+import tflgpu
+from tflgpu.compiler import CompiledModel, pipeline
+from tflgpu.compiler.export import export
+from tflgpu.compiler.ir import Array
+from tflgpu.runtime.store.variant import read_variant
+
+STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+LIBRARIES = ("-ldl", "-lpthread")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A model as a program, and its variant for Python."""
+
+    folder: Path
+    """The exported project, with the program `demo`."""
+    variant: Path
+
+    def run(self, *options: str, content: bytes = b"") -> subprocess.CompletedProcess[str]:
+        """Run the demo on the content of a file; its outputs are in `outputs`."""
+        (self.folder / "in.bin").write_bytes(content)
+        (self.folder / "out.bin").unlink(missing_ok=True)
+        command = ["./demo", "in.bin", "out.bin", *options]
+        return subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=600
+        )
+
+    @property
+    def outputs(self) -> bytes:
+        return (self.folder / "out.bin").read_bytes()
+
+    def expected(self, device: str, inputs: Mapping[str, Array], runs: int = 1) -> bytes:
+        """What Python's runtime computes in the last of some runs, as the demo writes it."""
+        with tflgpu.load(self.variant, device=device, store_binaries=False) as session:
+            for _ in range(runs):
+                results = session.run(inputs)
+        return b"".join(array.tobytes() for array in results.values())
+
+
+def exported(
+    compiled: CompiledModel, folder: Path, options: Sequence[str] = ("-O1",), embed: bool = False
+) -> Demo:
+    """Export a compiled model and build its demo."""
+    need_programs("gcc")
+    stored = pipeline.store(compiled, folder / "cache")
+    project = folder / "project"
+    export(read_variant(stored), project, "net", "opencl", embed)
+    sources = sorted(path.name for path in project.glob("*.c"))
+    command = [*STRICT, *options, "-o", "demo", *sources, *LIBRARIES]
+    built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert not built.returncode, built.stderr
+    return Demo(project, stored)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A device that both Python and a program that loads the system's driver can open."""
+
+    device: str
+    """For `tflgpu.load`."""
+    name: str
+    """For the demo's option --device."""
+
+    @property
+    def profile(self) -> str:
+        return fitting_profiles(self.device)[-1]
