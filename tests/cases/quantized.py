@@ -94,7 +94,7 @@ def functions() -> Iterator[Case]:
         yield row("functions", operator, value)
     least = known(np.array(0, np.int16), affine(0.0003))
     for operator in ("EXP", "GELU", "LOG", "RSQRT", "SQRT"):
-        operand = xq(3001, dtype="int16", scale=0.0003)
+        operand: Value = xq(3001, dtype="int16", scale=0.0003)
         if "SQRT" in operator:
             operand = quantized("MAXIMUM", operand, least, dtype="int16", scale=0.0003)
         value = quantized(operator, operand, dtype="int16", scale=0.0005)
