@@ -34,14 +34,9 @@ class Target:
         return self.precision == "f16"
 
     @property
-    def lane_bytes(self) -> int:
-        """Bytes of one lane of a slice in memory."""
-        return 2 if self.half else 4
-
-    @property
-    def slice_bytes(self) -> int:
-        """Bytes of a slice in memory."""
-        return self.lanes * self.lane_bytes
+    def byte_storage(self) -> bool:
+        """Whether slices of integers of 8 bits are stored as bytes."""
+        return self.device.byte_storage and not self.half
 
     @property
     def on_processor(self) -> bool:

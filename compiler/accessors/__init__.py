@@ -6,11 +6,13 @@ writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 
 from .accessor import Accessor, Unreachable, accessor, image
 from .linear import LinearAccessor
+from .narrow import ByteAccessor, HalfAccessor
 from .position import Position
-from .sliced import HalfAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
+from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 __all__ = [
     "Accessor",
+    "ByteAccessor",
     "HalfAccessor",
     "ImageAccessor",
     "LinearAccessor",

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from ..ir import Tensor
-from ..ops.base import SLICED, StridedLayout, device_dtype
+from ..ops.base import SLICED, StridedLayout, device_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
-from .sliced import HalfAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
+from .narrow import ByteAccessor, HalfAccessor
+from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 Accessor = SlicedAccessor | LinearAccessor
+
+_SLICED: dict[str, type[SlicedAccessor]] = {
+    "float32": SlicedAccessor,
+    "float16": HalfAccessor,
+    "uint8": ByteAccessor,
+}
+"""The accessors of tensors in slices, by how a lane is stored."""
 
 
 class Unreachable(Exception):
@@ -26,28 +34,31 @@ def accessor(
     *,
     by_slices: bool = False,
     flatten: bool = False,
+    zero_point: int | None = None,
     used: set[str] | None = None,
 ) -> Accessor:
     """The accessor of a tensor in the given storage, for a kernel parameter named `array`.
 
     `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
     `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
-    one axis. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
+    one axis. With `zero_point` floats are stored in a row-major tensor as integers, plus that
+    number. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
     gaps where the kernel cannot skip them.
     """
     used = set() if used is None else used
     found: Accessor
     unit = 4
     if storage == SLICED:
-        kind = HalfAccessor if target.half else SlicedAccessor
-        found = kind.of(array, tensor.shape, target, used)
-        unit = target.slice_bytes
+        found = _SLICED[lane_of(tensor, target).dtype].of(array, tensor.shape, target, used)
+        if isinstance(found, ByteAccessor):
+            found = replace(found, least=lane_of(tensor, target).base)
+        unit = slice_bytes(tensor, target)
     elif by_slices:
-        found = RowsAccessor.of(array, tensor.shape, target, used)
+        found = replace(RowsAccessor.of(array, tensor.shape, target, used), zero_point=zero_point)
     else:
-        found = LinearAccessor.of(array, tensor.shape, target.lanes, used)
-        if device_dtype(tensor.dtype) == "int32":
-            found = replace(found, element="int")
+        linear = LinearAccessor.of(array, tensor.shape, target.lanes, used)
+        whole = zero_point is None and device_dtype(tensor.dtype) == "int32"
+        found = replace(linear, zero_point=zero_point, element="int" if whole else "float")
     found = found.flattened() if flatten else found
     return found if layout is None else _strided(found, tensor, layout, unit)
 

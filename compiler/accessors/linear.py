@@ -24,6 +24,8 @@ class LinearAccessor:
     """Start of the tensor in the array, in elements."""
     element: str = "float"
     """Type of the elements in the kernel: float or int."""
+    zero_point: int | None = None
+    """What is added to floats to store them as integers; None to store elements as they are."""
     run: int = 0
     """Elements of a run between two gaps; 0 if there are no gaps."""
     pitch: int = 0
@@ -33,6 +35,11 @@ class LinearAccessor:
 
     texel = 0
     repeats = False
+
+    @property
+    def stored(self) -> str:
+        """Type of the elements in the array: float or int."""
+        return self.element if self.zero_point is None else "int"
 
     @classmethod
     def of(cls, array: str, shape: Shape, lanes: int, used: set[str]) -> LinearAccessor:
@@ -119,6 +126,9 @@ class LinearAccessor:
 
     def write(self, position: Position, value: str) -> str:
         """The statement that stores an element at the position's flat index."""
+        if self.zero_point is not None:
+            self.used.add("whole_number")
+            value = f"whole_number({value}, {self.zero_point})"
         return f"{self.read(position.index)} = {value};"
 
     def broadcast(self, position: Position, shape: Shape) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import TypeVar
 
 from ..ir import Shape
 from ..language import Language, affine, horner, number, quotient, remainder, spread
 from ..ops.base import bhwc
 from ..target import Target
 from .position import Position
+
+Kind = TypeVar("Kind", bound="SlicedAccessor")
+"""A class of accessors of slices."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,13 @@ class SlicedAccessor:
     used: set[str] = field(default_factory=set, compare=False, repr=False)
     """Collects the names of the intrinsics that the accessor's text calls."""
 
-    element = "slice"
+    stored = "slice"
     """The kind of array elements, as `Language.element` takes it."""
     texel = 0
     """Bytes of a texel of an image buffer; 0 for a buffer."""
 
     @classmethod
-    def of(cls, array: str, shape: Shape, target: Target, used: set[str]) -> SlicedAccessor:
+    def of(cls: type[Kind], array: str, shape: Shape, target: Target, used: set[str]) -> Kind:
         return cls(array, *bhwc(shape), target.lanes, target.language, used=used)
 
     def call(self, intrinsic: str, *arguments: str) -> str:
@@ -179,29 +183,6 @@ class SlicedAccessor:
 
 
 @dataclass(frozen=True)
-class HalfAccessor(SlicedAccessor):
-    """A tensor in channel slices of half precision; kernels still compute in single precision.
-
-    OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
-    """
-
-    element = "half"
-
-    @property
-    def repeats(self) -> bool:
-        return True
-
-    def slice_at(self, index: str) -> str:
-        return self.call("load_half", self.array, index)
-
-    def lane_at(self, index: str, lane: str) -> str:
-        return self.call("half_lane", self.array, index, lane)
-
-    def assign(self, index: str, value: str) -> str:
-        return self.call("store_half", self.array, index, value) + ";"
-
-
-@dataclass(frozen=True)
 class ImageAccessor(SlicedAccessor):
     """A tensor in slices of four lanes that a kernel reads as texels of an image buffer.
 
@@ -225,7 +206,12 @@ class ImageAccessor(SlicedAccessor):
 class RowsAccessor(SlicedAccessor):
     """A row-major tensor that a kernel writes slice by slice."""
 
-    element = "float"
+    zero_point: int | None = None
+    """What is added to floats to store them as integers; None to store floats."""
+
+    @property
+    def stored(self) -> str:  # type: ignore[override]
+        return "float" if self.zero_point is None else "int"
 
     @property
     def repeats(self) -> bool:
@@ -240,13 +226,23 @@ class RowsAccessor(SlicedAccessor):
         pixel = affine(self.nest(position.batch, position.row, position.column, "0"), 1, self.base)
         place = affine(pixel, 1, horner((position.slice, self.slices), ("0", self.lanes)))
         if not self.tail or not self._may_be_last(position.slice):
-            return self.call("store_lanes", self.array, place, value) + ";"
+            return self._whole(place, value) + ";"
         some = " ".join(
             f"{self.array}[{affine(place, 1, number)}] = "
-            f"{self.language.lane(value, number, self.lanes)};"
+            f"{self._number(self.language.lane(value, number, self.lanes), 'whole_number')};"
             for number in range(self.tail)
         )
         if self._is_last(position.slice):
             return some
-        whole = self.call("store_lanes", self.array, place, value)
+        whole = self._whole(place, value)
         return f"if ({position.slice} < {self.slices - 1}) {{ {whole}; }} else {{ {some} }}"
+
+    def _whole(self, place: str, value: str) -> str:
+        """The expression that stores all lanes of a slice."""
+        return self.call("store_lanes", self.array, place, self._number(value, "whole_numbers"))
+
+    def _number(self, value: str, intrinsic: str) -> str:
+        """A value as it is stored."""
+        if self.zero_point is None:
+            return value
+        return self.call(intrinsic, value, str(self.zero_point))

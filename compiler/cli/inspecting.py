@@ -239,7 +239,7 @@ def _tensor_row(plan: Plan, tensor: PlacedTensor) -> tuple[object, ...]:
     return (
         tensor.name,
         f"{tensor.dtype}{list(tensor.shape)}",
-        f"slices of {tensor.lanes}" if tensor.lanes else "row-major",
+        tensor.storage,
         place,
         tensor.size,
         f"{first}..{last}",

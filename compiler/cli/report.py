@@ -130,7 +130,7 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> dict[str, Any]:
     return {
         "name": tensor.name,
         "type": f"{tensor.dtype}{list(tensor.shape)}",
-        "storage": f"slices of {tensor.lanes}" if tensor.lanes else "row-major",
+        "storage": tensor.storage,
         "place": f"+{tensor.offset:,}" if arena else f"{tensor.region.name.lower()} {tensor.index}",
         "size": tensor.size,
         "first": "start" if tensor.first < 0 else tensor.first,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..accessors import Accessor, LinearAccessor, SlicedAccessor, accessor, image
+from ..accessors import Accessor, ByteAccessor, LinearAccessor, SlicedAccessor, accessor, image
 from ..ir import Op, Shape, Tensor
 from ..ops.base import (
     SLICED,
@@ -15,6 +15,7 @@ from ..ops.base import (
     StridedLayout,
     device_dtype,
     pack_slices,
+    slice_bytes,
     stored_bytes,
 )
 from ..ops.elementwise import read_in_store
@@ -94,26 +95,37 @@ class Binding:
         self.arguments.append(Argument(tensor, writes, found))
 
     def _accessor(
-        self, array: str, tensor: Tensor, storage: str, by_slices: bool = False
+        self,
+        array: str,
+        tensor: Tensor,
+        storage: str,
+        by_slices: bool = False,
+        zero_point: int | None = None,
     ) -> Accessor:
         return accessor(
             *(array, tensor, storage, self.target, self.layouts.get(tensor)),
             by_slices=by_slices,
             flatten=self.launch.flatten,
+            zero_point=zero_point,
             used=self.used,
         )
 
     def _writing(self, role: str, tensor: Tensor) -> Accessor:
-        return self._accessor(role, tensor, self.implementation.writes, by_slices=self.sliced)
+        implementation = self.implementation
+        return self._accessor(
+            role, tensor, implementation.writes, self.sliced, implementation.zero_point
+        )
 
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
         """The accessor of a tensor that is read: an image if the device profile says so."""
         found = self._accessor(role, tensor, storage)
         if not isinstance(found, SlicedAccessor) or not self.target.tensor_images:
             return found
-        texel = self.target.slice_bytes
+        if isinstance(found, ByteAccessor):
+            return found
+        texel = slice_bytes(tensor, self.target)
         layout = self.layouts.get(tensor)
-        size = stored_bytes(tensor.shape, storage, self.target)
+        size = stored_bytes(tensor, storage, self.target)
         # The image spans the whole argument, which is longer than the tensor if it is a view.
         texels = (size if layout is None else layout.start + layout.span(size)) // texel
         return image(found, texel) if 0 < texels <= self.target.device.image_texels else found

@@ -63,6 +63,8 @@ class Profile:
     """Most work-items of a work-group along the first axis, for kernels with much work."""
     persistent_dispatches: int
     """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
+    byte_storage: bool
+    """Whether slices of integers of 8 bits are stored as bytes rather than as floats."""
     weight_storage: str = "buffer"
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
@@ -124,7 +126,7 @@ def parse(text: str, name: str, place: str) -> Profile:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks"):
+    for key in ("slice_loads", "transposed_blocks", "byte_storage"):
         _typed(values[key], bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(

@@ -11,7 +11,7 @@ from ...runtime.plan.records import Dispatch
 from ..codegen.generate import GeneratedLaunch, Kernels, computed
 from ..ir import Array, Tensor
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, Constant, device_array, pack_slices
+from ..ops.base import SLICED, Constant, device_array, lane_of, pack_slices
 from ..target import Target
 from .weights import Weights
 
@@ -62,4 +62,4 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
     if storage != SLICED:
         return device_array(tensor.data)
     sliced = pack_slices(tensor.data, target.lanes)
-    return sliced.astype(np.float16) if target.half else sliced
+    return sliced.astype(np.float16) if lane_of(tensor, target).dtype == "float16" else sliced

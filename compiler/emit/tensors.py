@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...runtime.plan.records import PlacedTensor, TensorInfo, Variable
+from ...runtime.plan.storage import ITEM_SIZE
 from ..ir import Graph, Tensor
 from ..memory.aliases import variables
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, device_array, linear_bytes
+from ..ops.base import SLICED, device_array, lane_of, linear_bytes
 from ..ops.litert_part import host_only
+from ..target import Target
 from .weights import Weights
 
 
@@ -61,5 +63,13 @@ def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[Placed
             where.offset,
             where.size,
             *allocation.spans.get(root, (-1, -1)),
-            target.half and storage == SLICED,
+            *_stored(tensor, storage, target),
         )
+
+
+def _stored(tensor: Tensor, storage: str, target: Target) -> tuple[str, int]:
+    """The dtype of a tensor's elements in memory if they have no 32 bits, and its base."""
+    lane = lane_of(tensor, target)
+    if storage != SLICED or lane.bytes == ITEM_SIZE:
+        return "", 0
+    return lane.dtype, lane.base

@@ -52,6 +52,8 @@ class Tensor:
     """Whether the shape is known only while the model runs; `shape` is then the file's."""
     folded: bool = False
     """Whether an operator of the file computes this constant; LiteRT then has it at run time."""
+    byte_base: int | None = None
+    """The number that a byte of 0 stands for, if slices of the tensor are stored as bytes."""
 
     @property
     def elements(self) -> int:

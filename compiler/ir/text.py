@@ -6,6 +6,10 @@
     y = ADD(t, r)
     output y
 
+A tensor whose slices are stored as bytes is followed by the number that a byte of 0 stands for:
+
+    y (bytes from -128) = tflgpu.requantize(s, scales) low=-128 high=127
+
 A fused operator lists its outputs, and in braces the operators its kernel computes:
 
     y, t = { t = CONV_2D(x, w, none) | y = RELU6(t) }
@@ -25,6 +29,7 @@ from .tensor import Array, Shape, Tensor
 _TENSOR = re.compile(r"(input|constant) (\S+) (\w+)\[(.*)\]")
 _OUTPUT = re.compile(r"output (.+)")
 _OPERATOR = re.compile(r"(.+) = ([\w.]+)\((.*?)\)(.*)")
+_RESULT = re.compile(r"(\S+?)(?: \(bytes from (-?\d+)\))?")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 
 Draw = Callable[[str, Shape, str], Array]
@@ -38,12 +43,21 @@ def to_text(ops: Iterable[Op]) -> str:
 
 def line(op: Op) -> str:
     """One operator as text."""
-    results = ", ".join(tensor.name for tensor in op.outputs)
+    results = ", ".join(map(_result, op.outputs))
     if isinstance(op, FusedOp):
         return f"{results} = {{ {' | '.join(map(line, op.ops))} }}"
     operands = ", ".join("none" if t is None else t.name for t in op.inputs)
     attrs = "".join(f" {key}={_value(value)}" for key, value in op.attrs.items())
     return f"{results} = {op.name}({operands}){attrs}"
+
+
+def _result(tensor: Tensor) -> str:
+    """The name and, if slices of it are stored as bytes, the number that a byte of 0 stands for."""
+    return (
+        tensor.name
+        if tensor.byte_base is None
+        else f"{tensor.name} (bytes from {tensor.byte_base})"
+    )
 
 
 def _value(value: Any) -> str:
@@ -86,7 +100,12 @@ class Parser:
             None if operand == "none" else self._known(operand, own)
             for operand in filter(None, operands.split(", "))
         ]
-        outputs = [Tensor(result, ()) for result in results.split(", ")]
+        outputs = []
+        for result in results.split(", "):
+            match = _RESULT.fullmatch(result)
+            if match is None:
+                raise ModelError(f"{result} is not a tensor: {own}")
+            outputs.append(Tensor(match[1], (), byte_base=int(match[2]) if match[2] else None))
         self.tensors |= {tensor.name: tensor for tensor in outputs}
         attrs = {key: _literal(value) for key, value in _ATTRIBUTE.findall(attributes)}
         self.ops.append(Op(name, inputs, outputs, attrs, len(self.ops)))

@@ -20,6 +20,8 @@ class Language:
     int_vector: str
     half_vector: str
     """The element type of an array of slices in half precision."""
+    byte_vector: str
+    """The element type of an array of slices of bytes."""
     cast: str
     """A conversion to {type}; its argument follows in parentheses."""
     vector_cast: str
@@ -32,10 +34,9 @@ class Language:
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The element type of an array of kind int, float, slice or half."""
-        if kind == "slice":
-            return self.float_vector.format(S=lanes)
-        return self.half_vector.format(S=lanes) if kind == "half" else kind
+        """The element type of an array of kind int, float, slice, half or byte."""
+        vectors = {"slice": self.float_vector, "half": self.half_vector, "byte": self.byte_vector}
+        return vectors[kind].format(S=lanes) if kind in vectors else kind
 
     def floats(self, lanes: int) -> str:
         return self.float_vector.format(S=lanes)
@@ -75,6 +76,7 @@ OPENCL = Language(
     float_vector="float{S}",
     int_vector="int{S}",
     half_vector="half",
+    byte_vector="uchar{S}",
     cast="({type})",
     vector_cast="convert_{type}",
     unroll="#pragma unroll",
@@ -89,6 +91,7 @@ GLSL = Language(
     float_vector="vec{S}",
     int_vector="ivec{S}",
     half_vector="uvec2",
+    byte_vector="uint",
     cast="{type}",
     vector_cast="{type}",
     unroll="",
@@ -103,6 +106,7 @@ VULKAN = Language(
     float_vector="vec{S}",
     int_vector="ivec{S}",
     half_vector="uvec2",
+    byte_vector="uint",
     cast="{type}",
     vector_cast="{type}",
     unroll="",

@@ -32,7 +32,7 @@ class Allocation:
         aliases = self.arrangement.aliases
         root, layout = aliases.locate(tensor)
         offset = self.offsets.get(root, 0) + layout.start
-        size = stored_bytes(tensor.shape, self.storages[tensor], self.target)
+        size = stored_bytes(tensor, self.storages[tensor], self.target)
         return Argument(*aliases.region(root), offset, layout.span(size), writes)
 
     def argument(self, tensor: Tensor, writes: bool) -> Argument:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..events import Event
 from ..ir import Graph, Tensor
-from ..ops.base import SLICED, stored_bytes
+from ..ops.base import SLICED, slice_bytes, stored_bytes
 from ..schedule.sizes import ScheduledOp
 from ..target import Target
 from .aliases import Aliases, alias
@@ -46,9 +46,9 @@ def arrange(
 
     With `gaps` False every tensor stays contiguous.
     """
-    sizes = {t: stored_bytes(t.shape, storage, target) for t, storage in storages.items()}
+    sizes = {t: stored_bytes(t, storage, target) for t, storage in storages.items()}
     # Kernels index whole slices or whole elements, so a tensor must start at one.
-    granules = {t: target.slice_bytes if s == SLICED else 4 for t, s in storages.items()}
+    granules = {t: slice_bytes(t, target) if s == SLICED else 4 for t, s in storages.items()}
     by_op = {item.op: item for item in scheduled}
 
     def placed(order: Iterable[ScheduledOp], limited: bool = True) -> tuple[Placed, Aliases]:

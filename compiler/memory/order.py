@@ -1,9 +1,11 @@
 """The order in which operators run, chosen for a low peak of live memory.
 
-The file's order is kept unless another has a lower peak. A greedy order, which runs the operator
-that adds the fewest bytes next, and an exact search are tried. The exact search is Dijkstra's
-algorithm with the maximum in place of the sum: states are sets of operators that have run, and the
-search continues from the state with the lowest peak so far. It gives up on large graphs.
+The file's order is kept unless another has a lower peak. Three others are tried: a greedy order,
+which runs the operator that adds the fewest bytes next; an order in which operators run just before
+their results are needed, which suits recurrent networks; and an exact search. The exact search is
+Dijkstra's algorithm with the maximum in place of the sum: states are sets of operators that have
+run, and the search continues from the state with the lowest peak so far. It gives up on large
+graphs.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def execution_order(
     best = list(range(len(scheduled)))
     lowest = _peak(problem, best)
     if lowest > problem.bound:
-        for order in (_greedy(problem), _exact(problem, lowest)):
+        for order in (_greedy(problem), _on_demand(problem), _exact(problem, lowest)):
             if order is not None and (peak := _peak(problem, order)) < lowest:
                 best, lowest = order, peak
     return [scheduled[position] for position in best]
@@ -103,6 +105,24 @@ def _peak(problem: _Problem, order: Sequence[int]) -> int:
             left[group] -= 1
             live -= 0 if left[group] else problem.sizes[group]
     return peak
+
+
+def _on_demand(problem: _Problem) -> list[int]:
+    """An order in which operators run just before their results are needed, long chains first."""
+    depths: list[int] = []
+    for task in problem.tasks:
+        depths.append(1 + max((depths[need] for need in task.needs), default=0))
+    last = [position for position, readers in enumerate(problem.readers) if not readers]
+    waiting = sorted(last, key=depths.__getitem__)
+    order: dict[int, None] = {}
+    while waiting:
+        needs = [need for need in problem.tasks[waiting[-1]].needs if need not in order]
+        if needs:
+            # Results of short chains are not alive then while a long one is computed.
+            waiting.append(max(needs, key=lambda need: (depths[need], need)))
+        else:
+            order[waiting.pop()] = None
+    return list(order)
 
 
 def _greedy(problem: _Problem) -> list[int]:

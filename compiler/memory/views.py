@@ -107,6 +107,8 @@ def _copies(scheduled: ScheduledOp) -> dict[int, View | str]:
     found = {number: launch.view for number, launch in launches if launch.view is not None}
     if scheduled.op.epilogue:
         return dict.fromkeys(found, f"it also computes {scheduled.op.epilogue[0].name}")
+    if scheduled.implementation.zero_point is not None:
+        return dict.fromkeys(found, "it also stores floats as integers")
     if scheduled.implementation.reads != scheduled.implementation.writes:
         return dict.fromkeys(found, "it also changes the storage")
     return found

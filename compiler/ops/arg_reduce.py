@@ -12,6 +12,7 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
+from .elementwise import rank_fits
 
 FEW_RATIO = 8
 """Values per kept value from which insertion is worthwhile."""
@@ -28,6 +29,17 @@ def _infer_arg(op: Op) -> list[Shape]:
     if not shape[axis]:
         raise ModelError(f"operator {op.index} {op.name}: axis {axis} of {list(shape)} is empty")
     return [(*shape[:axis], *shape[axis + 1 :])]
+
+
+def _over_channels(op: Op, target: Target) -> str | None:
+    if _axis(op) != len(op.operand(0).shape) - 1:
+        return "it is not over the channels"
+    return rank_fits(op, target)
+
+
+def _arg_of_slices(op: Op, target: Target) -> Sequence[Launch]:
+    (launch,) = _arg(op, target)
+    return [replace(launch, template="reduce/arg_reduce_sliced.jinja", flatten=True)]
 
 
 def _arg(op: Op, target: Target) -> Sequence[Launch]:
@@ -113,7 +125,10 @@ def _insert(op: Op, target: Target) -> Sequence[Launch]:
 
 _NAN = "NaN is found only where it comes first along the last axis"
 
-_ARG = (Implementation("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),)
+_ARG = (
+    Implementation("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),
+    Implementation("arg_reduce_sliced", _arg_of_slices, _over_channels, writes=LINEAR),
+)
 _TOP = (
     Implementation(
         "top_insertion", _insert, _few_are_kept, reads=LINEAR, writes=LINEAR, fuses=False

@@ -7,7 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ir import Array
-from .base import FLOATS, INTEGERS
+from .base import (
+    FLOATS,
+    INTEGERS,
+    among_operands,
+)
 from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
@@ -86,6 +90,7 @@ BINARY = {
         _ARITHMETIC,
         versions=4,
         cheap=True,
+        range=among_operands,
     ),
     "MINIMUM": Elementwise(
         "{use.smaller}({a}, {b})",
@@ -94,6 +99,7 @@ BINARY = {
         _ARITHMETIC,
         versions=4,
         cheap=True,
+        range=among_operands,
     ),
     "MUL": _arithmetic("*", np.multiply, versions=8, neutral=1.0),
     "POW": Elementwise(

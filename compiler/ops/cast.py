@@ -15,6 +15,7 @@ from .base import (
     Implementation,
     Launch,
     OpDef,
+    Traits,
     define,
     device_dtype,
     linear_grid,
@@ -49,7 +50,7 @@ def _launch(op: Op, expression: str) -> list[Launch]:
 
 
 def _cast(op: Op, target: Target) -> Sequence[Launch]:
-    return _launch(op, _expression(op.operand(0).dtype, op.output.dtype))
+    return _launch(op, _expression(op.operand(0).dtype, op.core[-1].output.dtype))
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -98,6 +99,7 @@ define(
         _reference,
         ANY,
         versions=9,
+        traits=Traits(converts=True),
     ),
     OpDef(
         "BITCAST",

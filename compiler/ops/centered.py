@@ -23,6 +23,8 @@ from .base import (
     Implementation,
     Launch,
     OpDef,
+    Range,
+    Traits,
     define,
     linear_grid,
     same_as_first,
@@ -60,6 +62,11 @@ def _center(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].astype(np.float32) - np.float32(op.attrs["zero_point"])]
 
 
+def _range_of_centered(op: Op, ranges: Sequence[Range | None]) -> Range:
+    limits, zero = np.iinfo(op.operand(0).dtype), op.attrs["zero_point"]
+    return limits.min - zero, limits.max - zero
+
+
 def _uncenter(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [(arrays[0].astype(np.int64) + op.attrs["zero_point"]).astype(op.output.dtype)]
 
@@ -74,6 +81,7 @@ define(
         ),
         _center,
         ANY,
+        traits=Traits(range=_range_of_centered),
     ),
     OpDef(
         FROM_CENTERED,

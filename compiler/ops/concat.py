@@ -18,8 +18,10 @@ from .base import (
     OpDef,
     Permutable,
     Traits,
+    among_operands,
     bhwc,
     define,
+    lane_of,
     linear_grid,
     normalize_axis,
     row_major_view,
@@ -100,8 +102,9 @@ def _sliced(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _single_lanes(op: Op, target: Target) -> str | None:
-    if target.half:
-        return "single lanes cannot be stored in half precision"
+    lane = lane_of(op.output, target)
+    if lane.dtype != "float32":
+        return f"single lanes cannot be stored as {lane.dtype}"
     if reason := rank_fits(op, target):
         return reason
     return None if _axis4(op) == 3 else "it does not concatenate channels"
@@ -166,6 +169,7 @@ define(
             moves=True,
             aliases=True,
             joins=True,
+            range=among_operands,
         ),
     )
 )

@@ -15,6 +15,7 @@ from .base import (
     OpDef,
     bhwc,
     define,
+    lane_of,
     same_as_first,
     sliced_grid,
 )
@@ -26,8 +27,9 @@ TO_LINEAR = "tflgpu.to_linear"
 def _same_bytes(op: Op, target: Target) -> str | None:
     """Why the conversion needs a kernel; None if both storages hold the same bytes."""
     shape = op.output.shape
-    if target.half:
-        return "slices are stored in half precision"
+    lane = lane_of(op.output, target)
+    if lane.dtype != "float32":
+        return f"slices are stored as {lane.dtype}"
     if len(shape) > 4:
         return "rank is above 4"
     batch, height, width, channels = bhwc(shape)

@@ -22,6 +22,7 @@ from .base import (
     Launch,
     OpDef,
     Permutable,
+    RangeOf,
     Traits,
     bhwc,
     broadcast_shapes,
@@ -62,6 +63,8 @@ class Elementwise:
     """Whether the second operand is a table, which every lane reads at the first operand plus the
     attribute `offset`. The expression is not used then."""
 
+    range: RangeOf | None = None
+    """The range of its results where they are whole numbers; None if nothing is known of it."""
     note: str = ""
     """Limits that the operator table shows to users."""
 
@@ -71,6 +74,7 @@ class Elementwise:
             identity=None if self.neutral is None else self._is_neutral,
             permutable=Permutable(images=(0,) if self.table else None, condition=_keeps_axes),
             cheap=self.cheap,
+            range=self.range,
         )
 
     def _is_neutral(self, op: Op) -> bool:

@@ -8,6 +8,7 @@ their indices, which the runtime checks on request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -23,6 +24,7 @@ from .base import (
     Launch,
     OpDef,
     Traits,
+    among_operands,
     define,
     linear_grid,
     normalize_axis,
@@ -195,6 +197,7 @@ def _kernel(name: str, build: Build) -> tuple[Implementation, ...]:
 
 
 _INDEXED = Traits(moves=True, indexes=True)
+_READ = replace(_INDEXED, range=among_operands)
 _CLAMPED = (
     "indices out of bounds become the nearest valid ones, where LiteRT reports an error, as "
     "`run(check=True)` does"
@@ -205,7 +208,7 @@ define(
         *("GATHER", _infer_gather, _kernel("gather", _gather), _reference_gather, ANY),
         note=_CLAMPED,
         versions=8,
-        traits=_INDEXED,
+        traits=_READ,
     ),
     OpDef(
         "GATHER_ND",
@@ -215,7 +218,7 @@ define(
         ANY,
         _CLAMPED,
         versions=6,
-        traits=_INDEXED,
+        traits=_READ,
     ),
     OpDef("ONE_HOT", _infer_one_hot, _kernel("one_hot", _one_hot), _reference_one_hot, ANY),
     OpDef(

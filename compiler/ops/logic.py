@@ -8,7 +8,16 @@ import numpy as np
 
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from .base import ANY, FLOATS, INTEGERS, OpDef, broadcast, define
+from .base import (
+    ANY,
+    FLOATS,
+    INTEGERS,
+    OpDef,
+    Range,
+    broadcast,
+    define,
+    hull,
+)
 from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
@@ -38,7 +47,14 @@ LOGIC = {
 define_elementwise(LOGIC)
 
 _CHOICE = "({a} != 0) ? {b} : {c}"
-SELECTION = Elementwise(_CHOICE, np.where, _CHOICE, ANY)
+
+
+def _among_choices(op: Op, ranges: Sequence[Range | None]) -> Range | None:
+    _, first, second = ranges
+    return first and second and hull((first, second))
+
+
+SELECTION = Elementwise(_CHOICE, np.where, _CHOICE, ANY, range=_among_choices)
 
 
 def _infer_select(op: Op) -> list[Shape]:

@@ -158,8 +158,11 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
         results = zip(moves(op), op.results, strict=True)
         if any(move.shape != tensor.shape for move, tensor in results):
             return "it adds or drops axes"
-        if any(move.fill is not None and not _pads_pixels(move, source(op)) for move in moves(op)):
-            return "it pads the channels"
+        lanes = target.lanes
+        if any(
+            move.fill is not None and _pads_lanes(move, source(op), lanes) for move in moves(op)
+        ):
+            return "it pads single channels"
         return None
 
     def sliced(op: Op, target: Target) -> Sequence[Launch]:
@@ -171,6 +174,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 {"y": tensor},
                 variables={
                     "move": move.aligned_to(4),
+                    "slices": Axis(3, move.axes[-1].start // target.lanes if move.axes else 0),
                     "whole": _keeps_slices(move.aligned_to(4), target.lanes),
                     "folded": folded,
                     "bounds": bounds,
@@ -199,9 +203,16 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     )
 
 
-def _pads_pixels(move: Move, source: Tensor) -> bool:
-    """Whether the fill value goes only into pixels: no channel lies outside the source's."""
+def _pads_lanes(move: Move, source: Tensor, lanes: int) -> bool:
+    """Whether the fill value goes into some channels of a slice that has others of the source."""
     aligned = move.aligned_to(4)
+    if _keeps_slices(aligned, lanes) and (1, *source.shape)[-1] % lanes == 0:
+        return False
+    return not _pads_pixels(aligned, source)
+
+
+def _pads_pixels(aligned: Move, source: Tensor) -> bool:
+    """Whether the fill value goes only into pixels: no channel lies outside the source's."""
     channel, channels = aligned.axes[3], (1, *source.shape)[-1]
     ends = (channel.start, channel.start + channel.step * (aligned.shape[channel.of] - 1))
     return min(ends) >= 0 and max(ends) < channels and channel.of == 3

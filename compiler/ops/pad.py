@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import Permutable, Traits, always, define
+from .base import (
+    Permutable,
+    Traits,
+    always,
+    among_operands,
+    define,
+)
 from .move import Axis, Move, move_operator
 
 
@@ -54,7 +60,7 @@ def _padded(op: Op) -> Shape:
     return tuple(size + before + after for size, (before, after) in sizes)
 
 
-_TRAITS = Traits(always, permutable=Permutable(per_axis=(1,)))
+_TRAITS = Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands)
 
 define(
     move_operator("MIRROR_PAD", lambda op: [_padded(op)], _mirrored, versions=3, traits=_TRAITS),

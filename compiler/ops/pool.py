@@ -8,7 +8,16 @@ from pathlib import PurePosixPath
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Implementation, Launch, OpDef, Window, define, image_launch
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    Window,
+    among_operands,
+    define,
+    image_launch,
+)
 
 
 def window(op: Op) -> Window:
@@ -34,5 +43,11 @@ def _kernel(template: str) -> Implementation:
 
 define(
     OpDef("AVERAGE_POOL_2D", infer, (_kernel("pool/average_pool.jinja"),), versions=3),
-    OpDef("MAX_POOL_2D", infer, (_kernel("pool/max_pool.jinja"),), versions=3),
+    OpDef(
+        "MAX_POOL_2D",
+        infer,
+        (_kernel("pool/max_pool.jinja"),),
+        versions=3,
+        traits=Traits(range=among_operands),
+    ),
 )

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 
 from ..ir import Op
 from ..target import Target
-from .base import Implementation, Launch, OpDef, define, image_launch
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    by_attributes,
+    define,
+    image_launch,
+)
 from .pool import infer, window
 
 NAME = "tflgpu.average_pool_integers"
@@ -22,4 +30,9 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     return [image_launch(op, target, "pool/average_pool_integers.jinja", variables, flops)]
 
 
-define(OpDef(NAME, infer, (Implementation("average_pool_integers", _build),)))
+define(
+    OpDef(
+        *(NAME, infer, (Implementation("average_pool_integers", _build),)),
+        traits=Traits(range=by_attributes),
+    )
+)

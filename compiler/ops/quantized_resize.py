@@ -16,7 +16,15 @@ import numpy as np
 
 from ..ir import Array, Op
 from ..target import Target
-from .base import Implementation, Launch, OpDef, define, sliced_grid
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    among_operands,
+    define,
+    sliced_grid,
+)
 from .resize import infer
 
 NEAREST = "tflgpu.resize_bilinear_integers"
@@ -56,7 +64,7 @@ def _fixed_point_places(op: Op, axis: int) -> Array:
     return np.stack([first, second, at - one * first], 1)
 
 
-def _implementation(name: str, places: Places) -> Implementation:
+def _implementation(template: str, places: Places) -> Implementation:
     def build(op: Op, target: Target) -> Sequence[Launch]:
         tables = {"rows": places(op, 1), "columns": places(op, 2)}
         constants = {
@@ -68,7 +76,7 @@ def _implementation(name: str, places: Places) -> Implementation:
         }
         return [
             Launch(
-                f"resize/{name}.jinja",
+                template,
                 sliced_grid(op.output.shape, target),
                 {"x": op.operand(0)},
                 {"y": op.output},
@@ -78,14 +86,18 @@ def _implementation(name: str, places: Places) -> Implementation:
             )
         ]
 
-    return Implementation(name, build)
+    return Implementation("resize_bilinear", build)
 
 
 define(
-    OpDef(NEAREST, infer, (_implementation("resize_bilinear_integers", _places),)),
+    OpDef(
+        *(NEAREST, infer, (_implementation("resize/resize_bilinear_integers.jinja", _places),)),
+        traits=Traits(range=among_operands),
+    ),
     OpDef(
         FIXED_POINT,
         infer,
-        (_implementation("resize_bilinear_fixed_point", _fixed_point_places),),
+        (_implementation("resize/resize_bilinear_fixed_point.jinja", _fixed_point_places),),
+        traits=Traits(range=among_operands),
     ),
 )

@@ -12,33 +12,59 @@ import numpy as np
 
 from ..ir import Op
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid, same_as_first
+from .base import (
+    LINEAR,
+    Grid,
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    bhwc,
+    by_attributes,
+    define,
+    linear_grid,
+    same_as_first,
+)
+from .elementwise import rank_fits
 
 NAME = "tflgpu.softmax_integers"
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _launch(op: Op, template: str, grid: Grid) -> Launch:
     *outer, count = op.output.shape
     factor = np.float32(op.attrs["factor"])
     powers = np.exp(-factor * np.arange(256, dtype=np.float32)).astype(np.float32)
     names = ("scale", "half_up", "zero", "low", "high")
-    return [
-        Launch(
-            "reduce/softmax_integers.jinja",
-            linear_grid(prod(outer)),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"powers": powers},
-            {"count": count, "rows": prod(outer), **{name: op.attrs[name] for name in names}},
-            flops=5 * op.output.elements,
-        )
-    ]
+    return Launch(
+        template,
+        grid,
+        {"x": op.operand(0)},
+        {"y": op.output},
+        {"powers": powers},
+        {"count": count, "rows": prod(outer), **{name: op.attrs[name] for name in names}},
+        flops=5 * op.output.elements,
+    )
+
+
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
+    grid = linear_grid(prod(op.output.shape[:-1]))
+    return [_launch(op, "reduce/softmax_integers.jinja", grid)]
+
+
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
+    batch, height, width, _ = bhwc(op.output.shape)
+    return [_launch(op, "reduce/softmax_integers_sliced.jinja", (width, height, batch))]
 
 
 define(
     OpDef(
         NAME,
         same_as_first,
-        (Implementation("softmax_integers", _build, reads=LINEAR, writes=LINEAR),),
+        (
+            Implementation("softmax_integers_sliced", _sliced, rank_fits),
+            Implementation("softmax_integers_to_sliced", _sliced, rank_fits, reads=LINEAR),
+            Implementation("softmax_integers", _linear, reads=LINEAR, writes=LINEAR),
+        ),
+        traits=Traits(range=by_attributes),
     )
 )

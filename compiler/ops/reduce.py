@@ -18,7 +18,9 @@ from .base import (
     Launch,
     OpDef,
     Permutable,
+    RangeOf,
     Traits,
+    among_operands,
     bhwc,
     define,
     device_dtype,
@@ -45,6 +47,8 @@ class Reduction:
     """What combines integers, if not `join`."""
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
     versions: int = 1
+    range: RangeOf | None = None
+    """The range of its results where they are whole numbers; None if nothing is known of it."""
 
 
 def _extreme(function: np.ufunc) -> Callable[..., Array]:
@@ -87,11 +91,13 @@ REDUCTIONS = {
         *(-np.inf, "{use.larger}(total, v)", "total", _extreme(np.maximum)),
         integer="max(total, v)",
         versions=3,
+        range=among_operands,
     ),
     "REDUCE_MIN": Reduction(
         *(np.inf, "{use.smaller}(total, v)", "total", _extreme(np.minimum)),
         integer="min(total, v)",
         versions=3,
+        range=among_operands,
     ),
     "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod, versions=2),
     "SUM": Reduction(0.0, "total + v", "total", np.sum, versions=2),
@@ -150,7 +156,7 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> 
     reduced = {axis + len(shape) - len(source) for axis in axes(op)}
     count = prod(source[axis] for axis in axes(op))
     row = REDUCTIONS[op.name]
-    integers = device_dtype(op.output.dtype) == "int32"
+    integers = device_dtype(op.operand(0).dtype) == "int32"
     finish = row.finish.format(count=str(count) if integers else f"{float(count)}f")
     variables = {
         "reduced": reduced,
@@ -199,6 +205,6 @@ for _name, _row in REDUCTIONS.items():
         OpDef(
             *(_name, infer, IMPLEMENTATIONS, _reference, _row.dtypes),
             versions=_row.versions,
-            traits=Traits(permutable=_PERMUTABLE),
+            traits=Traits(permutable=_PERMUTABLE, range=_row.range),
         )
     )

@@ -16,6 +16,7 @@ from .base import (
     OpDef,
     Traits,
     always,
+    among_operands,
     bhwc,
     define,
     normalize_axis,
@@ -87,7 +88,7 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].reshape(op.output.shape)]
 
 
-_TRAITS = Traits(always, reshapes=True, moves=True)
+_TRAITS = Traits(always, reshapes=True, moves=True, range=among_operands)
 
 define(
     OpDef("RESHAPE", infer, IMPLEMENTATIONS, reference, ANY, traits=_TRAITS),

@@ -12,7 +12,16 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
-from .base import Implementation, Launch, OpDef, Traits, always, define, image_launch
+from .base import (
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    always,
+    among_operands,
+    define,
+    image_launch,
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,6 @@ define(
         infer,
         (_kernel("resize/resize_nearest.jinja", 0.0),),
         versions=4,
-        traits=Traits(always),
+        traits=Traits(always, range=among_operands),
     ),
 )

@@ -7,9 +7,12 @@ gives the bits that LiteRT gives where `rewrites/quantized` chooses it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..ir import Array
+from ..ir import Array, Op
+from .base import Range, by_attributes
 from .elementwise import Elementwise, define_elementwise
 from .fixed_point import multiply_rounded_twice
 
@@ -150,34 +153,58 @@ def _multiply_add(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(a.astype(np.float64) * b + c, np.float32)
 
 
+def _range_of_mean(op: Op, ranges: Sequence[Range | None]) -> Range:
+    low, high = by_attributes(op, ranges)
+    zero = int(op.attrs["zero"])
+    return low - zero, high - zero
+
+
+def _range_of_sum(op: Op, ranges: Sequence[Range | None]) -> Range | None:
+    first, second = ranges
+    return first and second and (first[0] + second[0], first[1] + second[1])
+
+
+def _range_of_table(op: Op, ranges: Sequence[Range | None]) -> Range | None:
+    return ranges[1]
+
+
 ROUNDING = {
-    "tflgpu.requantize": Elementwise("clamp({use.round_even}({a} * {b}), {low}, {high})", _scaled),
+    "tflgpu.requantize": Elementwise(
+        "clamp({use.round_even}({a} * {b}), {low}, {high})", _scaled, range=by_attributes
+    ),
     "tflgpu.requantize_product": Elementwise(
-        "clamp({use.round_even}({a} * {b} * {scale}), {low}, {high})", _product
+        "clamp({use.round_even}({a} * {b} * {scale}), {low}, {high})",
+        _product,
+        range=by_attributes,
     ),
     "tflgpu.requantize_sum": Elementwise(
         "{to_float}(clamp("
         "({to_int}({a}) * {first} + {to_int}({b}) * {second} + {half}) >> {shift}, {low}, {high}))",
         _fixed_point_sum,
+        range=by_attributes,
     ),
     "tflgpu.requantize_fixed_point": Elementwise(
         "{to_float}(clamp(({to_int}({a}) * {factor} + {half}) >> {shift}, {low}, {high}))",
         _fixed_point_product,
+        range=by_attributes,
     ),
     "tflgpu.requantize_rounded_twice": Elementwise(
         "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}), {multiplier}, {exponent}), "
         "{low}, {high}))",
         _fixed_point_rounded_twice,
+        range=by_attributes,
     ),
     "tflgpu.requantize_product_rounded_twice": Elementwise(
         "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
         "{multiplier}, {exponent}), {low}, {high}))",
         _product_rounded_twice,
+        range=by_attributes,
     ),
     "tflgpu.requantize_product_onto": Elementwise(
         "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
         "{multiplier}, {exponent}) + {to_int}({c}), {low}, {high}))",
         _product_onto,
+        range=by_attributes,
     ),
     "tflgpu.requantize_by_sign": Elementwise(
         "{to_float}(clamp("
@@ -185,6 +212,7 @@ ROUNDING = {
         "{use.multiply_rounded_twice}(min({to_int}({a}), 0) * {to_int}({b}), {negative}, "
         "{negative_exponent}), {low}, {high}))",
         _by_sign,
+        range=by_attributes,
     ),
     "tflgpu.requantize_sum_rounded_twice": Elementwise(
         "{to_float}(clamp({use.multiply_rounded_twice}("
@@ -192,24 +220,30 @@ ROUNDING = {
         "{use.multiply_rounded_twice}({to_int}({b}) << {left}, {second}, {second_exponent}), "
         "{back}, {back_exponent}), {low}, {high}))",
         _sum_rounded_twice,
+        range=by_attributes,
     ),
     "tflgpu.requantize_mean": Elementwise(
         "clamp({use.round_even}({use.rounded}(({a} + {offset}) * {scale}) + {shift}), "
         "{low}, {high}) - {zero}",
         _mean,
+        range=_range_of_mean,
     ),
     "tflgpu.rescale": Elementwise(
         "clamp({use.round_away}({use.rounded}(({a} + {zero}) * {scale}) + {shift}), {low}, {high})",
         _rescaled,
+        range=by_attributes,
     ),
     "tflgpu.quantize": Elementwise(
-        "clamp({use.round_even}({use.nan_to}({a} * {inverse}, {high})), {low}, {high})", _quantized
+        "clamp({use.round_even}({use.nan_to}({a} * {inverse}, {high})), {low}, {high})",
+        _quantized,
+        range=by_attributes,
     ),
     "tflgpu.quantize_to_int16": Elementwise(
         "{use.if_positive}({a} * {inverse} - 2147483520.0f, {low}, clamp({use.nan_to}("
         "{use.if_positive}({b}, {use.round_away}({a} / {scale}), "
         "{use.round_even}({a} * {inverse})), {low}), {low}, {high}))",
         _quantized_to_int16,
+        range=by_attributes,
     ),
     "tflgpu.dequantize": Elementwise("{a} * {scale}", lambda a, scale: a * np.float32(scale)),
     "tflgpu.row_scale": Elementwise(
@@ -243,9 +277,9 @@ ROUNDING = {
     ),
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
-    "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b),
+    "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b, range=_range_of_sum),
     "tflgpu.pair": Elementwise("{a} * 256.0f + {b}", lambda a, b: a * 256 + b),
-    "tflgpu.look_up": Elementwise("", _entry, table=True),
+    "tflgpu.look_up": Elementwise("", _entry, table=True, range=_range_of_table),
 }
 """Scale and round to the nearest even integer, of sums and of products of two operands; multiply by
 fixed-point numbers of `shift` fractional bits; floats to integers; integers to floats; the entry of

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from ..errors import ModelError
 from ..ir import Op, Shape
-from .base import Permutable, Traits, always, define, normalize_axis
+from .base import (
+    Permutable,
+    Traits,
+    always,
+    among_operands,
+    define,
+    normalize_axis,
+)
 from .move import Axis, Move, move_operator
 
 
@@ -171,7 +178,9 @@ define(
         lambda op: [_moved(_slice(op)).shape],
         lambda op: [_moved(_slice(op))],
         versions=8,
-        traits=Traits(always, permutable=Permutable(per_axis=(1, 2)), aliases=True),
+        traits=Traits(
+            always, permutable=Permutable(per_axis=(1, 2)), aliases=True, range=among_operands
+        ),
     ),
     move_operator(
         "STRIDED_SLICE",
@@ -184,6 +193,7 @@ define(
                 per_axis=(1, 2, 3), bits=("begin_mask", "end_mask"), condition=_keeps_axes
             ),
             aliases=True,
+            range=among_operands,
         ),
     ),
     move_operator(
@@ -192,13 +202,19 @@ define(
         _split,
         source=1,
         versions=5,
-        traits=Traits(always, passes=1, permutable=Permutable(images=(1,), axes=0), aliases=True),
+        traits=Traits(
+            always,
+            passes=1,
+            permutable=Permutable(images=(1,), axes=0),
+            aliases=True,
+            range=among_operands,
+        ),
     ),
     move_operator(
         "SPLIT_V",
         lambda op: [m.shape for m in _split(op)],
         _split,
         versions=3,
-        traits=Traits(always, permutable=Permutable(axes=2), aliases=True),
+        traits=Traits(always, permutable=Permutable(axes=2), aliases=True, range=among_operands),
     ),
 )

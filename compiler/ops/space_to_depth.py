@@ -23,6 +23,7 @@ from .base import (
     OpDef,
     Traits,
     always,
+    among_operands,
     define,
     image_launch,
     linear_grid,
@@ -252,7 +253,7 @@ define(
         _reference_from_batch,
         ANY,
         versions=4,
-        traits=Traits(always, moves=True),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
     OpDef(
         "DEPTH_TO_SPACE",
@@ -261,7 +262,7 @@ define(
         _reference_to_space,
         ANY,
         versions=2,
-        traits=Traits(always, moves=True),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
     OpDef(
         "SPACE_TO_BATCH_ND",
@@ -270,7 +271,7 @@ define(
         _reference_to_batch,
         ANY,
         versions=4,
-        traits=Traits(always, moves=True),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
     OpDef(
         "SPACE_TO_DEPTH",
@@ -279,6 +280,6 @@ define(
         _reference_to_depth,
         ANY,
         versions=2,
-        traits=Traits(always, moves=True),
+        traits=Traits(always, moves=True, range=among_operands),
     ),
 )

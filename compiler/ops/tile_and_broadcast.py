@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op
-from .base import Permutable, Traits, always, broadcast, define, normalize_axis
+from .base import (
+    Permutable,
+    Traits,
+    always,
+    among_operands,
+    broadcast,
+    define,
+    normalize_axis,
+)
 from .move import Axis, Move, move_operator
 
 
@@ -45,14 +53,20 @@ define(
         lambda op: [_broadcast(op)[0].shape],
         _broadcast,
         versions=4,
-        traits=Traits(always),
+        traits=Traits(always, range=among_operands),
     ),
-    move_operator("REVERSE_V2", lambda op: [_reverse(op)[0].shape], _reverse, versions=4),
+    move_operator(
+        "REVERSE_V2",
+        lambda op: [_reverse(op)[0].shape],
+        _reverse,
+        versions=4,
+        traits=Traits(range=among_operands),
+    ),
     move_operator(
         "TILE",
         lambda op: [_tile(op)[0].shape],
         _tile,
         versions=3,
-        traits=Traits(always, permutable=Permutable(per_axis=(1,))),
+        traits=Traits(always, permutable=Permutable(per_axis=(1,)), range=among_operands),
     ),
 )

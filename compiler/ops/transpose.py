@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ..errors import ModelError
 from ..ir import Op
-from .base import Traits, define
+from .base import (
+    Traits,
+    among_operands,
+    define,
+)
 from .move import Axis, Move, move_operator
 
 
@@ -36,6 +40,6 @@ define(
         lambda op: [_moves(op)[0].shape],
         _moves,
         versions=9,
-        traits=Traits(_keeps_order),
+        traits=Traits(_keeps_order, range=among_operands),
     )
 )

@@ -7,7 +7,12 @@ from math import erf, pi, sqrt
 import numpy as np
 
 from ..ir import Array
-from .base import ANY, FLOATS, INTEGERS
+from .base import (
+    ANY,
+    FLOATS,
+    INTEGERS,
+    among_operands,
+)
 from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)
@@ -58,7 +63,11 @@ UNARY = {
     "LOGISTIC": Elementwise("1.0f / (1.0f + exp(-{a}))", _logistic, versions=3),
     "NEG": Elementwise("-{a}", np.negative, "-{a}", _ARITHMETIC, cheap=True),
     "RELU": Elementwise(
-        "{use.at_least}({a}, 0.0f)", lambda a: np.maximum(a, 0), versions=3, cheap=True
+        "{use.at_least}({a}, 0.0f)",
+        lambda a: np.maximum(a, 0),
+        versions=3,
+        cheap=True,
+        range=among_operands,
     ),
     "RELU6": Elementwise(
         "{use.limit}({a}, 0.0f, 6.0f)", lambda a: np.clip(a, 0, 6), versions=3, cheap=True
@@ -79,7 +88,7 @@ UNARY = {
     "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC, cheap=True),
     "TANH": Elementwise("{use.or_nan}(tanh({a}), {a})", np.tanh, versions=3),
     "tflgpu.erf": Elementwise("{use.error_function}({a})", np.vectorize(erf)),
-    "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY),
+    "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY, range=among_operands),
     "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
     "tflgpu.silu": Elementwise("{a} / (1.0f + exp(-{a}))", lambda a: a * _logistic(a)),
 }

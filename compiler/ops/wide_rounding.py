@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import Array
+from .base import by_attributes
 from .elementwise import Elementwise, define_elementwise
 from .fixed_point import multiply_rounded_twice
 
@@ -38,7 +39,8 @@ def _by_channel(
     a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
 ) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, exponent), low, high))
+    bits = exponent.astype(np.int64)
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, bits), low, high))
 
 
 def _all_joined(
@@ -50,7 +52,8 @@ def _all_joined(
 
 def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, e) + f, low, high))
+    bits = e.astype(np.int64)
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, bits) + f, low, high))
 
 
 def _shifted(values: Array, bits: int) -> Array:
@@ -107,6 +110,7 @@ WIDE_ROUNDING = {
         "{to_float}(clamp({use.scale_wide}({to_int}({a}), {to_int}({b}), {to_int}({c}), "
         "{to_int}({d}), {to_int}({e})), {low}, {high}))",
         _wide,
+        range=by_attributes,
     ),
     "tflgpu.requantize_wide_rounded_twice": Elementwise(
         "{to_float}(clamp({use.multiply_rounded_twice}("
@@ -118,25 +122,30 @@ WIDE_ROUNDING = {
         f"{{to_float}}(clamp({{use.multiply_each_rounded_twice}}({_JOINED}, {_FACTOR}), "
         "{low}, {high}))",
         _by_channel,
+        range=by_attributes,
     ),
     "tflgpu.requantize_channels_onto": Elementwise(
         f"{{to_float}}(clamp({{use.multiply_each_rounded_twice}}({_JOINED}, {_FACTOR}) + "
         "{to_int}({f}), {low}, {high}))",
         _onto,
+        range=by_attributes,
     ),
     "tflgpu.sum_of_products": Elementwise(
         "{to_float}(clamp({use.shift_away}({to_int}({a}) * {to_int}({b}), {first}) + "
         "{use.shift_away}({to_int}({c}) * {to_int}({d}), {second}), {low}, {high}))",
         _sum_of_products,
+        range=by_attributes,
     ),
     "tflgpu.requantize_channels_upwards": Elementwise(
         f"{{to_float}}(clamp({{use.multiply_each_upwards}}({_JOINED}, {_FACTOR}, "
         "{to_int}({f})), {low}, {high}))",
         _by_channel_upwards,
+        range=by_attributes,
     ),
     "tflgpu.requantize_channels_once": Elementwise(
         f"{{to_float}}(clamp({{use.multiply_each_once}}({_JOINED}, {_FACTOR}), {{low}}, {{high}}))",
         _once,
+        range=by_attributes,
     ),
     "tflgpu.power_below": Elementwise("{use.power_below}({a})", _power_below),
     "tflgpu.normalized": Elementwise(

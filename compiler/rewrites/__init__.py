@@ -44,6 +44,7 @@ from .layout.move_reshapes import move_reshapes
 from .layout.move_transposes import move_transposes
 from .layout.transpose_to_reshape import transpose_to_reshape
 from .quantized.lower_quantized import lower_quantized
+from .quantized.store_bytes import store_bytes
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
@@ -121,7 +122,7 @@ FUSE: tuple[Pass, ...] = (
 )
 """Afterwards each operator is one kernel."""
 
-LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE)
+LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE, store_bytes)
 """Everything that runs after the graph is partitioned between the device and LiteRT."""
 
 PIPELINE = (*CANONICALIZE, *LOWER)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..ir import Graph, Op, Tensor
+from ..ops import OPS
 from ..ops.base import LINEAR, SLICED
+from ..ops.centered import FROM_CENTERED
 from ..ops.convert import TO_LINEAR, TO_SLICED
 from ..target import Target
 from .legality import candidates
@@ -20,7 +22,9 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
 
     def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
         name = TO_SLICED if storage == SLICED else TO_LINEAR
-        converted = Tensor(f"{tensor.name}/{storage}", tensor.shape, tensor.dtype)
+        converted = Tensor(
+            f"{tensor.name}/{storage}", tensor.shape, tensor.dtype, byte_base=tensor.byte_base
+        )
         producer = graph.producer(tensor)
         near = producer or reader
         index, origins = producer.index if producer else -1, near.origins if near else ()
@@ -48,6 +52,7 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
             converted = converted or convert(tensor, LINEAR, None)
             graph.outputs = [converted if t is tensor else t for t in graph.outputs]
     _absorb(graph, choice)
+    _absorb_integers(graph, choice)
     return {t: written_storage(graph, t, choice) for t in graph.tensors if not t.constant}
 
 
@@ -66,6 +71,28 @@ def _absorb(graph: Graph, choice: Choice) -> None:
             choice[producer] = replace(chosen, name=name, writes=LINEAR, computes=SLICED)
             result = op.output
             result.name = producer.output.name
+            graph.remove(op)
+            del choice[op]
+            graph.set_outputs(producer, (result,))
+
+
+def _absorb_integers(graph: Graph, choice: Choice) -> None:
+    """Let kernels store centered integers as those of the model if that is all their readers need.
+
+    The tflgpu.from_centered that is the only reader of such a result is removed.
+    """
+    for op in graph.ops:
+        producer = graph.producer(op.operand(0)) if op.name == FROM_CENTERED else None
+        if producer is None or graph.only_reader(op.operand(0)) is not op:
+            continue
+        chosen = choice[producer]
+        computes_floats = producer.epilogue or not OPS[producer.name].traits.converts
+        writes_rows = chosen.fuses and chosen.writes == LINEAR
+        if computes_floats and writes_rows and len(producer.outputs) == 1:
+            zero_point = op.attrs["zero_point"]
+            name = f"{chosen.name}_to_integers"
+            choice[producer] = replace(chosen, name=name, zero_point=zero_point)
+            result = op.output
             graph.remove(op)
             del choice[op]
             graph.set_outputs(producer, (result,))

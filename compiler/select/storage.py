@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS, Implementation
 from ..ops.base import LINEAR, SLICED, View, stored_bytes
+from ..ops.centered import FROM_CENTERED
 from ..target import Target
 from .legality import Candidates
 
@@ -163,11 +164,12 @@ class _Costs:
 
     def _bytes(self, tensor: Tensor, storage: str) -> int:
         fits = storage if len(tensor.shape) <= 4 else LINEAR
-        return stored_bytes(tensor.shape, fits, self._target)
+        return stored_bytes(tensor, fits, self._target)
 
 
 def _superfluous(suited: Mapping[Op, Candidates], target: Target) -> Superfluous:
-    """Views, and kernels that only copy and whose tensors can be views of each other."""
+    """Views, kernels that only copy and whose tensors can be views of each other, and conversions
+    to integers, which the kernel that computes their operand does."""
     found = set()
     for op, options in suited.items():
         for kernel in options.implementations:
@@ -178,7 +180,7 @@ def _superfluous(suited: Mapping[Op, Candidates], target: Target) -> Superfluous
                 )
             else:
                 copies_nothing = kernel.is_view
-            if copies_nothing:
+            if copies_nothing or op.name == FROM_CENTERED:
                 found.add((op, kernel.name))
     return frozenset(found)
 

@@ -68,7 +68,7 @@ class DeviceMemory:
 
 def _unpack(tensor: PlacedTensor, content: Array) -> Array:
     """The bytes of a stored tensor as an array."""
-    dtype = np.dtype("float16" if tensor.half else device_dtype(tensor.dtype))
+    dtype = np.dtype(tensor.stored or device_dtype(tensor.dtype))
     stored = sliced_shape(tensor) if tensor.lanes else tensor.shape
     elements = content[: prod(stored) * dtype.itemsize].view(dtype).reshape(stored)
     if not tensor.lanes:
@@ -77,4 +77,5 @@ def _unpack(tensor: PlacedTensor, content: Array) -> Array:
     batch, _, height, width, _ = stored
     padded = elements.transpose(0, 2, 3, 1, 4).reshape(batch, height, width, -1)
     channels = tensor.shape[-1] if tensor.shape else 1
-    return padded[..., :channels].reshape(tensor.shape).astype(tensor.dtype)
+    numbers = padded[..., :channels].reshape(tensor.shape).astype(tensor.dtype)
+    return numbers + np.float32(tensor.base) if tensor.base else numbers

@@ -235,8 +235,18 @@ class PlacedTensor:
     """The dispatch that writes it; -1 for an input."""
     last: Int32
     """The last dispatch that reads it; the number of dispatches for an output."""
-    half: bool = False
-    """Whether its elements are stored in half precision."""
+    stored: str = ""
+    """What its lanes are stored as: float16 or uint8; empty for 32 bits."""
+    base: Int32 = 0
+    """The number that a stored 0 stands for, if it is stored as uint8."""
+
+    @property
+    def storage(self) -> str:
+        """How it is stored, for display: "slices of 4, as uint8 from -128" or "row-major"."""
+        if not self.lanes:
+            return "row-major"
+        base = f" from {self.base}" if self.base else ""
+        return f"slices of {self.lanes}" + (f", as {self.stored}{base}" if self.stored else "")
 
 
 @dataclass(frozen=True)

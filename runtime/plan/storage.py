@@ -26,6 +26,9 @@ Integers have 32 bits because GLSL ES has neither 64-bit integers nor buffers of
 ITEM_SIZE = 4
 """Bytes of an element in device memory, whatever its dtype."""
 
+NARROW_SIZES = {"float16": 2, "uint8": 1}
+"""Bytes of a lane of a slice that is stored in fewer than 32 bits, by its dtype in memory."""
+
 BUFFER_GRANULE = 256
 """Input, output and variable buffers have a multiple of this size, in bytes."""
 

@@ -45,7 +45,7 @@ from .records import (
     TensorInfo,
 )
 from .seal import dispatch_seal, persistent_seal
-from .storage import ITEM_SIZE, sliced_shape
+from .storage import ITEM_SIZE, NARROW_SIZES, sliced_shape
 from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 
@@ -205,8 +205,11 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
     if not 0 <= tensor.lanes <= LARGEST_SLICE or (tensor.lanes and len(tensor.shape) > 4):
         yield f"{name} of rank {len(tensor.shape)} is stored in slices of {tensor.lanes} channels"
         return
+    if tensor.stored and (tensor.stored not in NARROW_SIZES or not tensor.lanes):
+        yield f"{name} is stored as {tensor.stored!r} in slices of {tensor.lanes} channels"
+        return
     elements = prod(sliced_shape(tensor) if tensor.lanes else tensor.shape)
-    if elements * (ITEM_SIZE // 2 if tensor.half else ITEM_SIZE) > tensor.size:
+    if elements * NARROW_SIZES.get(tensor.stored, ITEM_SIZE) > tensor.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {tensor.size} bytes"
 
 

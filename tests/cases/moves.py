@@ -36,6 +36,9 @@ def pads() -> Iterator[Case]:
         yield Case("PAD", situation, call("PAD", x(2, 3, 5, 7), paddings))
         value = known(np.array([-2.5], np.float32))
         yield Case("PADV2", situation, call("PADV2", x(2, 3, 5, 7), paddings, value))
+    slices = known(np.array(((0, 0), (1, 0), (0, 2), (16, 32)), np.int32))
+    yield Case("PAD", "whole slices", call("PAD", x(2, 3, 5, 16), slices))
+    yield Case("PADV2", "whole slices", call("PADV2", x(2, 3, 5, 16), slices, value))
     for rank in (1, 2, 3, 5):
         shape, pairs = (5, 7, 3, 2, 2)[:rank], ((1, 2), (0, 3), (2, 0), (0, 0), (1, 1))[:rank]
         paddings = known(np.array(pairs, np.int32))

@@ -34,7 +34,7 @@ def complete() -> Plan:
         inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
         kernels=(replace(plan.kernels[0], sub_group=1), *plan.kernels[1:]),
         dispatches=(replace(first, arguments=(*first.arguments, image), why="many"), *others),
-        tensors=(*plan.tensors, replace(plan.tensors[1], name="half", lanes=4, half=True)),
+        tensors=(*plan.tensors, replace(plan.tensors[1], name="half", lanes=4, stored="float16")),
         companions=(Companion("kernels/000_add.spv", bytes(range(32))),),
         variables=(Variable("zeros", 12), Variable("given", 8, 0)),
         host_tensors=(tensor, last),

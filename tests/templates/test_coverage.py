@@ -12,7 +12,7 @@ from tflgpu.compiler.language import LANGUAGES
 IMAGES = {"read_texel", "texel_lane"}
 SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}
 BUILT_IN = {
-    "opencl": {"INFINITY", "NAN", "rest_of", "upper_bits_of"},
+    "opencl": {"INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes"},
     "glsl": IMAGES | SUB_GROUPS,
 }
 """Intrinsics a language has by itself, or that only others of another language need."""

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ...ir import Array, Shape
+from ...ir import Array, Shape, Tensor
 from ...target import Target
 
 LINEAR = "linear"
 """Row-major storage, as on the host."""
 SLICED = "sliced"
 """Channels in slices of the target's width: [batch][slice][height][width][lane]."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """How one lane of a slice is stored."""
+
+    dtype: str
+    """float32, float16 or uint8."""
+    bytes: int
+    base: int = 0
+    """The number that a stored 0 stands for; only for uint8."""
+
+
+FLOAT_LANE = Lane("float32", 4)
+HALF_LANE = Lane("float16", 2)
+
+
+def lane_of(tensor: Tensor, target: Target) -> Lane:
+    """How the lanes of a tensor in channel slices are stored."""
+    if tensor.byte_base is not None:
+        return Lane("uint8", 1, tensor.byte_base)
+    return HALF_LANE if target.half else FLOAT_LANE
 
 
 def bhwc(shape: Shape) -> tuple[int, int, int, int]:
@@ -34,15 +58,23 @@ def linear_bytes(shape: Shape) -> int:
     return 4 * int(np.prod(shape, dtype=np.int64))
 
 
-def sliced_bytes(shape: Shape, target: Target) -> int:
+def slice_bytes(tensor: Tensor, target: Target) -> int:
+    """Bytes of a slice of a tensor."""
+    return target.lanes * lane_of(tensor, target).bytes
+
+
+def sliced_bytes(shape: Shape, target: Target, lane: Lane = FLOAT_LANE) -> int:
     """Bytes of a tensor in channel slices, lanes past the last channel included."""
     batch, height, width, channels = bhwc(shape)
-    return target.slice_bytes * batch * height * width * slice_count(channels, target)
+    slices = batch * height * width * slice_count(channels, target)
+    return target.lanes * lane.bytes * slices
 
 
-def stored_bytes(shape: Shape, storage: str, target: Target) -> int:
+def stored_bytes(tensor: Tensor, storage: str, target: Target) -> int:
     """Bytes of a tensor in the given storage."""
-    return sliced_bytes(shape, target) if storage == SLICED else linear_bytes(shape)
+    if storage == SLICED:
+        return sliced_bytes(tensor.shape, target, lane_of(tensor, target))
+    return linear_bytes(tensor.shape)
 
 
 def pack_slices(data: Array, lanes: int) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir import Op
+from .ranges import RangeOf
 from .window import Window
 
 Condition = Callable[[Op], bool]
@@ -74,8 +75,12 @@ class Traits:
     """Whether its output holds values of several inputs, which must be quantized alike."""
     indexes: bool = False
     """Whether a model is wrong if one of its indices is out of bounds."""
+    converts: bool = False
+    """Whether its kernel depends on the type of its output."""
     cheap: bool = False
     """Whether recomputing it takes less time than reading its result from memory."""
+    range: RangeOf | None = None
+    """The range of its results where they are whole numbers; None if nothing is known of it."""
 
 
 NO_TRAITS = Traits()

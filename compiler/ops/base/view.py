@@ -9,7 +9,7 @@ from math import prod
 from ....runtime.plan.storage import ITEM_SIZE
 from ...ir import Shape, Tensor
 from ...target import Target
-from .storage import bhwc
+from .storage import bhwc, lane_of, slice_bytes
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Tar
 
     Returns the reason if no view fits.
     """
+    if lane_of(tensor, target) != lane_of(base, target):
+        return f"{tensor.name} and {base.name} are stored in other elements"
     inner, outer = bhwc(tensor.shape), bhwc(base.shape)
     batch, row, column, channel = starts
     lanes = target.lanes
@@ -66,7 +68,7 @@ def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Tar
         return f"{tensor.name} does not start and end on slices of {lanes} channels"
     sizes, extents = ((n[0], -(-n[3] // lanes), n[1], n[2]) for n in (inner, outer))
     start = (batch, channel // lanes, row, column)
-    return _view(tensor, base, sizes, extents, start, target.slice_bytes)
+    return _view(tensor, base, sizes, extents, start, slice_bytes(tensor, target))
 
 
 def _view(

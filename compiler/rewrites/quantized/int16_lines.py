@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from ...ir import Array
 from ...ops.fixed_point import half_away
@@ -24,26 +23,27 @@ def all_results(
     low: float,
     high: float,
     scale: float,
-    dtype: DTypeLike = np.float64,
+    real: type[np.float32] | type[np.float64] = np.float64,
 ) -> Array:
     """What the lines give for each int16, of shape [65536] and dtype int64.
 
     The integers stand for evenly spaced numbers from `low` to `high`; results are `scale` times the
-    function, computed in `dtype`.
+    function, computed in the type `real`.
     """
-    real = np.dtype(dtype).type
     step = real((real(high) - real(low)) / real(LINES))
-    starts = (real(low) + np.arange(LINES).astype(dtype) * step).astype(dtype)
-    nexts = (real(low) + np.arange(1, LINES + 1).astype(dtype) * step).astype(dtype)
+    numbers: Array = np.arange(LINES + 1).astype(real)
+    ends: Array = (real(low) + numbers * step).astype(real)
+    starts, nexts = ends[:-1], ends[1:]
 
     def scaled(places: Array) -> Array:
-        return np.asarray(function(places).astype(dtype) * real(scale), dtype)
+        values: Array = function(places).astype(real)
+        return np.asarray(values * real(scale), real)
 
-    exact = half_away(scaled(starts)).astype(dtype)
-    middle = half_away(scaled((starts + real(step / real(2))).astype(dtype)))
-    drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(dtype))
-    ends = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
-    table = np.clip(ends, LEAST, MOST).astype(np.int64)
+    exact: Array = half_away(scaled(starts)).astype(real)
+    middle = half_away(scaled((starts + real(step / real(2))).astype(real)))
+    drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(real))
+    moved = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
+    table = np.clip(moved, LEAST, MOST).astype(np.int64)
     places = np.arange(MOST - LEAST + 1)
     first, part = places >> 7, places & 127
     slopes = np.diff(table).astype(np.int16).astype(np.int64)

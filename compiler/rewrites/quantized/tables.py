@@ -115,7 +115,9 @@ def _by_lines(lowering: Lowering) -> Array:
 
     inverse = np.float32(65536) / np.float32(most * step - least * step)
     with np.errstate(all="ignore"):
-        return all_results(function, least * scale, most * scale, inverse, np.float32)
+        return all_results(
+            function, float(least * scale), float(most * scale), float(inverse), np.float32
+        )
 
 
 def look_up(lowering: Lowering, entries: Array) -> None:

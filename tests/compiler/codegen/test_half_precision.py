@@ -46,7 +46,7 @@ def test_half_storage_agrees_with_litert(
     with tflgpu.load(half, device=device) as session:
         session.poison()
         scores = session.run(image)["probabilities"]
-        stored = [tensor for tensor in session.plan.tensors if tensor.half]
+        stored = [tensor for tensor in session.plan.tensors if tensor.stored == "float16"]
         assert stored and all(tensor.lanes for tensor in stored)
         planned = session.plan.memory.planned
         inner = session.read(stored[-1].name)

@@ -97,6 +97,17 @@ def test_the_greedy_order_is_legal() -> None:
         assert all(found.index(need) < found.index(task) for need in SMALL.tasks[task].needs)
 
 
+def test_operators_run_on_demand() -> None:
+    """A recurrent network, in the file with the part of each step that needs no other first."""
+    unrolled = problem(
+        {**dict.fromkeys("abcd", 2), "s": 9, "t": 9, "u": 9, "v": 9},
+        [">a", ">b", ">c", ">d", "a>s", "bs>t", "ct>u", "du>v"],
+    )
+    found = order._on_demand(unrolled)
+    assert [unrolled.tasks[position].touches[-1] for position in found] == [0, 4, 1, 5, 2, 6, 3, 7]
+    assert order._peak(unrolled, found) == 20 < order._peak(unrolled, range(8))
+
+
 def test_branches_run_one_after_the_other(monkeypatch: MonkeyPatch) -> None:
     def as_in_the_file(
         graph: Graph, scheduled: list[ScheduledOp], aliases: object

@@ -1,0 +1,82 @@
+"""Tensors of at most 256 different whole numbers are stored as bytes.
+
+    s = CONV_2D(x, w, b)                    float32
+    y = tflgpu.requantize(s) low=-128 high=127      stored as bytes: -128 as 0, 127 as 255
+
+The numbers stay float32 for the kernels; reading adds the least number, and writing subtracts it.
+Which numbers a tensor may hold follows from the limits to which operators round, from the entries
+of tables, and from the types of the model's inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...ir import Graph, Tensor
+from ...ops.base import OPS, Range, hull
+from ...ops.litert_part import LITERT
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
+
+LARGEST = 255
+"""Of the numbers of a byte."""
+
+
+@graph_rewrite()
+def store_bytes(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Decide for each float tensor whether its slices are stored as bytes."""
+    if not target.byte_storage:
+        return
+    ranges = _ranges(graph)
+    bases: dict[Tensor, int] = {}
+    for group in _groups(graph):
+        known = [ranges[tensor] for tensor in group if tensor in ranges]
+        if len(known) == len(group):
+            low, high = hull((*known, (0, 0)))
+            if high - low <= LARGEST:
+                bases |= dict.fromkeys(group, low)
+    for op in graph.ops:
+        if any(tensor in bases for tensor in op.outputs):
+            yield Attempt((op,))
+            for tensor in op.outputs:
+                tensor.byte_base = bases.get(tensor)
+
+
+def _ranges(graph: Graph) -> dict[Tensor, Range]:
+    """The range of each float tensor that is known to hold whole numbers only."""
+    found: dict[Tensor, Range] = {}
+    for op in (inner for whole in graph.ops if whole.name != LITERT for inner in whole.ops):
+        range_of = OPS[op.name].traits.range
+        if range_of is None:
+            continue
+        known = range_of(op, [_known(tensor, found) for tensor in op.inputs])
+        if known is not None:
+            found |= {tensor: known for tensor in op.outputs if tensor.dtype == "float32"}
+    return found
+
+
+def _known(tensor: Tensor | None, found: dict[Tensor, Range]) -> Range | None:
+    if tensor is None or tensor.data is None:
+        return None if tensor is None else found.get(tensor)
+    if not tensor.elements or not np.array_equal(np.rint(tensor.data), tensor.data):
+        return None
+    return int(tensor.data.min()), int(tensor.data.max())
+
+
+def _groups(graph: Graph) -> list[list[Tensor]]:
+    """The float tensors of a graph; those that may be views of one another are one group."""
+    groups: dict[Tensor, list[Tensor]] = {}
+    for op in graph.ops:
+        for tensor in op.outputs:
+            if tensor.dtype == "float32":
+                groups[tensor] = [tensor]
+    for op in graph.ops:
+        traits = OPS[op.name].traits
+        if op.epilogue or not (traits.aliases or traits.reshapes):
+            continue
+        alike = [tensor for tensor in (*op.reads, *op.outputs) if tensor in groups]
+        joined = list(dict.fromkeys(member for tensor in alike for member in groups[tensor]))
+        groups |= dict.fromkeys(joined, joined)
+    return list({id(group): group for group in groups.values()}.values())

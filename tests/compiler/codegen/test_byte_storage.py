@@ -1,0 +1,140 @@
+"""Tensors stored as bytes: the numbers are those of tensors stored as floats, in every language."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases.convolutions import window
+from cases.quantized_layers import bias, weights
+from devices import own_profile
+from graphs import Model, Value, call, model, quantized, table, xq
+
+import tflgpu
+from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.accessors import ByteAccessor
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.target import Target
+
+POOL: dict[str, Any] = {
+    "padding": "SAME",
+    "stride_h": 1,
+    "stride_w": 1,
+    "filter_height": 3,
+    "filter_width": 3,
+}
+AROUND = table((0, 0), (1, 1), (2, 2), (0, 0))
+
+
+def network(dtype: str, zero: int) -> Model:
+    """Convolutions, of which two are joined in place; zero padding; a table; last lanes unused."""
+    like: dict[str, Any] = {"dtype": dtype, "zero": zero}
+
+    def conv(image: Value, inputs: int, outputs: int) -> Value:
+        filters = weights((outputs, 3, 3, inputs), channels=dtype == "int8", dtype=dtype)
+        biases = bias(filters, outputs)
+        return quantized("CONV_2D", image, filters, biases, **like, scale=0.4, **window())
+
+    image = xq(2, 9, 7, 19, **like, scale=0.05)
+    joined = quantized(
+        "CONCATENATION", conv(image, 19, 8), conv(image, 19, 13), **like, scale=0.4, axis=3
+    )
+    padded = quantized("PAD", joined, AROUND, **like, scale=0.4)
+    pooled = quantized("MAX_POOL_2D", padded, **like, scale=0.4, **POOL)
+    curve = quantized("TANH", pooled, dtype=dtype, scale=1 / 128, zero=128 * (dtype == "uint8"))
+    total = quantized("ADD", pooled, curve, **like, scale=0.5)
+    last = conv(total, 21, 5)
+    return model({"integers": last, "floats": call("DEQUANTIZE", total)})
+
+
+def built(made: Model, device: str, *without: str, **options: Any) -> CompiledModel:
+    return pipeline.build(
+        made.content, Options(device=device, fallback="none", disable_passes=without, **options)
+    )
+
+
+@pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131)])
+@pytest.mark.parametrize(
+    ("target", "device"),
+    [("opencl", "gpu"), ("opencl", "adreno"), ("opencl", "wide"), ("glsl", "gpu")],
+)
+def test_bytes_hold_the_same_numbers_as_floats(
+    target: TargetName,
+    device: str,
+    dtype: str,
+    zero: int,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    driver = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
+    if device == "wide":
+        device = own_profile(tmp_path, "cpu_avx512", byte_storage=True)
+    made = network(dtype, zero)
+    expected = Reference(made.content, delegates=True).run(made.inputs)
+    kept: list[dict[str, Any]] = []
+    for without in ((), ("store_bytes",)):
+        compiled = built(made, device, *without, target=target, keep_intermediates=True)
+        with tflgpu.load(pipeline.store(compiled, tmp_path), device=driver) as session:
+            session.poison()
+            found = session.run(made.inputs).values()
+            for actual, wanted in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(actual, wanted)
+            narrow = [tensor for tensor in session.plan.tensors if tensor.stored]
+            assert bool(narrow) is not bool(without)
+            assert all(tensor.stored == "uint8" and tensor.lanes for tensor in narrow)
+            kept.append({t.name: session.read(t.name) for t in session.plan.tensors if t.lanes})
+    shared = kept[0].keys() & kept[1].keys()
+    assert len(shared) >= 3
+    for name in shared:
+        np.testing.assert_array_equal(kept[0][name], kept[1][name])
+
+
+@pytest.mark.parametrize("target", ["opencl", "glsl", "vulkan"])
+def test_arenas_are_a_quarter(target: TargetName) -> None:
+    made = network("int8", -7)
+    narrow, wide = (
+        built(made, "gpu", *without, target=target).plan.memory.planned
+        for without in ((), ("store_bytes",))
+    )
+    assert narrow <= 0.3 * wide
+
+
+def test_kernels_say_what_they_store() -> None:
+    sources = built(network("int8", -7), "gpu").sources.values()
+    assert any("in slices of 4 channels, as bytes from -121" in text for text in sources)
+    parameters = [line for text in sources for line in re.findall(r"__global .*", text)]
+    assert any("const uchar4* restrict x" in line for line in parameters)
+    assert any(" uchar4* restrict y" in line for line in parameters)
+
+
+def test_joined_tensors_are_views() -> None:
+    plan = built(network("int8", -7), "gpu").plan
+    assert not any("CONCATENATION" in dispatch.label for dispatch in plan.dispatches)
+
+
+def test_the_model_s_integers_are_stored_by_the_kernel_that_computes_them() -> None:
+    for device in ("gpu", "cpu_avx512"):
+        labels = [d.label for d in built(network("int8", -7), device).plan.dispatches]
+        assert not any("from_centered" in label for label in labels)
+        assert "CONV_2D + tflgpu.requantize -> integers" in labels
+
+
+def test_plans_say_what_they_store() -> None:
+    stored = {tensor.storage for tensor in built(network("int8", -7), "gpu").plan.tensors}
+    assert stored == {"row-major", "slices of 4, as uint8 from -121"}
+
+
+def test_byte_accessors_name_no_language() -> None:
+    view = ByteAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu")), set())
+    assert isinstance(view, ByteAccessor)
+    view = replace(view, least=-128)
+    assert view.read("0", "gy", "gx", "gs") == "load_bytes(x, (gs * 5 + gy) * 7 + gx, -128.0f)"
+    assert view.assign("i", "v") == "store_bytes(x, i, v, -128.0f);"
+    assert view.lane("0", "0", "0", "c") == "byte_lane(x, c / 4 * 5 * 7, c % 4, -128.0f)"
+    assert view.entry("i") == "byte_lane(x, i / 4, i % 4, -128.0f)"
