@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases.convolutions import window
-from cases.quantized import bias, weights
+from cases.quantized_layers import bias, weights
 from devices import own_profile
 from graphs import Model, Value, call, model, quantized, table, xq
 
