@@ -64,4 +64,5 @@ class CheckedQueue:
         buffer = self._buffers[check.place.region, check.place.index]
         self._device.download(buffer, content, check.place.offset)
         self._device.finish()
-        return content[starts[:, None] + np.arange(length)].reshape(check.shape)
+        indices: NDArray[Any] = content[starts[:, None] + np.arange(length)]
+        return indices.reshape(check.shape)

@@ -54,14 +54,11 @@ def accessor(
             found = replace(found, least=lane_of(tensor, target).base)
         unit = slice_bytes(tensor, target)
     elif by_slices:
-        found = RowsAccessor.of(array, tensor.shape, target, used)
-        found = replace(found, zero_point=zero_point)
+        found = replace(RowsAccessor.of(array, tensor.shape, target, used), zero_point=zero_point)
     else:
-        found = LinearAccessor.of(array, tensor.shape, target.lanes, used)
-        if zero_point is not None:
-            found = replace(found, zero_point=zero_point)
-        elif device_dtype(tensor.dtype) == "int32":
-            found = replace(found, element="int")
+        linear = LinearAccessor.of(array, tensor.shape, target.lanes, used)
+        whole = zero_point is None and device_dtype(tensor.dtype) == "int32"
+        found = replace(linear, zero_point=zero_point, element="int" if whole else "float")
     found = found.flattened() if flatten else found
     return found if layout is None else _strided(found, tensor, layout, unit)
 

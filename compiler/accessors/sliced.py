@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import TypeVar
 
 from ..ir import Shape
 from ..language import Language, affine, horner, number, quotient, remainder, spread
 from ..ops.base import bhwc
 from ..target import Target
 from .position import Position
+
+Kind = TypeVar("Kind", bound="SlicedAccessor")
+"""A class of accessors of slices."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class SlicedAccessor:
     """Bytes of a texel of an image buffer; 0 for a buffer."""
 
     @classmethod
-    def of(cls, array: str, shape: Shape, target: Target, used: set[str]) -> SlicedAccessor:
+    def of(cls: type[Kind], array: str, shape: Shape, target: Target, used: set[str]) -> Kind:
         return cls(array, *bhwc(shape), target.lanes, target.language, used=used)
 
     def call(self, intrinsic: str, *arguments: str) -> str:

@@ -2,7 +2,7 @@
 
 Input are the user's arguments; output are tables or JSON. Exit code 1 means that the model, the
 cache or the device is at fault, and a message on stderr says what to do; 2 means that the command
-was used incorrectly. A traceback is a bug in tflgpu.
+was used incorrectly; 130, that it was interrupted. A traceback is a bug in tflgpu.
 """
 
 from __future__ import annotations

@@ -30,6 +30,9 @@ from ..pipeline import Progress, silent
 WIDTH_IN_A_PIPE = 320
 """Width of tables if stdout is not a terminal, so that programs get names unbroken."""
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
+
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print only JSON, for other programs."
 )
@@ -66,6 +69,9 @@ class Command(click.Command):
         try:
             with _killed_as_by_ctrl_c():
                 return super().invoke(context)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
         except TflgpuError as error:
             raise Failure(str(error)) from error
         except OSError as error:

@@ -9,7 +9,14 @@ from typing import Any
 
 import jinja2
 
-from ..accessors import Accessor, ByteAccessor, Position, RowsAccessor, SlicedAccessor
+from ..accessors import (
+    Accessor,
+    ByteAccessor,
+    LinearAccessor,
+    Position,
+    RowsAccessor,
+    SlicedAccessor,
+)
 from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import affine, horner, quotient, remainder
@@ -180,8 +187,14 @@ class _Body:
 
     def number(self, value: float) -> str:
         """A literal of the output's element type."""
-        whole = self._output.element == "int"
+        whole = self._element == "int"
         return literal(value, self._expressions.use, "int32" if whole else "float32")
+
+    @property
+    def _element(self) -> str:
+        """Type of the output's elements in the kernel: float or int."""
+        output = self._output
+        return output.element if isinstance(output, LinearAccessor) else "float"
 
     @property
     def uniform(self) -> bool:
@@ -214,7 +227,7 @@ class _Body:
 
     def store_at(self, value: str | None, index: str) -> str:
         """The same for a single element at a flat index."""
-        return self._stored(value, self._output.element, Position(index=index))
+        return self._stored(value, self._element, Position(index=index))
 
     def _stored(self, value: str | None, kind: str, position: Position) -> str:
         op = self._op

@@ -59,10 +59,10 @@ def inverse_root(values: Array) -> tuple[Array, Array]:
     pairs = (31 - np.frexp(a.astype(np.float64))[1].astype(np.int64)) // 2
     start = np.where(pairs > 0, a << (2 * np.maximum(pairs - 1, 0)), a >> 2)
     half = shift_away(start >> 1, 1)
-    x = np.full(a.shape, 1 << 28, np.int64)
+    x: Array = np.full(a.shape, 1 << 28, np.int64)
     for _ in range(5):
         cube = np.minimum(high_product(high_product(x, x), x) << 6, 2**31 - 1)
-        x = (high_product(x, 3 << 27) - high_product(half, cube)) << 3
+        x = np.asarray((high_product(x, 3 << 27) - high_product(half, cube)) << 3)
     x = high_product(x, 1518500250) << np.maximum(pairs - 12, 0)
     return np.where(least, 2**31 - 1, x), np.where(least, 0, np.minimum(pairs - 12, 0))
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..ir import Array, Op, Shape, Tensor
+from ..ir import Op, Shape, Tensor
 from ..target import Target
 from .base import (
+    Constant,
     Launch,
     OpDef,
     TiledImplementation,
@@ -209,7 +210,7 @@ def _launch(
     op: Op,
     template: str,
     grid: tuple[int, int, int],
-    constants: Mapping[str, Array],
+    constants: Mapping[str, Constant],
     variables: Mapping[str, Any],
 ) -> Launch:
     weights = op.operand(1).shape

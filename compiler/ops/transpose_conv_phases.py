@@ -16,7 +16,7 @@ import numpy as np
 from ..ir import Array
 from ..target import Target
 from .base import Window, slice_count
-from .weights import pack_weights
+from .weights import PackedWeights, pack_weights
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _taps(first: int, count: int, stride: int, phases: int) -> Array:
     return pixels[:, None] + np.arange(phases)
 
 
-def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> Array:
+def pack_thin(weights: Array, phases: Phases, vectors: int, target: Target) -> PackedWeights:
     """OHWI weights with phases and output channels in the lanes, float32.
 
     [row][column][input channel][vector][lane], where vectors and lanes together are

@@ -39,7 +39,8 @@ def _by_channel(
     a: Array, b: Array, c: Array, d: Array, exponent: Array, low: int, high: int
 ) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, exponent), low, high))
+    bits = exponent.astype(np.int64)
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, bits), low, high))
 
 
 def _all_joined(
@@ -51,7 +52,8 @@ def _all_joined(
 
 def _onto(a: Array, b: Array, c: Array, d: Array, e: Array, f: Array, low: int, high: int) -> Array:
     factor = c.astype(np.int64) * 32768 + d.astype(np.int64)
-    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, e) + f, low, high))
+    bits = e.astype(np.int64)
+    return np.asarray(np.clip(multiply_rounded_twice(_joined(a, b), factor, bits) + f, low, high))
 
 
 def _shifted(values: Array, bits: int) -> Array:

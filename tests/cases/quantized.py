@@ -9,6 +9,7 @@ import numpy as np
 from graphs import (
     Call,
     Input,
+    Value,
     affine,
     call,
     ints,
@@ -94,10 +95,10 @@ def functions() -> Iterator[Case]:
         yield row("functions", operator, value)
     least = known(np.array(0, np.int16), affine(0.0003))
     for operator in ("EXP", "GELU", "LOG", "RSQRT", "SQRT"):
-        operand = xq(3001, dtype="int16", scale=0.0003)
+        numbers: Value = xq(3001, dtype="int16", scale=0.0003)
         if "SQRT" in operator:
-            operand = quantized("MAXIMUM", operand, least, dtype="int16", scale=0.0003)
-        value = quantized(operator, operand, dtype="int16", scale=0.0005)
+            numbers = quantized("MAXIMUM", numbers, least, dtype="int16", scale=0.0003)
+        value = quantized(operator, numbers, dtype="int16", scale=0.0005)
         yield row("functions", f"{operator} int16", value)
     for dtype, zero in ALL:
         for alpha in (0.3, -0.2, 0.0001):

@@ -86,10 +86,11 @@ FORMULAS = (
     ),
     Formula(
         ("CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL"),
-        "float32 with weights of int8",
+        "float32 with weights of int4, int8",
         "",
         "each row or image to int8 (scale 255 / range, nearest even); exact sum, times the inverse "
-        "scale, then fma with the weights' scale and the bias",
+        "scale, then fma with the weights' scale and the bias (scales of blocks are rounded to "
+        "bfloat16 and multiply the weights before the sum, which is then of floats)",
         _XNNPACK,
     ),
     Formula(

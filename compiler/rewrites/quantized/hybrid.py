@@ -6,15 +6,21 @@ point of its own; the sums are of integers, and become floats again.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ...ir import Tensor
+from ...ir import Array, Blocks, Tensor
+from ...ir.dequantize import dequantized
 from .lowering import Lowering
 from .ratios import HYBRID_BLOCK
 
 
 def hybrid(lowering: Lowering) -> None:
-    """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale."""
+    """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale.
+
+    Weights that have a scale for each block are multiplied by it before; these sums are of floats.
+    """
     op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     _check_weights(lowering, weights)
@@ -23,8 +29,13 @@ def hybrid(lowering: Lowering) -> None:
         return
     rank = len(image.shape)
     integers, scale = _by_rows(lowering, image, _axes(lowering, weights))
-    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
-    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
+    attrs = {**op.attrs, "fused_activation_function": "NONE"}
+    if weights.blocks is None:
+        matrix = lowering.centered(weights)
+        sums = lowering.add(op.name, integers, matrix, None, **attrs, exact=True)
+    else:
+        matrix = lowering.constant(_from_blocks(weights, weights.blocks))
+        sums = lowering.add(op.name, integers, matrix, None, **attrs)
     if len(sums.shape) != rank:
         scale = lowering.reshape(scale, (*sums.shape[:-1], 1))
     _finish(lowering, _scaled(lowering, sums, scale, weights, bias))
@@ -49,6 +60,17 @@ def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
     added = bias if bias is not None else lowering.constant(np.zeros(channels))
     factors = lowering.constant(first), step, lowering.constant(second)
     return lowering.add("tflgpu.scale_rows", sums, *factors, added)
+
+
+def _from_blocks(weights: Tensor, blocks: Blocks) -> Array:
+    """Weights times the scales of their blocks, which XNNPACK rounds to bfloat16; float32."""
+    assert blocks.scales.data is not None
+    bits = blocks.scales.data.astype(np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+    scales = replace(blocks.scales, dtype="float32", data=rounded.view(np.float32))
+    values = dequantized(replace(weights, blocks=replace(blocks, scales=scales)))
+    assert values is not None
+    return values
 
 
 def hybrid_transposed(lowering: Lowering) -> None:
@@ -126,6 +148,7 @@ def _scaled(
 ) -> Tensor:
     """Sums as floats: times the inverse of the rows' scales, then the weights', plus a bias."""
     inverse = lowering.add("tflgpu.times_inverse", sums, scale)
-    factors = lowering.constant(np.broadcast_to(lowering.scale(weights), sums.shape[-1:]))
+    scales = 1.0 if weights.blocks is not None else lowering.scale(weights)
+    factors = lowering.constant(np.broadcast_to(scales, sums.shape[-1:]))
     added = bias if bias is not None else lowering.constant(np.zeros(sums.shape[-1], np.float32))
     return lowering.add("tflgpu.multiply_add", inverse, factors, added)

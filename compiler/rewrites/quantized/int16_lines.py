@@ -7,9 +7,9 @@ neighbours by 7 fractional bits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from ...ir import Array
 from ...ops.fixed_point import half_away
@@ -21,17 +21,17 @@ LEAST, MOST = INTEGERS["int16"]
 
 def all_results(
     function: Callable[[Array], Array],
-    low: float,
-    high: float,
-    scale: float,
-    dtype: DTypeLike = np.float64,
+    low: float | np.floating[Any],
+    high: float | np.floating[Any],
+    scale: float | np.floating[Any],
+    dtype: type[np.floating[Any]] = np.float64,
 ) -> Array:
     """What the lines give for each int16, of shape [65536] and dtype int64.
 
     The integers stand for evenly spaced numbers from `low` to `high`; results are `scale` times the
     function, computed in `dtype`.
     """
-    real = np.dtype(dtype).type
+    real = dtype
     step = real((real(high) - real(low)) / real(LINES))
     starts = (real(low) + np.arange(LINES).astype(dtype) * step).astype(dtype)
     nexts = (real(low) + np.arange(1, LINES + 1).astype(dtype) * step).astype(dtype)

@@ -53,7 +53,9 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def is_quantized(op: Op) -> bool:
-    """Whether an operator reads or writes quantized integers."""
+    """Whether an operator reads or writes quantized integers, or multiplies by blocks of them."""
+    if op.name == "FULLY_CONNECTED" and op.operand(1).blocks is not None:
+        return True
     return op.name != LITERT and any(
         tensor.dtype in INTEGERS and tensor.quantization is not None
         for tensor in (*op.reads, *op.outputs)

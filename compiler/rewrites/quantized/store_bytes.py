@@ -30,7 +30,7 @@ def store_bytes(graph: Graph, target: Target) -> Iterator[Attempt]:
     if not target.byte_storage:
         return
     ranges = _ranges(graph)
-    bases = {}
+    bases: dict[Tensor, int] = {}
     for group in _groups(graph):
         known = [ranges[tensor] for tensor in group if tensor in ranges]
         if len(known) == len(group):

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from commands import SCRIPT, as_json, invoke, program
 from paths import DIGITS_MODEL
+
+from tflgpu.compiler import pipeline
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
@@ -39,6 +42,20 @@ def test_commands_run_in_any_thread_and_leave_signals_alone() -> None:
         assert "CONV_2D" in threads.submit(invoke, "ops").result().stdout
     assert "CONV_2D" in invoke("ops").stdout
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signals to processes")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+
+    monkeypatch.setattr(pipeline, "build", interrupted)
+    arguments = ("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", PROFILE)
+    assert invoke(*arguments, code=130).stderr == "interrupted\n"
 
 
 def test_links_that_lead_nowhere(tmp_path: Path) -> None:

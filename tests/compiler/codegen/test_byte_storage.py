@@ -22,7 +22,13 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.target import Target
 
-POOL = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "filter_height": 3, "filter_width": 3}
+POOL: dict[str, Any] = {
+    "padding": "SAME",
+    "stride_h": 1,
+    "stride_w": 1,
+    "filter_height": 3,
+    "filter_width": 3,
+}
 AROUND = table((0, 0), (1, 1), (2, 2), (0, 0))
 
 
@@ -126,6 +132,7 @@ def test_plans_say_what_they_store() -> None:
 
 def test_byte_accessors_name_no_language() -> None:
     view = ByteAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu")), set())
+    assert isinstance(view, ByteAccessor)
     view = replace(view, least=-128)
     assert view.read("0", "gy", "gx", "gs") == "load_bytes(x, (gs * 5 + gy) * 7 + gx, -128.0f)"
     assert view.assign("i", "v") == "store_bytes(x, i, v, -128.0f);"

@@ -13,6 +13,7 @@ from tflgpu.compiler.ops.fixed_point import (
     fixed_point,
     half_away,
     high_product,
+    inverse_root,
     multiply_rounded_twice,
     shift_away,
 )
@@ -68,3 +69,17 @@ def test_two_roundings_are_off_by_at_most_three_quarters(factor: float) -> None:
     values = np.arange(-3000, 3000, 7)
     found = multiply_rounded_twice(values, *fixed_point(factor))
     assert np.abs(found - values * factor).max() <= 0.75 + 1e-6
+
+
+def test_inverse_roots_are_right_to_19_bits() -> None:
+    values = np.array([2, 3, 4, 5, 63, 65536, 10**6, 2**28, 2**29, 2**31 - 1])
+    multipliers, exponents = inverse_root(values)
+    found = multipliers * 2.0 ** (exponents - 31)
+    np.testing.assert_allclose(found, 1 / np.sqrt(values), rtol=2.0**-19)
+    assert exponents.max() <= 0
+
+
+def test_the_inverse_roots_of_0_and_1_are_the_greatest_multiplier() -> None:
+    multipliers, exponents = inverse_root(np.array([0, 1]))
+    assert multipliers.tolist() == [2**31 - 1] * 2
+    assert exponents.tolist() == [0, 0]

@@ -45,3 +45,20 @@ def test_extremes_keep_their_integers_whatever_they_stand_for() -> None:
     source = quantized("x", IMAGE, *SOURCE)
     found = evaluated("REDUCE_MAX", source, axes(1), scale=0.03, zero=-5, keep_dims=False)
     np.testing.assert_array_equal(found, IMAGE.max(1))
+
+
+@pytest.mark.parametrize("zero", [-128, 127])
+def test_sums_above_2_to_the_24_are_exact(zero: int) -> None:
+    """Their integers are rounded to float32 once."""
+    values = np.random.default_rng(3).integers(100, 128, (3, 401, 503))
+    source = quantized("x", values, 0.05, zero)
+    found = evaluated("SUM", source, axes(1, 2), scale=100_000.0, keep_dims=False)
+    np.testing.assert_array_equal(
+        found, np.rint(((values - zero) * np.float32(0.05)).sum((1, 2)) / 100_000)
+    )
+
+
+def test_sums_of_int16_round_ties_away_from_zero() -> None:
+    source = quantized("x", [[-3, 0], [1, 2], [32767, 32767]], 0.05, dtype="int16")
+    found = evaluated("SUM", source, axes(1), scale=0.1, dtype="int16", keep_dims=False)
+    assert found.tolist() == [-2, 2, 32767]

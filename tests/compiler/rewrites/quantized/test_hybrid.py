@@ -1,0 +1,49 @@
+"""Floats times quantized weights: what is quantized while the model runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from quantized_operators import quantized
+
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Tensor, constant
+from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
+from tflgpu.compiler.target import Target
+
+RANDOM = np.random.default_rng(9)
+PLAIN = {"fused_activation_function": "NONE"}
+
+
+def lowered(operator: str, source: Tensor, weights: Tensor, **attrs: object) -> Graph:
+    result = Tensor("y", (3, weights.shape[0]) if operator == "FULLY_CONNECTED" else source.shape)
+    graph = Graph()
+    graph.add(Op(operator, (source, weights, None), (result,), {**PLAIN, **attrs}))
+    graph.inputs, graph.outputs = [source], [result]
+    lower_quantized(graph, Target(profile("cpu")))
+    return graph
+
+
+def multiplied(graph: Graph, operator: str) -> Array:
+    """The constant matrix or window that an operator multiplies by."""
+    return next(op for op in graph.ops if op.name == operator).constant(1)
+
+
+def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
+    values = RANDOM.integers(-7, 8, (5, 64)).astype(np.int8)
+    # The second lies half-way between two bfloat16 numbers, of which the even one is above.
+    scales = np.tile(np.array([1.0, 1.01171875], np.float16), 5).reshape(5, 2)
+    weights = Tensor("w", (5, 64), "int4", values, blocks=Blocks(32, constant("s", scales), None))
+    found = multiplied(lowered("FULLY_CONNECTED", Tensor("x", (3, 64)), weights), "FULLY_CONNECTED")
+    np.testing.assert_array_equal(found[:, :32], values[:, :32])
+    np.testing.assert_array_equal(found[:, 32:], values[:, 32:] * np.float32(1.015625))
+
+
+def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> None:
+    values, scales = RANDOM.integers(-127, 128, (1, 1, 1, 7)), np.arange(1, 8) / 8
+    weights = quantized("w", values, scales.tolist(), axis=3)
+    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
+    graph = lowered("DEPTHWISE_CONV_2D", Tensor("x", (2, 5, 3, 7)), weights, **window)
+    np.testing.assert_array_equal(multiplied(graph, "DEPTHWISE_CONV_2D"), values)
+    scaling = next(op for op in graph.ops if op.name == "tflgpu.scale_rows")
+    np.testing.assert_array_equal(scaling.constant(1), [*scales[:4], 1, 1, 1])
+    np.testing.assert_array_equal(scaling.constant(3), [1, 1, 1, 1, *scales[4:]])
