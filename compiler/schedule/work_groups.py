@@ -11,6 +11,10 @@ from ..target import Target
 WASTE = 1.25
 """Most work-items that a tuned group may start per work-item of the grid."""
 
+DEEPEST = 64
+"""Most work-items of a group along the third axis: the minimum that OpenGL ES and Vulkan guarantee,
+and NVIDIA's limit in OpenCL."""
+
 
 def budget(launch: Launch, target: Target) -> int:
     """Work-items of a group by the device profile."""
@@ -23,7 +27,7 @@ def choose_group(launch: Launch, target: Target) -> WorkGroup:
     group = []
     for axis, size in enumerate(launch.grid):
         columns = target.device.group_columns if launch.heavy and axis == 0 else left
-        part = min(size, left, columns)
+        part = min(size, left, DEEPEST if axis == 2 else columns)
         if size % part:
             divisors = [d for d in range(part, part // 2, -1) if size % d == 0]
             part = divisors[0] if divisors else part
@@ -48,7 +52,7 @@ def groups_worth_trying(launch: Launch, target: Target) -> list[WorkGroup]:
     fitting = [
         group
         for group in product(columns, rows, outer)
-        if prod(group) <= limit and _waste(group, launch.grid) <= WASTE
+        if prod(group) <= limit and group[2] <= DEEPEST and _waste(group, launch.grid) <= WASTE
     ]
 
     def distance(group: WorkGroup) -> tuple[float, float, int]:
