@@ -131,7 +131,7 @@ def look_up(lowering: Lowering, entries: Array) -> None:
 
 @lowers("NEG")
 def negate(lowering: Lowering) -> None:
-    """The integers as they are stored, whatever they stand for; the least one stays."""
+    """Of the stored integers, disregarding scales; the least one has no negative and stays."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "uint8":
         raise lowering.declined("LiteRT does not negate uint8")
