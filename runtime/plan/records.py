@@ -240,14 +240,6 @@ class PlacedTensor:
     base: Int32 = 0
     """The number that a stored 0 stands for, if it is stored as uint8."""
 
-    @property
-    def storage(self) -> str:
-        """How it is stored, for display: "slices of 4, as uint8 from -128" or "row-major"."""
-        if not self.lanes:
-            return "row-major"
-        base = f" from {self.base}" if self.base else ""
-        return f"slices of {self.lanes}" + (f", as {self.stored}{base}" if self.stored else "")
-
 
 @dataclass(frozen=True)
 class Memory:

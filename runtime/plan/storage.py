@@ -55,6 +55,14 @@ def sliced_shape(tensor: PlacedTensor) -> tuple[int, int, int, int, int]:
     return (batch, -(-channels // tensor.lanes), height, width, tensor.lanes)
 
 
+def storage_of(tensor: PlacedTensor) -> str:
+    """How a tensor is stored, for display: "slices of 4, as uint8 from -128" or "row-major"."""
+    if not tensor.lanes:
+        return "row-major"
+    base = f" from {tensor.base}" if tensor.base else ""
+    return f"slices of {tensor.lanes}" + (f", as {tensor.stored}{base}" if tensor.stored else "")
+
+
 def region_size(plan: Plan, region: Region, index: int) -> int:
     """Bytes of the buffer of a region; IndexError if there is no such buffer."""
     if region is Region.INPUT:
