@@ -64,14 +64,15 @@ class Failure(click.ClickException):
 class Command(click.Command):
     """A command that reports a TflgpuError as one message; any other exception is a bug."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _interruptible():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, context: click.Context) -> Any:
         _take_any_text()
         try:
-            with _killed_as_by_ctrl_c():
+            with _interruptible(), _killed_as_by_ctrl_c():
                 return super().invoke(context)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
         except TflgpuError as error:
             raise Failure(str(error)) from error
         except OSError as error:
@@ -79,6 +80,16 @@ class Command(click.Command):
             if error.filename is not None or error.errno == errno.EPIPE:
                 raise
             raise Failure(f"cannot write the output: {error.strerror}") from error
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let an interrupted command end with `INTERRUPTED`; click would end it with 1."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def _fixed_point_places(op: Op, axis: int) -> Array:
     return np.stack([first, second, at - one * first], 1)
 
 
-def _implementation(name: str, places: Places) -> Implementation:
+def _implementation(template: str, places: Places) -> Implementation:
     def build(op: Op, target: Target) -> Sequence[Launch]:
         tables = {"rows": places(op, 1), "columns": places(op, 2)}
         constants = {
@@ -76,7 +76,7 @@ def _implementation(name: str, places: Places) -> Implementation:
         }
         return [
             Launch(
-                f"resize/{name}.jinja",
+                template,
                 sliced_grid(op.output.shape, target),
                 {"x": op.operand(0)},
                 {"y": op.output},
@@ -86,18 +86,18 @@ def _implementation(name: str, places: Places) -> Implementation:
             )
         ]
 
-    return Implementation(name, build)
+    return Implementation("resize_bilinear", build)
 
 
 define(
     OpDef(
-        *(NEAREST, infer, (_implementation("resize_bilinear_integers", _places),)),
+        *(NEAREST, infer, (_implementation("resize/resize_bilinear_integers.jinja", _places),)),
         traits=Traits(range=among_operands),
     ),
     OpDef(
         FIXED_POINT,
         infer,
-        (_implementation("resize_bilinear_fixed_point", _fixed_point_places),),
+        (_implementation("resize/resize_bilinear_fixed_point.jinja", _fixed_point_places),),
         traits=Traits(range=among_operands),
     ),
 )

@@ -9,7 +9,6 @@ import numpy as np
 from graphs import (
     Call,
     Input,
-    Value,
     affine,
     call,
     ints,
@@ -95,10 +94,10 @@ def functions() -> Iterator[Case]:
         yield row("functions", operator, value)
     least = known(np.array(0, np.int16), affine(0.0003))
     for operator in ("EXP", "GELU", "LOG", "RSQRT", "SQRT"):
-        numbers: Value = xq(3001, dtype="int16", scale=0.0003)
-        if "SQRT" in operator:
-            numbers = quantized("MAXIMUM", numbers, least, dtype="int16", scale=0.0003)
-        value = quantized(operator, numbers, dtype="int16", scale=0.0005)
+        anything = xq(3001, dtype="int16", scale=0.0003)
+        positive = quantized("MAXIMUM", anything, least, dtype="int16", scale=0.0003)
+        taken = positive if "SQRT" in operator else anything
+        value = quantized(operator, taken, dtype="int16", scale=0.0005)
         yield row("functions", f"{operator} int16", value)
     for dtype, zero in ALL:
         for alpha in (0.3, -0.2, 0.0001):

@@ -97,10 +97,11 @@ def layers() -> Iterator[Case]:
             yield row("layers", f"TRANSPOSE_CONV {dtype} with bias {form}", value)
     filters = weights((19, 3, 3, 13))
     computed = typed("int32", "SHAPE", xi(2, 14, 10, 19), out_type="int32")
-    resized = (computed, filters, xq(2, 7, 5, 13), bias(filters, 19))
+    image = xq(2, 7, 5, 13)
     plain = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
     value = Call(
-        *("TRANSPOSE_CONV", resized, {**plain, "fused_activation_function": "NONE"}),
+        *("TRANSPOSE_CONV", (computed, filters, image, bias(filters, 19))),
+        attrs={**plain, "fused_activation_function": "NONE"},
         shapes=((2, 14, 10, 19),),
         dtype="int8",
         quantization=affine(0.2, 3),

@@ -52,6 +52,9 @@ def kept_nan() -> Iterator[Case]:
         lines = computed(*SPECIAL)
         yield Case(operator, "with NaN first", call(operator, lines, ONE))
         yield Case(operator, "with NaN second", call(operator, ONE, lines))
+    upward = computed(np.nan, 1, np.nan, -2, 0, np.inf, -np.inf, 1)
+    onward = computed(1, np.nan, np.nan, -3, 2, 1, 1, np.inf)
+    yield Case("ATAN2", "of special values", call("ATAN2", upward, onward))
 
 
 def largest_beside_nan() -> Iterator[Case]:

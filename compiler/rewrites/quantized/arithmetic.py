@@ -103,7 +103,7 @@ def _multiply_rounded_twice(lowering: Lowering, scale: float) -> None:
 
 @lowers("MAXIMUM", "MINIMUM")
 def pick(lowering: Lowering) -> None:
-    """Of the integers themselves: LiteRT does not look at what they stand for."""
+    """Of the stored integers; LiteRT disregards their scales."""
     result = lowering.op.output
     first, second = (
         lowering.reinterpreted(lowering.centered(tensor), tensor, result)

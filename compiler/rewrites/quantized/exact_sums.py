@@ -35,7 +35,11 @@ def exact_sums(
     reach: int,
     attrs: Mapping[str, Any],
 ) -> Tensor:
-    """The sums of an operator on centered values of at most `reach`, rounded to float32 once."""
+    """The sums of a layer's products, of its output's shape, rounded to float32 once.
+
+    The image's centered values are at most `reach` from 0; `bias` is of shape [channels].
+    UnsupportedError if sums of grouped channels may not be exact.
+    """
     values = weights.data
     assert values is not None
     if name == "FULLY_CONNECTED":

@@ -37,7 +37,7 @@ _TWICE = "31-bit factor, rounded after the product and, halves away from zero, a
 _OWN = "LiteRT"
 _XNNPACK = "XNNPACK"
 _TABLE = "table of 256 entries: float32, to the nearest"
-_RAW = "the integers themselves, whatever they stand for"
+_RAW = "the stored integers, whatever their scales"
 
 FORMULAS = (
     Formula(

@@ -7,7 +7,6 @@ neighbours by 7 fractional bits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -21,29 +20,30 @@ LEAST, MOST = INTEGERS["int16"]
 
 def all_results(
     function: Callable[[Array], Array],
-    low: float | np.floating[Any],
-    high: float | np.floating[Any],
-    scale: float | np.floating[Any],
-    dtype: type[np.floating[Any]] = np.float64,
+    low: float,
+    high: float,
+    scale: float,
+    real: type[np.float32] | type[np.float64] = np.float64,
 ) -> Array:
     """What the lines give for each int16, of shape [65536] and dtype int64.
 
     The integers stand for evenly spaced numbers from `low` to `high`; results are `scale` times the
-    function, computed in `dtype`.
+    function, computed in the type `real`.
     """
-    real = dtype
     step = real((real(high) - real(low)) / real(LINES))
-    starts = (real(low) + np.arange(LINES).astype(dtype) * step).astype(dtype)
-    nexts = (real(low) + np.arange(1, LINES + 1).astype(dtype) * step).astype(dtype)
+    numbers: Array = np.arange(LINES + 1).astype(real)
+    ends: Array = (real(low) + numbers * step).astype(real)
+    starts, nexts = ends[:-1], ends[1:]
 
     def scaled(places: Array) -> Array:
-        return np.asarray(function(places).astype(dtype) * real(scale), dtype)
+        values: Array = function(places).astype(real)
+        return np.asarray(values * real(scale), real)
 
-    exact = half_away(scaled(starts)).astype(dtype)
-    middle = half_away(scaled((starts + real(step / real(2))).astype(dtype)))
-    drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(dtype))
-    ends = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
-    table = np.clip(ends, LEAST, MOST).astype(np.int64)
+    exact: Array = half_away(scaled(starts)).astype(real)
+    middle = half_away(scaled((starts + real(step / real(2))).astype(real)))
+    drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(real))
+    moved = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
+    table = np.clip(moved, LEAST, MOST).astype(np.int64)
     places = np.arange(MOST - LEAST + 1)
     first, part = places >> 7, places & 127
     slopes = np.diff(table).astype(np.int16).astype(np.int64)

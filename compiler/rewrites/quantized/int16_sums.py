@@ -29,14 +29,18 @@ Sum = Callable[[Tensor, Array], Tensor]
 
 
 def bytes_of(lowering: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
-    """Integers of 16 bits as 256 times the first tensor plus the second."""
+    """Integers of 16 bits, x = 256 * high + low, with both from -128 to 128; float32 like x."""
     return lowering.add("tflgpu.high_byte", centered), lowering.add("tflgpu.low_byte", centered)
 
 
 def sums_of_bytes(
     lowering: Lowering, image: Tensor, weights: Tensor, bias: Array | None, axis: int, add: Sum
 ) -> tuple[Tensor, Tensor]:
-    """The sums of the high and of the low bytes; `axis` of the weights is the outputs'."""
+    """The sums of the high and of the low bytes, both of the output's shape.
+
+    `bias` is of shape [channels], int32 or int64, and `axis` that of the weights' output channels.
+    UnsupportedError if float32 does not hold the sums exactly.
+    """
     assert weights.data is not None
     count = weights.shape[axis]
     whole = np.zeros(count, np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
@@ -51,7 +55,7 @@ def sums_of_bytes(
 
 
 def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
-    """65536, 256 and 1 times the sums, times factors that are cut to 15 bits."""
+    """Two or three sums, worth 256 and 1 or 65536 as well, times factors of 15 bits, [channels]."""
     numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
     cut = [min((n.multiplier + (1 << 15)) >> 16, 0x7FFF) for n in numbers]
     shifts = [15 - n.exponent for n in numbers]
@@ -72,7 +76,7 @@ def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> 
 def rounded_twice(
     lowering: Lowering, sums: Sequence[Tensor], factors: Array, ties_away: Array | float
 ) -> Tensor:
-    """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits.
+    """256 and 1 times the sums, which wrap in 32 bits, times factors of 31 bits, [channels].
 
     In the second rounding ties go up, or away from zero where `ties_away` is 1.
     """
@@ -82,19 +86,19 @@ def rounded_twice(
 
 
 def rounded_once_in_full(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
-    """256 and 1 times the sums, times factors of 31 bits."""
+    """256 and 1 times the sums, times factors of 31 bits, [channels], rounded once."""
     low, high = lowering.bounds(lowering.op.output, half_away)
     operands = (*sums, *by_channel(lowering, factors))
     return lowering.add("tflgpu.requantize_channels_once", *operands, low=low, high=high)
 
 
 def by_channel(lowering: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
-    """Factors of 31 bits as operands of rows: the upper 16 bits, the lower 15, the exponents."""
+    """The upper 16 bits, the lower 15 and the exponents of factors of 31 bits, [channels] each."""
     return as_operands(lowering, [fixed_point(float(factor)) for factor in np.atleast_1d(factors)])
 
 
 def as_operands(lowering: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
-    """The same of fixed-point numbers."""
+    """The same parts of fixed-point numbers."""
     return (
         lowering.constant([n.multiplier >> 15 for n in numbers]),
         lowering.constant([n.multiplier & 0x7FFF for n in numbers]),

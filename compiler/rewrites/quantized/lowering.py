@@ -1,4 +1,4 @@
-"""What the functions that lower quantized operators are written with."""
+"""The builder that lowerings of quantized operators are written with, and their registry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Lowering(Decomposition):
     # -- quantization -----------------------------------------------------------------------
 
     def scale(self, tensor: Tensor) -> Array:
-        """The scale of a tensor as float32: one number, or one for each channel.
+        """The scale of a tensor, float32: of shape [], or [channels] where each has its own.
 
         UnsupportedError for a tensor that has none, or holds no quantized integers.
         """
@@ -46,7 +46,10 @@ class Lowering(Decomposition):
         return scales if scales.size > 1 else scales.reshape(())
 
     def zero(self, tensor: Tensor) -> int:
-        """The zero point of a tensor that is quantized as a whole."""
+        """The zero point of a tensor; 0 if it is not quantized.
+
+        UnsupportedError if its channels have different ones.
+        """
         if tensor.quantization is None:
             return 0
         points = set(tensor.quantization.zero_point or (0,))
@@ -63,8 +66,8 @@ class Lowering(Decomposition):
     def bounds(self, tensor: Tensor, round_to: Callable[[Any], Any] = np.rint) -> tuple[int, int]:
         """The least and greatest centered integer of a result, with the fused activation.
 
-        `round_to` rounds the activation's limits to integers: XNNPACK to even ones, of which the
-        zero point decides which they are.
+        `round_to` rounds the activation's limits to integers. XNNPACK rounds ties to even stored
+        integers, so the zero point is added before.
         """
         zero, scale = self.zero(tensor), self.scale(tensor)
         low, high = INTEGERS[tensor.dtype]
@@ -78,7 +81,7 @@ class Lowering(Decomposition):
         return low, high
 
     def unlike(self, tensor: Tensor, other: Tensor) -> bool:
-        """Whether two tensors stand for other numbers with the same integers."""
+        """Whether equal integers of two tensors stand for different real numbers."""
         if tensor.dtype not in INTEGERS:
             return False
         same = tensor.dtype == other.dtype and self.zero(tensor) == self.zero(other)
@@ -87,7 +90,7 @@ class Lowering(Decomposition):
     # -- values -----------------------------------------------------------------------------
 
     def centered(self, tensor: Tensor) -> Tensor:
-        """An operand as float32, less its zero point; floats stay."""
+        """An operand less its zero point, as float32 of the same shape; floats are left alone."""
         if tensor.dtype not in INTEGERS:
             return tensor
         zero = self.zero(tensor)
@@ -97,7 +100,7 @@ class Lowering(Decomposition):
         return self.add(TO_CENTERED, tensor, dtype="float32", zero_point=zero)
 
     def stored(self, value: Tensor, like: Tensor) -> Tensor:
-        """Centered integers as a tensor of the type that the model has there."""
+        """Centered integers (float32) as a tensor of the type and quantization of `like`."""
         if like.dtype not in INTEGERS:
             return value
         zero = self.zero(like)
@@ -106,15 +109,15 @@ class Lowering(Decomposition):
         return result
 
     def reinterpreted(self, value: Tensor, source: Tensor, result: Tensor) -> Tensor:
-        """A source's centered integers as those of a result that has the very same integers.
+        """Centered integers of `source` as those of `result`, which stores the same integers.
 
-        LiteRT moves integers without a look at what they stand for.
+        LiteRT moves integers without regard to the scale and zero point on either side.
         """
         apart = self.zero(source) - self.zero(result)
         return self.add("tflgpu.add_exact", value, self.constant(apart)) if apart else value
 
     def finish_centered(self, *values: Tensor) -> None:
-        """Say which centered values are the operator's outputs."""
+        """Set the centered values (float32) that become the operator's outputs, in order."""
         outputs = zip(values, self.op.outputs, strict=True)
         self.finish(*(self.stored(value, like) for value, like in outputs))
 
@@ -128,7 +131,7 @@ LIMITS: dict[str, tuple[float | None, float | None]] = {
 """The least and the greatest result of each activation that can be fused."""
 
 Lower = Callable[[Lowering], None]
-"""Writes down what a quantized operator becomes (UnsupportedError where it has no formula)."""
+"""Adds the operators that replace a quantized one (UnsupportedError where it has no formula)."""
 
 LOWERINGS: dict[str, Lower] = {}
 """By the name of the operator."""

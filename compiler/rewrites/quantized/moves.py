@@ -16,7 +16,7 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")
 
 @lowers(*MOVES)
 def move(lowering: Lowering) -> None:
-    """The integers stay the same, whatever they stand for on either side."""
+    """The stored integers are moved as they are; scales on either side do not matter."""
     op = lowering.op
     inputs = [None if tensor is None else lowering.centered(tensor) for tensor in op.inputs]
     integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
@@ -32,7 +32,7 @@ def move(lowering: Lowering) -> None:
 
 @lowers("SELECT", "SELECT_V2")
 def select(lowering: Lowering) -> None:
-    """The integers of either operand, whatever they stand for."""
+    """The stored integers of either operand; their scales do not matter."""
     op = lowering.op
     choices = (
         lowering.reinterpreted(lowering.centered(tensor), tensor, op.output)

@@ -116,7 +116,7 @@ def _mean_of_int16(lowering: Lowering, count: int) -> None:
 
 @lowers("REDUCE_MAX", "REDUCE_MIN")
 def extreme(lowering: Lowering) -> None:
-    """Of the integers themselves, whatever they stand for."""
+    """Of the stored integers; LiteRT disregards their scales."""
     op = lowering.op
     source = op.operand(0)
     value = lowering.add(op.name, lowering.centered(source), op.operand(1), **op.attrs)
@@ -125,7 +125,7 @@ def extreme(lowering: Lowering) -> None:
 
 @lowers("ARG_MAX", "ARG_MIN")
 def place(lowering: Lowering) -> None:
-    """The order of integers is that of what they stand for."""
+    """Integers are in the same order as the real numbers they stand for."""
     op = lowering.op
     values = lowering.centered(op.operand(0))
     lowering.finish(

@@ -104,7 +104,7 @@ def _by_lines(lowering: Lowering) -> Array:
     source, result = lowering.op.operand(0), lowering.op.output
     if result.dtype != "int16" or lowering.zero(source) or lowering.zero(result):
         raise lowering.declined("its operand is int16, but a zero point is not 0 or its result not")
-    least, most = map(np.float32, INTEGERS["int16"])
+    least, most = (np.float32(n) for n in INTEGERS["int16"])
     scale, step = lowering.scale(source), lowering.scale(result)
     bound = BY_LINES[lowering.op.name]
 
@@ -115,7 +115,9 @@ def _by_lines(lowering: Lowering) -> Array:
 
     inverse = np.float32(65536) / np.float32(most * step - least * step)
     with np.errstate(all="ignore"):
-        return all_results(function, float(least * scale), float(most * scale), inverse, np.float32)
+        return all_results(
+            function, float(least * scale), float(most * scale), float(inverse), np.float32
+        )
 
 
 def look_up(lowering: Lowering, entries: Array) -> None:
@@ -129,7 +131,7 @@ def look_up(lowering: Lowering, entries: Array) -> None:
 
 @lowers("NEG")
 def negate(lowering: Lowering) -> None:
-    """The integers as they are stored, whatever they stand for; the least one stays."""
+    """Of the stored integers, disregarding scales; the least one has no negative and stays."""
     source, result = lowering.op.operand(0), lowering.op.output
     if source.dtype == "uint8":
         raise lowering.declined("LiteRT does not negate uint8")

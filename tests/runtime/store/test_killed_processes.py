@@ -50,11 +50,14 @@ def _kill_after(process: Any, seconds: float, started: Any = None) -> None:
 def test_killed_while_compiling(tmp_path: Path, server: ForkServerContext) -> None:
     """At any moment there is a whole plan or none, and the next compilation succeeds."""
     cache, moments = tmp_path / "cache", random.Random(1)
+    start = time.perf_counter()
+    chain().write(tmp_path / "timed")
+    longest = max(0.12, 3 * (time.perf_counter() - start))
     present = 0
     for _ in range(KILLS_WHILE_COMPILING):
         started = server.Event()
         process = server.Process(target=compile_for_ever, args=(cache, started))
-        _kill_after(process, moments.uniform(0.005, 0.12), started)
+        _kill_after(process, moments.uniform(0.005, longest), started)
         try:
             present += read_variant(find_variants(cache)[0]).plan.model == "chain.tflite"
         except PlanError as error:

@@ -33,7 +33,7 @@ def pool(draw: DrawFn) -> Call:
 
 def reduction(draw: DrawFn) -> Call:
     name = pick(draw, ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))
-    how = kind(draw, pick(draw, EIGHT_BITS if name == "SUM" else ALL))
+    how = kind(draw, pick(draw, ALL))
     sizes = shape(draw, (2, 3, 4))
     axes = sorted({axis(draw, len(sizes)) % len(sizes) for _ in range(number(draw, 1, 2))})
     if len(sizes) == 4 and flag(draw):
@@ -76,9 +76,19 @@ def concatenation(draw: DrawFn) -> Call:
     return result("CONCATENATION", *operands, how=given, axis=along)
 
 
+def norm(draw: DrawFn) -> Call:
+    """LiteRT takes one scale and zero point of the result for each type."""
+    name, dtype = pick(draw, ("L2_NORMALIZATION", "LOG_SOFTMAX")), pick(draw, EIGHT_BITS)
+    how = kind(draw, dtype, 0.1)
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    given = Kind(dtype, 1 / 128, (low + high + 1) // 2)
+    if name == "LOG_SOFTMAX":
+        given = Kind(dtype, 16 / 256, high)
+    return result(name, source(shape(draw, (1, 2, 3, 4)), how), how=given)
+
+
 def resize(draw: DrawFn) -> Call:
-    dtype = pick(draw, EIGHT_BITS)
-    how = kind(draw, dtype)
+    how = kind(draw, pick(draw, ALL))
     name = pick(draw, ("RESIZE_BILINEAR", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"))
     corners = flag(draw)
     attrs = {"align_corners": corners, "half_pixel_centers": not corners and flag(draw)}
@@ -142,6 +152,7 @@ GENERATORS: dict[str, Generator] = {
     "quantized PAD": pad,
     "quantized SOFTMAX": softmax,
     "quantized move": move,
+    "quantized norm": norm,
     "quantized pool": pool,
     "quantized reduction": reduction,
     "quantized resize": resize,

@@ -16,9 +16,11 @@ COMPARISONS = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_E
 UNARY: dict[str, Sequence[str]] = {
     "ABS": ("int8", "int16"),
     "ELU": ("int8",),
-    "EXP": ("int8",),
+    "EXP": ("int8", "int16"),
+    "GELU": ALL,
     "HARD_SWISH": EIGHT_BITS,
     "LEAKY_RELU": ALL,
+    "LOG": ("int8", "int16"),
     "RELU": ALL,
     "RELU6": ALL,
     "RELU_0_TO_1": EIGHT_BITS,

@@ -39,8 +39,8 @@ def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
 
 
 def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> None:
-    values, scales = RANDOM.integers(-127, 128, (1, 1, 1, 7)), np.arange(1, 8) / 8
-    weights = quantized("w", values, scales.tolist(), axis=3)
+    values, scales = RANDOM.integers(-127, 128, (1, 1, 1, 7)), [n / 8 for n in range(1, 8)]
+    weights = quantized("w", values, scales, axis=3)
     window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "depth_multiplier": 1}
     graph = lowered("DEPTHWISE_CONV_2D", Tensor("x", (2, 5, 3, 7)), weights, **window)
     np.testing.assert_array_equal(multiplied(graph, "DEPTHWISE_CONV_2D"), values)
