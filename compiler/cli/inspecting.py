@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from rich.syntax import Syntax
 
 from ...runtime.plan.records import Kernel, PlacedTensor, Plan, Region
-from ...runtime.plan.storage import described
+from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from .chosen_variant import newest_variant
 from .options import cache_argument, model_option
@@ -240,7 +240,7 @@ def _tensor_row(plan: Plan, tensor: PlacedTensor) -> tuple[object, ...]:
     return (
         tensor.name,
         f"{tensor.dtype}{list(tensor.shape)}",
-        described(tensor),
+        storage_of(tensor),
         place,
         tensor.size,
         f"{first}..{last}",

@@ -16,7 +16,7 @@ from rich.filesize import decimal
 
 from ...runtime.errors import PlanError
 from ...runtime.plan.records import PlacedTensor, Plan, Region
-from ...runtime.plan.storage import described
+from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from .memory_map import memory_map
 
@@ -131,7 +131,7 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> dict[str, Any]:
     return {
         "name": tensor.name,
         "type": f"{tensor.dtype}{list(tensor.shape)}",
-        "storage": described(tensor),
+        "storage": storage_of(tensor),
         "place": f"+{tensor.offset:,}" if arena else f"{tensor.region.name.lower()} {tensor.index}",
         "size": tensor.size,
         "first": "start" if tensor.first < 0 else tensor.first,

@@ -83,7 +83,8 @@ def _tensor(tensor: Tensor | None) -> str:
     if tensor is None:
         return "none"
     constant = "constant " if tensor.constant else ""
-    return f"{constant}{tensor.dtype}[{','.join(map(str, tensor.shape))}]"
+    stored = "" if tensor.byte_base is None else " in bytes"
+    return f"{constant}{tensor.dtype}[{','.join(map(str, tensor.shape))}]{stored}"
 
 
 def digest(used: Mapping[str, Sizes]) -> str:

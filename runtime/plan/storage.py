@@ -55,7 +55,7 @@ def sliced_shape(tensor: PlacedTensor) -> tuple[int, int, int, int, int]:
     return (batch, -(-channels // tensor.lanes), height, width, tensor.lanes)
 
 
-def described(tensor: PlacedTensor) -> str:
+def storage_of(tensor: PlacedTensor) -> str:
     """How a tensor is stored, for display: "slices of 4, as uint8 from -128" or "row-major"."""
     if not tensor.lanes:
         return "row-major"

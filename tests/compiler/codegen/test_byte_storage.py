@@ -21,7 +21,7 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.target import Target
-from tflgpu.runtime.plan.storage import described
+from tflgpu.runtime.plan.storage import storage_of
 
 POOL: dict[str, Any] = {
     "padding": "SAME",
@@ -127,7 +127,7 @@ def test_the_model_s_integers_are_stored_by_the_kernel_that_computes_them() -> N
 
 
 def test_plans_say_what_they_store() -> None:
-    stored = {described(tensor) for tensor in built(network("int8", -7), "gpu").plan.tensors}
+    stored = {storage_of(tensor) for tensor in built(network("int8", -7), "gpu").plan.tensors}
     assert stored == {"row-major", "slices of 4, as uint8 from -121"}
 
 
