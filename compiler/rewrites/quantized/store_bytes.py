@@ -60,7 +60,8 @@ def _ranges(graph: Graph) -> dict[Tensor, Range]:
 def _known(tensor: Tensor | None, found: dict[Tensor, Range]) -> Range | None:
     if tensor is None or tensor.data is None:
         return None if tensor is None else found.get(tensor)
-    if not tensor.elements or not np.array_equal(np.rint(tensor.data), tensor.data):
+    whole = tensor.elements and np.isfinite(tensor.data).all()
+    if not whole or not np.array_equal(np.rint(tensor.data), tensor.data):
         return None
     return int(tensor.data.min()), int(tensor.data.max())
 
