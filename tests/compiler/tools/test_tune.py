@@ -17,6 +17,7 @@ from commands import started
 from graphs import call, model, w, x
 
 from tflgpu.compiler import OptionError, Options, pipeline, tune
+from tflgpu.compiler.cli.shell import INTERRUPTED
 from tflgpu.compiler.schedule.sizes import Sizes
 from tflgpu.compiler.schedule.tuning_table import Timing, read_table, write_table
 from tflgpu.compiler.tools import tune as search
@@ -155,7 +156,7 @@ def test_a_search_that_is_killed_leaves_nothing_behind(
             time.sleep(0.01)
         assert process.poll() is None
         process.terminate()
-        assert process.wait(60) == 1
+        assert process.wait(60) == INTERRUPTED
     finally:
         process.kill()
     assert not list(scratch.iterdir())
