@@ -47,10 +47,13 @@ def partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
     """The partition of a graph in which the operators `hosted` must run on LiteRT."""
     groups = Groups(graph, hosted)
     groups.settle()
-    while losing := [each for each in regions(graph, groups.findings) if each.loss]:
-        for region in losing:
-            for op in region.ops:
-                groups.findings[op] = Finding(op.index, op.name, region.loss or "")
+    while losing := [
+        (region.ops, reason)
+        for region in regions(graph, groups.findings)
+        if (reason := region.loss()) is not None
+    ]:
+        for ops, reason in losing:
+            groups.findings |= {op: Finding(op.index, op.name, reason) for op in ops}
         groups.settle()
     parts = []
     for ops in groups.parts():

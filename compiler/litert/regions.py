@@ -14,11 +14,9 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
-from ..ops.base import device_dtype, weights_of
+from ..ops.base import linear_bytes, weights_of
 
 EXCHANGE = 2_500_000
 """Multiply-adds that LiteRT computes while a region is submitted."""
@@ -35,7 +33,6 @@ class Region:
     crossing: Sequence[Tensor]
     """The tensors that are copied."""
 
-    @property
     def loss(self) -> str | None:
         """Why the region is not worth its exchange with LiteRT; None if it is."""
         if not self.crossing:
@@ -43,7 +40,7 @@ class Region:
         work = sum(map(multiply_adds, self.ops))
         if not work:
             return "it only moves data to or from operators on LiteRT"
-        size = sum(t.elements * np.dtype(device_dtype(t.dtype)).itemsize for t in self.crossing)
+        size = sum(linear_bytes(tensor.shape) for tensor in self.crossing)
         if work >= EXCHANGE + PER_BYTE * size:
             return None
         count = len(self.ops)
