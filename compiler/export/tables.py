@@ -15,8 +15,8 @@ from ...runtime.opencl.sources import (
     SUB_GROUPS,
     join_sources,
 )
-from ...runtime.plan.records import Argument, Plan, Region, TensorInfo
-from ...runtime.plan.storage import region_size
+from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
+from ...runtime.plan.storage import region_size, takes_whole_region
 from ...runtime.store.variant import Variant
 from .literals import comment, floating, pieces, string
 
@@ -168,8 +168,7 @@ def _steps(plan: Plan, submissions: Sequence[Submission], used: Sequence[int]) -
 
 
 def _argument(plan: Plan, argument: Argument) -> str:
-    size = region_size(plan, argument.region, argument.index)
-    whole = int(argument.size in (0, size) and not argument.texel)
+    whole = int(takes_whole_region(plan, argument) and not argument.texel)
     return (
         f"    {{TFLGPU_{argument.region.name}, {whole}, {argument.texel}, {argument.index}, "
         f"{argument.offset}, {argument.size}}},"
@@ -192,9 +191,8 @@ class Requirements:
 
     @staticmethod
     def of(plan: Plan) -> Requirements:
-        lists = [*(each.arguments for each in plan.dispatches)]
-        lists += [each.arguments for each in plan.persistent]
-        arguments = [argument for each in lists for argument in each]
+        launched: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
+        arguments = [argument for each in launched for argument in each.arguments]
         groups = [kernel.group for kernel in plan.kernels] or [(1, 1, 1)]
         offsets = {argument.offset for argument in arguments if argument.offset}
         return Requirements(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import DeviceError
 from ..plan.records import Argument, Kernel, Plan, Region
-from ..plan.storage import region_size
+from ..plan.storage import takes_whole_region
 from .device import Buffer, Command, Device, Program
 from .schedule import Submission, barriers, segments, used_kernels
 
@@ -95,9 +95,7 @@ def _argument(
 ) -> Buffer:
     """The memory of an argument. `spans` holds what was made so far, to be made only once."""
     buffer = buffers[argument.region, argument.index]
-    # Drivers cannot make an empty sub-buffer; a kernel never reads an empty argument.
-    whole = argument.size in (0, region_size(plan, argument.region, argument.index))
-    if whole and not argument.texel:
+    if takes_whole_region(plan, argument) and not argument.texel:
         return buffer
     span, texel = (argument.offset, argument.size), argument.texel
     key = (argument.region, argument.index, *span, texel)

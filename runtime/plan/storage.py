@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from .records import PlacedTensor, Plan, Region, TensorInfo
+from .records import Argument, PlacedTensor, Plan, Region, TensorInfo
 
 DEVICE_TYPES = {
     "float32": "float32",
@@ -74,6 +74,14 @@ def region_size(plan: Plan, region: Region, index: int) -> int:
     if index:
         raise IndexError(index)
     return plan.arena_size if region is Region.ARENA else plan.weights_size
+
+
+def takes_whole_region(plan: Plan, argument: Argument) -> bool:
+    """Whether an argument is the whole buffer of its region, or empty.
+
+    Drivers cannot make an empty part of a buffer; a kernel never reads an empty argument.
+    """
+    return argument.size in (0, region_size(plan, argument.region, argument.index))
 
 
 def _whole_granules(size: int) -> int:
