@@ -547,8 +547,7 @@ static int build(tflgpu_session *session) {
 }
 
 /* Takes the program from the cache folder if there is a whole one that the driver accepts. */
-static void restore_program(tflgpu_session *session, const char *folder) {
-  uint32_t key = binary_key(session);
+static void restore_program(tflgpu_session *session, const char *folder, uint32_t key) {
   char *path = binary_path(folder, session->model, key);
   uint64_t size = 0;
   unsigned char *content = path ? read_file(path, &size) : NULL;
@@ -574,9 +573,8 @@ static void restore_program(tflgpu_session *session, const char *folder) {
 }
 
 /* Writes the program into the cache folder: whole, or not at all. That it could not is no error. */
-static void store_program(tflgpu_session *session, const char *folder) {
+static void store_program(tflgpu_session *session, const char *folder, uint32_t key) {
   const driver *cl = &session->cl;
-  uint32_t key = binary_key(session);
   char *path = binary_path(folder, session->model, key), *unfinished = NULL;
   unsigned char *content = NULL;
   size_t size = 0;
@@ -682,11 +680,21 @@ static tflgpu_status allocate(tflgpu_session *session, cl_object *buffer, uint64
   return *buffer ? TFLGPU_OK : driver_failed(error, "allocating a buffer", code);
 }
 
-static tflgpu_status allocate_words(tflgpu_session *session, const tflgpu_tensor *tensor,
-                                    size_t index, tflgpu_error *error) {
-  if (tflgpu_byte_size(tensor) == tensor->elements * 4) return TFLGPU_OK;
-  session->words[index] = (int32_t *)malloc((size_t)tensor->elements * 4 + 1);
-  return session->words[index] ? TFLGPU_OK : out_of_memory(error);
+/* The buffers of all inputs or outputs, whose words begin at `words`. */
+static tflgpu_status allocate_tensors(tflgpu_session *session, int region,
+                                      const tflgpu_tensor *tensors, uint32_t count, int32_t **words,
+                                      tflgpu_error *error) {
+  uint32_t i;
+  tflgpu_status status;
+  for (i = 0; i < count; i++) {
+    const tflgpu_tensor *tensor = &tensors[i];
+    cl_object *buffer = &session->buffers[place(session->model, region, i)];
+    if ((status = allocate(session, buffer, tensor->buffer_size, error))) return status;
+    if (tflgpu_byte_size(tensor) == tensor->elements * 4) continue;
+    words[i] = (int32_t *)malloc((size_t)tensor->elements * 4 + 1);
+    if (!words[i]) return out_of_memory(error);
+  }
+  return TFLGPU_OK;
 }
 
 static tflgpu_status allocate_buffers(tflgpu_session *session, tflgpu_error *error) {
@@ -711,20 +719,11 @@ static tflgpu_status allocate_buffers(tflgpu_session *session, tflgpu_error *err
   } else if ((status = allocate(session, &buffers[1], 0, error))) {
     return status;
   }
-  for (i = 0; i < model->input_count; i++) {
-    const tflgpu_tensor *tensor = &model->inputs[i];
-    cl_object *buffer = &buffers[place(model, TFLGPU_INPUT, i)];
-    if ((status = allocate(session, buffer, tensor->buffer_size, error)) ||
-        (status = allocate_words(session, tensor, i, error)))
-      return status;
-  }
-  for (i = 0; i < model->output_count; i++) {
-    const tflgpu_tensor *tensor = &model->outputs[i];
-    cl_object *buffer = &buffers[place(model, TFLGPU_OUTPUT, i)];
-    if ((status = allocate(session, buffer, tensor->buffer_size, error)) ||
-        (status = allocate_words(session, tensor, model->input_count + i, error)))
-      return status;
-  }
+  if ((status = allocate_tensors(session, TFLGPU_INPUT, model->inputs, model->input_count,
+                                 session->words, error)) ||
+      (status = allocate_tensors(session, TFLGPU_OUTPUT, model->outputs, model->output_count,
+                                 session->words + model->input_count, error)))
+    return status;
   for (i = 0; i < model->variable_count; i++) {
     cl_object *buffer = &buffers[place(model, TFLGPU_STATE, i)];
     if ((status = allocate(session, buffer, model->variables[i].size, error))) return status;
@@ -840,6 +839,7 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
                            tflgpu_error *error) {
   const driver *cl = &session->cl;
   const char *folder = options->cache_folder;
+  uint32_t key = 0; /* of compiled kernels in the folder */
   tflgpu_status status;
   cl_int code = 0;
   if ((status = find_weights(session, options, error))) return status;
@@ -859,7 +859,10 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
                   "the cache folder %s must exist, belong to this user, and be writable by no "
                   "other",
                   folder);
-  if (folder) restore_program(session, folder);
+  if (folder) {
+    key = binary_key(session);
+    restore_program(session, folder, key);
+  }
   if (!session->program && (status = compile_program(session, error))) return status;
   if ((status = allocate_buffers(session, error)) || (status = bind_steps(session, error)))
     return status;
@@ -867,7 +870,7 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
     /* Some drivers compile at the first launch, so everything runs once before it is stored. */
     if ((status = launch(session, error))) return status;
     TRY(cl->Finish(session->queue), "running the kernels");
-    store_program(session, folder);
+    store_program(session, folder, key);
   }
   return tflgpu_reset(session, error);
 }
