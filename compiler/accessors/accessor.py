@@ -49,9 +49,10 @@ def accessor(
     found: Accessor
     unit = 4
     if storage == SLICED:
-        found = _SLICED[lane_of(tensor, target).dtype].of(array, tensor.shape, target, used)
+        lane = lane_of(tensor, target)
+        found = _SLICED[lane.dtype].of(array, tensor.shape, target, used)
         if isinstance(found, ByteAccessor):
-            found = replace(found, least=lane_of(tensor, target).base)
+            found = replace(found, least=lane.base)
         unit = slice_bytes(tensor, target)
     elif by_slices:
         found = replace(RowsAccessor.of(array, tensor.shape, target, used), zero_point=zero_point)

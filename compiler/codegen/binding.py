@@ -119,9 +119,9 @@ class Binding:
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
         """The accessor of a tensor that is read: an image if the device profile says so."""
         found = self._accessor(role, tensor, storage)
-        if not isinstance(found, SlicedAccessor) or not self.target.tensor_images:
+        if not isinstance(found, SlicedAccessor) or isinstance(found, ByteAccessor):
             return found
-        if isinstance(found, ByteAccessor):
+        if not self.target.tensor_images:
             return found
         texel = slice_bytes(tensor, self.target)
         layout = self.layouts.get(tensor)
