@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from ...runtime.errors import TflgpuError
 from ..errors import RenderError
+from ..scratch import scratch_folder
 
 PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
 """Debian's package of each tool."""
@@ -24,8 +23,8 @@ class ToolError(TflgpuError):
 
 def assemble(source: str, file: str) -> bytes:
     """Compile a Vulkan compute shader to SPIR-V (RenderError that names `file`, ToolError)."""
-    with tempfile.TemporaryDirectory() as folder:
-        shader, module = Path(folder, "kernel.comp"), Path(folder, "kernel.spv")
+    with scratch_folder() as folder:
+        shader, module = folder / "kernel.comp", folder / "kernel.spv"
         shader.write_text(source, encoding="utf-8")
         _run(["glslangValidator", "-V", "-S", "comp", str(shader), "-o", str(module)], file)
         return module.read_bytes()
@@ -33,8 +32,8 @@ def assemble(source: str, file: str) -> bytes:
 
 def to_metal(module: bytes, file: str) -> str:
     """Translate a SPIR-V module to Metal, with entry point main0 (RenderError, ToolError)."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "kernel.spv")
+    with scratch_folder() as folder:
+        path = folder / "kernel.spv"
         path.write_bytes(module)
         return _run(["spirv-cross", "--msl", str(path)], file)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from ..ir import Array
 from ..litert.child import try_run
 from ..litert.reference import Model, Reference
 from ..options import Options
+from ..scratch import scratch_folder
 
 TOLERANCES = {"f32": 1e-4, "f16": 1e-2}
 """Allowed error by precision, relative to the largest absolute value in the tensor or to 1."""
@@ -103,8 +102,8 @@ def verify(
         )
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device = attached_device(options.device)
-    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        path = pipeline.store(pipeline.build(model, options, progress), Path(cache))
+    with scratch_folder() as cache:
+        path = pipeline.store(pipeline.build(model, options, progress), cache)
         progress("load", 0, 1)
         with runtime.load(path, device=device, store_binaries=False) as session:
             arrays = feed(session.inputs)

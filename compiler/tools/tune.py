@@ -9,7 +9,6 @@ result is written to the table at once.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -31,6 +30,7 @@ from ..options import Options
 from ..schedule.sizes import Sizes, Sizing, build_launches
 from ..schedule.tuning_table import Table, Timing, read_table, signature, write_table
 from ..schedule.work_groups import groups_worth_trying
+from ..scratch import scratch_folder
 from ..select.conversions import insert_conversions
 from ..select.storage import Choice
 from ..target import Target
@@ -183,8 +183,8 @@ def _measure(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
 def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
     turns = _turns(len(sizes))
     compiled = _compile(subject, [sizes[turn] for turn in turns])
-    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        path = pipeline.store(compiled, Path(cache))
+    with scratch_folder() as cache:
+        path = pipeline.store(compiled, cache)
         with runtime.load(path, device=subject.device, store_binaries=False) as session:
             inputs = [_content(info) for info in session.inputs]
             session.run(inputs)

@@ -16,8 +16,18 @@ FOLDERS = ("compiler", "runtime", "templates")
 
 STAGES = {
     "compiler": (
-        *("errors", "options", "ir", "events", "language", "devices", "target", "frontend"),
-        *("ops", "rewrites", "select", "litert", "schedule", "accessors", "memory", "codegen"),
+        *("errors", "options", "scratch", "ir", "events", "language", "devices", "target"),
+        *(
+            "frontend",
+            "ops",
+            "rewrites",
+            "select",
+            "litert",
+            "schedule",
+            "accessors",
+            "memory",
+            "codegen",
+        ),
         *("emit", "export", "pipeline", "api", "tools", "cli"),
     ),
     "runtime": (

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -22,6 +20,7 @@ from ...ir import Array
 from ...litert.child import try_run
 from ...litert.reference import Model, Reference
 from ...options import Options
+from ...scratch import scratch_folder
 from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
@@ -57,9 +56,9 @@ def benchmark(
     ReferenceMissingError if LiteRT is not installed, and ModelError if it cannot run the model.
     """
     name = attached_device(options.device)
-    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
+    with scratch_folder() as cache:
         compiled = pipeline.build(model, options, progress)
-        path = pipeline.store(compiled, Path(cache))
+        path = pipeline.store(compiled, cache)
         progress("load", 0, 1)
         start = perf_counter()
         runtime.load(path, device=name).close()

@@ -9,12 +9,10 @@ does almost nothing, which gives the cost of a dispatch itself.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -27,6 +25,7 @@ from ...ir import Array, Graph, Op, Origin, Tensor
 from ...ops.base import SLICED, Implementation, Launch
 from ...options import Options
 from ...schedule.sizes import Sizing
+from ...scratch import scratch_folder
 from ...select.storage import Choice
 from ...target import Target
 
@@ -177,8 +176,8 @@ def _dispatch_seconds(device: str, target: Target) -> float:
 
 @contextmanager
 def _loaded(compiled: CompiledModel, device: str) -> Iterator[runtime.Session]:
-    with tempfile.TemporaryDirectory(prefix="tflgpu-") as cache:
-        path = pipeline.store(compiled, Path(cache))
+    with scratch_folder() as cache:
+        path = pipeline.store(compiled, cache)
         with runtime.load(path, device=device, store_binaries=False) as session:
             yield session
 
