@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ...runtime.plan.records import Kernel
+from ...runtime.plan.kernels import Kernel
 from ..ir import Op, Tensor
 from ..ops.base import StridedLayout
 from ..ops.litert_part import LITERT

@@ -11,7 +11,7 @@ from string import Template
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
-from .tables import TYPES, header, tables
+from .tables import header, tables
 
 BACKENDS = {"opencl": "opencl"}
 """The runtimes, and the target that each runs."""
@@ -116,16 +116,7 @@ def unsupported(plan: Plan, backend: str) -> list[str]:
         reasons.append(
             f"it was compiled for {plan.target}; compile it with --target {BACKENDS[backend]}"
         )
-    reasons += [
-        f"operators {', '.join(map(str, part.operators))} ({part.label}) run on LiteRT, which "
-        "needs Python; `tflgpu explain` says why"
-        for part in plan.parts
-    ]
-    for kind, infos in (("input", plan.inputs), ("output", plan.outputs)):
-        for info in infos:
-            if info.dtype not in TYPES or info.dynamic:
-                what = "a shape known only while it runs" if info.dynamic else f"type {info.dtype}"
-                reasons.append(f"{kind} {info.name} has {what}")
+    reasons += plan.obstacles
     return reasons
 
 
