@@ -55,7 +55,7 @@ def exported(
     need_programs("gcc")
     stored = pipeline.store(compiled, folder / "cache")
     project = folder / "project"
-    export(read_variant(stored), project, "net", "opencl", embed)
+    export(read_variant(stored), project, "net", embed)
     sources = sorted(path.name for path in project.glob("*.c"))
     command = [*STRICT, *options, "-o", "demo", *sources, *LIBRARIES]
     built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ...runtime.launch.schedule import Submission, schedule, used_kernels
+from ...runtime.launch.schedule import Submission, barriers, schedule, used_kernels
 from ...runtime.opencl.sources import (
     BUILD_OPTIONS,
     PERSISTENT_OPTIONS,
@@ -33,6 +33,9 @@ TYPES = {
 }
 """By dtype, the types of inputs and outputs that the runtime converts."""
 
+RUNTIMES = {"opencl": "opencl"}
+"""The runtime that runs the kernels of each target."""
+
 WORDS = 8
 """Words of embedded weights on a line."""
 
@@ -51,11 +54,12 @@ def header(name: str) -> str:
 def tables(variant: Variant, name: str, embed: bool) -> str:
     """NAME.c, which defines the model; with `embed`, including its weights."""
     plan = variant.plan
-    schedules = [_schedule(variant, "dispatches", 0, BUILD_OPTIONS)]
+    options = BUILD_OPTIONS if plan.target == "opencl" else ""
+    schedules = [_schedule(variant, "dispatches", 0, options)]
     if plan.persistent:
         schedules.append(_schedule(variant, "persistent", 1, PERSISTENT_OPTIONS))
     parts = [
-        f"/* {comment(plan.model)}, compiled by tflgpu {plan.compiler} for OpenCL, "
+        f"/* {comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
         f"profile {comment(plan.profile)}. */",
         f'#include "{name}.h"',
         "#include <stddef.h>",
@@ -123,16 +127,13 @@ def _schedule(variant: Variant, name: str, resident_groups: int, options: str) -
     plan = variant.plan
     submissions = schedule(plan, resident_groups)
     used = used_kernels(submissions)
-    kernels = [plan.kernels[index] for index in used]
-    source = join_sources({kernel.file: variant.sources[kernel.file] for kernel in kernels})
+    texts, kernels = _kernels(variant, used)
     arguments = [argument for each in submissions for argument in each.arguments]
-    texts = [f"{text}," for text in pieces(source)]
-    rows = [f"    {string(kernel.name)}," for kernel in kernels]
     return "\n\n".join(
         [
             f"/* -- {name} {'-' * (89 - len(name))} */",
             _array("char *const", f"{name}_source", texts or ['    "",']),
-            _array("char *const", f"{name}_kernels", rows or ["    NULL,"]),
+            _array("tflgpu_kernel", f"{name}_kernels", kernels or ["    {NULL, 0, 0},"]),
             _array(
                 "tflgpu_argument",
                 f"{name}_arguments",
@@ -142,7 +143,8 @@ def _schedule(variant: Variant, name: str, resident_groups: int, options: str) -
             _array(
                 "tflgpu_step",
                 f"{name}_steps",
-                [*_steps(plan, submissions, used)] or ["    {0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
+                [*_steps(plan, submissions, used)]
+                or ["    {0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
             ),
             f"static const tflgpu_schedule {name} = {{\n"
             f"    {name}_source, {max(1, len(texts))},\n"
@@ -153,14 +155,29 @@ def _schedule(variant: Variant, name: str, resident_groups: int, options: str) -
     )
 
 
+def _kernels(variant: Variant, used: Sequence[int]) -> tuple[list[str], list[str]]:
+    """The pieces of source, and the kernels: in OpenCL C one program, in GLSL one for each."""
+    kernels = [variant.plan.kernels[index] for index in used]
+    sources = {kernel.file: variant.sources[kernel.file] for kernel in kernels}
+    if variant.plan.target == "opencl":
+        texts = [f"{text}," for text in pieces(join_sources(sources))]
+        return texts, [f"    {{{string(kernel.name)}, 0, {len(texts)}}}," for kernel in kernels]
+    texts, rows = [], []
+    for kernel in kernels:
+        first = len(texts)
+        texts += [f"{text}," for text in pieces(sources[kernel.file])]
+        rows.append(f"    {{{string(kernel.name)}, {first}, {len(texts) - first}}},")
+    return texts, rows
+
+
 def _steps(plan: Plan, submissions: Sequence[Submission], used: Sequence[int]) -> list[str]:
     rows, first = [], 0
-    for submission in submissions:
+    for submission, barrier in zip(submissions, barriers(submissions), strict=True):
         grid = ", ".join(map(str, submission.grid))
         group = ", ".join(map(str, plan.kernels[submission.kernel].group))
         count = len(submission.arguments)
         rows.append(
-            f"    {{{used.index(submission.kernel)}, {{{grid}}}, {{{group}}}, "
+            f"    {{{used.index(submission.kernel)}, {int(barrier)}, {{{grid}}}, {{{group}}}, "
             f"{submission.counters}, {first}, {count}}},"
         )
         first += count
@@ -214,7 +231,7 @@ def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
         return f"{key if rows else 'NULL'}, {len(rows)}"
 
     lines = [
-        f"{string(plan.model)}, {string(digest)},",
+        f"&tflgpu_{RUNTIMES[plan.target]}, {string(plan.model)}, {string(digest)},",
         f"{table('inputs', plan.inputs)}, {table('outputs', plan.outputs)}, "
         f"{table('variables', plan.variables)},",
         f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}, "

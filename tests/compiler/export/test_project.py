@@ -137,15 +137,15 @@ def test_wrong_arguments(found: Found, tmp_path: Path) -> None:
 
 def test_what_cannot_be_exported(tmp_path: Path) -> None:
     made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
-    options = Options(target="glsl", device="gpu", fallback="none")
+    options = Options(target="vulkan", device="gpu", fallback="none")
     variant = read_variant(pipeline.store(pipeline.build(made.content, options), tmp_path / "c"))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     with pytest.raises(OptionError) as caught:
-        export(variant, tmp_path / "taken", "while", "opencl", False)
+        export(variant, tmp_path / "taken", "while", False)
     assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
         "the model cannot be exported",
-        "it was compiled for glsl; compile it with --target opencl",
+        "it was compiled for vulkan; compile it with --target opencl",
         "'while' is no name for a C variable and its files",
         f"{tmp_path / 'taken'} is not an empty folder",
     ]
