@@ -7,16 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cases import Case
 from devices import fitting_profiles, need_programs
+from graphs import model
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, pipeline
 from tflgpu.compiler.export import export
+from tflgpu.compiler.export.tables import TYPES
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.store.variant import read_variant
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
+
+
+def content(inputs: Mapping[str, Array]) -> bytes:
+    """The file of inputs for a demo."""
+    return b"".join(array.tobytes() for array in inputs.values())
+
+
+def portable(case: Case) -> bool:
+    """Whether all inputs and outputs have types that a program can hand over."""
+    graph = model({case.name: case.value}).graph
+    return all(tensor.dtype in TYPES for tensor in (*graph.inputs, *graph.outputs))
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ def exported(
 
 @dataclass(frozen=True)
 class Found:
-    """A device that both Python and a program that loads the system's driver can open."""
+    """A device that both Python and a program that loads the system's drivers can open."""
 
     device: str
     """For `tflgpu.load`."""

@@ -33,7 +33,7 @@ TYPES = {
 }
 """By dtype, the types of inputs and outputs that the runtime converts."""
 
-RUNTIMES = {"opencl": "opencl"}
+RUNTIMES = {"opencl": "opencl", "glsl": "gles"}
 """The runtime that runs the kernels of each target."""
 
 WORDS = 8

@@ -163,7 +163,8 @@ static tflgpu_status find_weights(tflgpu_session *session, const tflgpu_options 
   }
   if (size != model->weights_size)
     return tflgpu_fail(error, TFLGPU_BAD_WEIGHTS,
-                       "the weights in %s have %lu bytes instead of %lu", file, (unsigned long)size, (unsigned long)model->weights_size);
+                       "the weights in %s have %lu bytes instead of %lu", file,
+                       (unsigned long)size, (unsigned long)model->weights_size);
   if (tflgpu_crc32(0, session->weights, size) != model->weights_crc32)
     return tflgpu_fail(error, TFLGPU_BAD_WEIGHTS,
                        "the weights in %s are damaged or of another model", file);
