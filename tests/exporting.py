@@ -20,6 +20,8 @@ from tflgpu.runtime.store.variant import read_variant
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
+CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+"""Options that find wrong uses of memory and undefined behaviour."""
 
 
 def content(inputs: Mapping[str, Array]) -> bytes:
@@ -70,11 +72,15 @@ def exported(
     stored = pipeline.store(compiled, folder / "cache")
     project = folder / "project"
     export(read_variant(stored), project, "net", embed)
-    sources = sorted(path.name for path in project.glob("*.c"))
-    command = [*STRICT, *options, "-o", "demo", *sources, *LIBRARIES]
+    build(project, "demo", *options, *sorted(path.name for path in project.glob("*.c")))
+    return Demo(project, stored)
+
+
+def build(project: Path, program: str, *words: str) -> None:
+    """Build a program in an exported project from these files and options."""
+    command = [*STRICT, "-o", program, *words, *LIBRARIES]
     built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert not built.returncode, built.stderr
-    return Demo(project, stored)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cases import families
 from compiled_cases import compile_cases
-from exporting import Demo, Found, content, exported, portable
+from exporting import CHECKED, Demo, Found, content, exported, portable
 from graphs import parsed
 from graphs.variables import running_total
 from paths import DIGITS_MODEL
@@ -47,8 +47,7 @@ def test_a_launch_for_each_kernel(found: Found, tmp_path: Path) -> None:
 
 
 def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
-    checks = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    demo = digits(tmp_path, options=checks, embed=True)
+    demo = digits(tmp_path, options=("-O1", *CHECKED), embed=True)
     ran = demo.run("--device", found.name, "--runs", "3", content=content(IMAGE))
     # Drivers keep memory until the end of the process.
     assert not ran.returncode or "LeakSanitizer" in ran.stderr, ran.stderr
