@@ -35,6 +35,15 @@ def test_operators(gles: Found, tmp_path: Path) -> None:
     assert demo.outputs == demo.expected(gles.device, item.inputs)
 
 
+def test_a_network(models: Path, gles: Found, tmp_path: Path) -> None:
+    network = models / "networks" / "mediapipe_face" / "face_detection_short_range.tflite"
+    demo = exported(pipeline.build(network, OPTIONS), tmp_path)
+    image = {"input": np.random.default_rng(8).random((1, 128, 128, 3), np.float32)}
+    ran = demo.run("--device", gles.name, content=content(image))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert demo.outputs == demo.expected(gles.device, image)
+
+
 def test_variables_keep_their_content(gles: Found, tmp_path: Path) -> None:
     demo = exported(pipeline.build(running_total(), OPTIONS), tmp_path)
     step = {"x": np.full((2, 3), 2.5, np.float32)}

@@ -39,6 +39,15 @@ def test_operators(found: Found, tmp_path: Path) -> None:
     assert demo.outputs == demo.expected(found.device, item.inputs)
 
 
+def test_a_network(models: Path, found: Found, tmp_path: Path) -> None:
+    network = models / "networks" / "mediapipe_face" / "face_detection_short_range.tflite"
+    options = Options(target="opencl", device=found.profile, fallback="none")
+    demo = exported(pipeline.build(network, options), tmp_path)
+    image = {"input": np.random.default_rng(8).random((1, 128, 128, 3), np.float32)}
+    assert not demo.run("--device", found.name, content=content(image)).returncode
+    assert demo.outputs == demo.expected(found.device, image)
+
+
 def test_a_launch_for_each_kernel(found: Found, tmp_path: Path) -> None:
     """A profile of GPUs has no persistent kernels."""
     demo = digits(tmp_path, "gpu")
