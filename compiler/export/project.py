@@ -67,6 +67,8 @@ _KEYWORDS = frozenset(
 
 PROJECT = ("main.c", "CMakeLists.txt", "README.md")
 """Files that name the model."""
+DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1"}
+"""What each runtime needs, in words."""
 RUNTIME = ("tflgpu.h", "tflgpu_backend.h", "tflgpu.c")
 """Files that every model needs, apart from its driver's runtime."""
 
@@ -101,6 +103,7 @@ def export(variant: Variant, folder: Path, name: str, embed: bool) -> None:
     values = {
         "name": name,
         "runtime": runtime,
+        "driver": DRIVERS[runtime],
         "model": plan.model,
         "profile": plan.profile,
         "tensors": _listed(plan),

@@ -182,12 +182,15 @@ typedef struct binary_header {
 
 static const char binary_magic[8] = {'t', 'f', 'l', 'g', 'p', 'u', 'b', '1'};
 
-/* Whether others cannot put binaries into a folder: they would run as this program. */
-static int is_private(const char *folder) {
+/* Makes a folder unless it is there. Whether others cannot put binaries into it: they would run as
+ * this program. */
+static int make_private(const char *folder) {
 #ifdef _WIN32
+  CreateDirectoryA(folder, NULL);
   return GetFileAttributesA(folder) != INVALID_FILE_ATTRIBUTES;
 #else
   struct stat status;
+  mkdir(folder, 0700);
   return !stat(folder, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
          !(status.st_mode & (S_IWGRP | S_IWOTH));
 #endif
@@ -398,10 +401,10 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
   const tflgpu_backend *backend = session->model->backend;
   const char *folder = options->cache_folder;
   tflgpu_status status;
-  if (folder && !is_private(folder))
+  if (folder && !make_private(folder))
     return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
-                       "the cache folder %s must exist, belong to this user, and be writable by no "
-                       "other",
+                       "the cache folder %s cannot be made, belongs to another user, or others can "
+                       "write into it",
                        folder);
   if ((status = find_weights(session, options, error)) ||
       (status = backend->open(session, options, error)))
