@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..export import BACKENDS
+from ..export import RUNTIMES
 from ..export import export as export_project
 from .chosen_variant import newest_variant
 from .options import cache_argument, model_option
@@ -25,7 +25,11 @@ from .shell import Command, FilePath, json_option, print_json
     help="The folder to write, which must be empty or not exist.",
 )
 @click.option("--name", required=True, metavar="NAME", help="Name of the C variable and its files.")
-@click.option("--backend", type=click.Choice(sorted(BACKENDS)), default="opencl", show_default=True)
+@click.option(
+    "--backend",
+    type=click.Choice(sorted(RUNTIMES.values())),
+    help="The driver it runs on: only variants compiled for it are considered.",
+)
 @click.option(
     "--weights",
     type=click.Choice(["file", "embed"]),
@@ -39,16 +43,17 @@ def export(
     model: str | None,
     output: Path,
     name: str,
-    backend: str,
+    backend: str | None,
     weights: str,
     as_json: bool,
 ) -> None:
     """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
 
-    The model must have been compiled for OpenCL, without parts on LiteRT.
+    The model must have been compiled for OpenCL or GLSL, without parts on LiteRT.
     """
-    variant = newest_variant(cache, model)
-    export_project(variant, output, name, backend, weights == "embed")
+    target = next((target for target, runtime in RUNTIMES.items() if runtime == backend), None)
+    variant = newest_variant(cache, model, target)
+    export_project(variant, output, name, weights == "embed")
     files = sorted(path.name for path in output.iterdir())
     if as_json:
         print_json({"folder": str(output), "files": files})

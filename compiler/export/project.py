@@ -11,12 +11,9 @@ from string import Template
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
-from .tables import header, tables
+from .tables import RUNTIMES, header, tables
 
-BACKENDS = {"opencl": "opencl"}
-"""The runtimes, and the target that each runs."""
-
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+_IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
 _KEYWORDS = frozenset(
     [
         "auto",
@@ -68,23 +65,31 @@ _KEYWORDS = frozenset(
 """Names that C or C++ keeps for itself, or that the tables use."""
 
 
+PROJECT = ("main.c", "CMakeLists.txt", "README.md")
+"""Files that name the model."""
+DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1"}
+"""What each runtime needs, in words."""
+RUNTIME = ("tflgpu.h", "tflgpu_backend.h", "tflgpu.c")
+"""Files that every model needs, apart from its driver's runtime."""
+
+
 class _Files(Template):
     """Files with names in the form @{name}; CMake and C use the dollar sign themselves."""
 
     delimiter = "@"
 
 
-def export(variant: Variant, folder: Path, name: str, backend: str, embed: bool) -> None:
+def export(variant: Variant, folder: Path, name: str, embed: bool) -> None:
     """Write a variant as a C99 project called `name` into a folder, made if it does not exist.
 
     With `embed`, the weights become a part of the program. OptionError, with all reasons, if the
     variant cannot be exported or the folder has files already.
     """
-    reasons = unsupported(variant.plan, backend)
+    reasons = unsupported(variant.plan)
     if not _IDENTIFIER.match(name) or name in _KEYWORDS:
         reasons.append(
             f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
-            "digits and underscores"
+            "digits and underscores, other than a word of C or of the runtime"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         reasons.append(f"{folder} is not an empty folder")
@@ -92,29 +97,32 @@ def export(variant: Variant, folder: Path, name: str, backend: str, embed: bool)
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
     folder.mkdir(parents=True, exist_ok=True)
     plan = variant.plan
+    runtime = RUNTIMES[plan.target]
     (folder / f"{name}.h").write_text(header(name), encoding="utf-8")
     (folder / f"{name}.c").write_text(tables(variant, name, embed), encoding="utf-8")
     values = {
         "name": name,
+        "runtime": runtime,
+        "driver": DRIVERS[runtime],
         "model": plan.model,
         "profile": plan.profile,
         "tensors": _listed(plan),
     }
-    for file in ("main.c", "CMakeLists.txt", "README.md", "tflgpu.h", f"tflgpu_{backend}.c"):
+    for file in (*PROJECT, *RUNTIME, f"tflgpu_{runtime}.c"):
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
-        if not file.startswith("tflgpu"):
+        if file in PROJECT:
             text = _Files(text).substitute(values)
         (folder / file).write_text(text, encoding="utf-8")
     if plan.weights_size and not embed:
         shutil.copyfile(variant.folder / WEIGHTS, folder / WEIGHTS)
 
 
-def unsupported(plan: Plan, backend: str) -> list[str]:
+def unsupported(plan: Plan) -> list[str]:
     """Why a plan cannot be exported, each reason naming what is at fault."""
     reasons = []
-    if plan.target != BACKENDS[backend]:
+    if plan.target not in RUNTIMES:
         reasons.append(
-            f"it was compiled for {plan.target}; compile it with --target {BACKENDS[backend]}"
+            f"it was compiled for {plan.target}; compile it with --target {' or '.join(RUNTIMES)}"
         )
     reasons += plan.obstacles
     return reasons

@@ -26,6 +26,9 @@ TYPES = {
 }
 """By dtype, the types of inputs and outputs that the runtime converts."""
 
+RUNTIMES = {"opencl": "opencl", "glsl": "gles"}
+"""The runtime that runs the kernels of each target."""
+
 WORDS = 8
 """Words of embedded weights on a line."""
 
@@ -46,7 +49,7 @@ def tables(variant: Variant, name: str, embed: bool) -> str:
     plan = variant.plan
     named = zip(("dispatches", "persistent"), plan.schedules, strict=False)
     parts = [
-        f"/* {comment(plan.model)}, compiled by tflgpu {plan.compiler} for OpenCL, "
+        f"/* {comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
         f"profile {comment(plan.profile)}. */",
         f'#include "{name}.h"',
         "#include <stddef.h>",
@@ -111,17 +114,14 @@ def _array(kind: str, name: str, rows: Iterable[str]) -> str:
 
 def _schedule(variant: Variant, schedule: Schedule, name: str) -> str:
     plan = variant.plan
-    kernels = [plan.kernels[index] for index in schedule.kernels]
     launched = [plan.launched(submission) for submission in schedule.submissions]
     arguments = [argument for each in launched for argument in each.arguments]
-    source = join_sources({kernel.file: variant.sources[kernel.file] for kernel in kernels})
-    texts = [f"{text}," for text in pieces(source)]
-    rows = [f"    {string(kernel.name)}," for kernel in kernels]
+    texts, kernels = _kernels(variant, schedule)
     return "\n\n".join(
         [
             f"/* -- {name} {'-' * (89 - len(name))} */",
             _array("char *const", f"{name}_source", texts or ['    "",']),
-            _array("char *const", f"{name}_kernels", rows or ["    NULL,"]),
+            _array("tflgpu_kernel", f"{name}_kernels", kernels or ["    {NULL, 0, 0},"]),
             _array(
                 "tflgpu_argument",
                 f"{name}_arguments",
@@ -130,7 +130,7 @@ def _schedule(variant: Variant, schedule: Schedule, name: str) -> str:
             _array(
                 "tflgpu_step",
                 f"{name}_steps",
-                [*_steps(plan, schedule)] or ["    {0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
+                [*_steps(plan, schedule)] or ["    {0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
             ),
             f"static const tflgpu_schedule {name} = {{\n"
             f"    {name}_source, {max(1, len(texts))},\n"
@@ -139,6 +139,21 @@ def _schedule(variant: Variant, schedule: Schedule, name: str) -> str:
             f"{name}_arguments,\n}};",
         ]
     )
+
+
+def _kernels(variant: Variant, schedule: Schedule) -> tuple[list[str], list[str]]:
+    """The pieces of source, and the kernels: in OpenCL C one program, in GLSL one for each."""
+    kernels = [variant.plan.kernels[index] for index in schedule.kernels]
+    sources = {kernel.file: variant.sources[kernel.file] for kernel in kernels}
+    if variant.plan.target == "opencl":
+        texts = [f"{text}," for text in pieces(join_sources(sources))]
+        return texts, [f"    {{{string(kernel.name)}, 0, {len(texts)}}}," for kernel in kernels]
+    texts, rows = [], []
+    for kernel in kernels:
+        first = len(texts)
+        texts += [f"{text}," for text in pieces(sources[kernel.file])]
+        rows.append(f"    {{{string(kernel.name)}, {first}, {len(texts) - first}}},")
+    return texts, rows
 
 
 def _steps(plan: Plan, schedule: Schedule) -> Iterator[str]:
@@ -152,8 +167,8 @@ def _steps(plan: Plan, schedule: Schedule) -> Iterator[str]:
         group = plan.kernels[launched.kernel].group
         count = len(launched.arguments)
         yield (
-            f"    {{{schedule.kernels.index(launched.kernel)}, {_listed(grid)}, {_listed(group)}, "
-            f"{counters}, {first}, {count}}},"
+            f"    {{{schedule.kernels.index(launched.kernel)}, {int(submission.barrier)}, "
+            f"{_listed(grid)}, {_listed(group)}, {counters}, {first}, {count}}},"
         )
         first += count
 
@@ -181,7 +196,7 @@ def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
         return f"{key if rows else 'NULL'}, {len(rows)}"
 
     lines = [
-        f"{string(plan.model)}, {string(digest)},",
+        f"&tflgpu_{RUNTIMES[plan.target]}, {string(plan.model)}, {string(digest)},",
         f"{table('inputs', plan.inputs)}, {table('outputs', plan.outputs)}, "
         f"{table('variables', plan.variables)},",
         f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}, "

@@ -6,7 +6,8 @@
  *     tflgpu_close(session);
  *
  * C99. Functions print nothing and keep no state outside of sessions. Sessions are independent of
- * each other; one session is for one thread at a time. */
+ * each other; one session is for one thread at a time. Models for different drivers can be parts of
+ * one program. */
 #ifndef TFLGPU_H
 #define TFLGPU_H
 
@@ -80,9 +81,16 @@ typedef struct tflgpu_argument {
   uint64_t offset, size;
 } tflgpu_argument;
 
+/* An entry point, and the pieces of source that it is compiled from. */
+typedef struct tflgpu_kernel {
+  const char *name;
+  uint32_t first_source, source_count;
+} tflgpu_kernel;
+
 /* A launch of a kernel. */
 typedef struct tflgpu_step {
   uint32_t kernel;
+  uint8_t barrier;  /* it depends on steps since the last one with a barrier */
   uint32_t grid[3]; /* work-items; of a persistent kernel, one for each resident group */
   uint32_t group[3];
   uint32_t counters; /* bytes of a persistent kernel's first buffer, which holds zeros; else 0 */
@@ -91,10 +99,10 @@ typedef struct tflgpu_step {
 
 /* Everything that one run launches, in order. */
 typedef struct tflgpu_schedule {
-  const char *const *source; /* pieces of one text */
+  const char *const *source; /* pieces of text */
   uint32_t source_count;
   const char *options; /* of the driver's compiler */
-  const char *const *kernels; /* names of entry points */
+  const tflgpu_kernel *kernels;
   uint32_t kernel_count;
   const tflgpu_step *steps;
   uint32_t step_count;
@@ -108,7 +116,11 @@ typedef struct tflgpu_variable {
   uint64_t content_size; /* 0 if it starts with zeros */
 } tflgpu_variable;
 
+typedef struct tflgpu_backend tflgpu_backend;
+extern const tflgpu_backend tflgpu_opencl, tflgpu_gles;
+
 typedef struct tflgpu_model {
+  const tflgpu_backend *backend; /* the driver that its kernels are for */
   const char *name;
   const char *digest; /* of everything in these tables; names the files of compiled kernels */
   const tflgpu_tensor *inputs;
@@ -138,24 +150,47 @@ typedef struct tflgpu_session tflgpu_session;
 typedef struct tflgpu_options {
   const char *device;       /* a part of the device's or platform's name; NULL for the best */
   const char *weights_file; /* NULL for weights.bin in the current folder */
-  const void *weights;      /* the content of weights.bin, valid until tflgpu_close; NULL: the file */
+  const void *weights;      /* the content of weights.bin, until tflgpu_close; NULL for the file */
   uint64_t weights_size;
-  const char *cache_folder; /* where compiled kernels are kept; NULL to compile them every time */
+  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL to compile them always */
+  void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
+  int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
 } tflgpu_options;
 
-/* Loads a model onto a device. `options` and `error` may be NULL. NULL if that fails. */
+/* Loads a model onto a device. `options` and `error` may be NULL. NULL if that fails.
+ *
+ * A session on OpenGL ES has a context of its own, which is current only during calls, unless it
+ * uses the caller's: then that context, or one that shares its objects, must be current during
+ * every call. Calls change the program in use and the bindings of buffers, and clear errors. */
 tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *options,
                             tflgpu_error *error);
 
-/* Runs the model on arrays of the host, in the order of its inputs and outputs. An output that is
- * NULL is not copied. */
+/* Runs the model on arrays of the host, in the order of its inputs and outputs. The array of an
+ * input that is bound to a buffer must be NULL; an output whose array is NULL is not copied. */
 tflgpu_status tflgpu_run(tflgpu_session *session, const void *const *inputs, void *const *outputs,
                          tflgpu_error *error);
+
+/* Starts a run as tflgpu_run does, without waiting: `inputs` must not change until it is done.
+ * `done`, unless it is NULL, receives a cl_event or GLsync, which the caller releases. */
+tflgpu_status tflgpu_enqueue(tflgpu_session *session, const void *const *inputs, void **done,
+                             tflgpu_error *error);
+
+/* Waits for the runs that were started, and copies the outputs of the last. */
+tflgpu_status tflgpu_finish(tflgpu_session *session, void *const *outputs, tflgpu_error *error);
+
+/* Makes a buffer of the caller an input or output until another is bound: a cl_mem, or the name of
+ * an OpenGL buffer as a pointer. It holds each element as 32 bits, a float or an integer, and must
+ * have at least the tensor's `buffer_size`, which kernels may write in full. With NULL, the
+ * session uses its own buffer again. */
+tflgpu_status tflgpu_bind_input(tflgpu_session *session, uint32_t index, void *buffer,
+                                tflgpu_error *error);
+tflgpu_status tflgpu_bind_output(tflgpu_session *session, uint32_t index, void *buffer,
+                                 tflgpu_error *error);
 
 /* Gives every variable its first content. */
 tflgpu_status tflgpu_reset(tflgpu_session *session, tflgpu_error *error);
 
-/* Frees everything; NULL is allowed. */
+/* Waits for all runs and frees everything; NULL is allowed. */
 void tflgpu_close(tflgpu_session *session);
 
 /* Bytes of a tensor in memory of the host. */
