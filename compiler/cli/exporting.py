@@ -53,7 +53,7 @@ def export(
     """
     target = next((target for target, runtime in RUNTIMES.items() if runtime == backend), None)
     variant = newest_variant(cache, model, target)
-    export_project(variant, output, name, weights == "embed")
+    export_project([variant], output, name, weights == "embed")
     files = sorted(path.name for path in output.iterdir())
     if as_json:
         print_json({"folder": str(output), "files": files})
