@@ -125,7 +125,7 @@ def test_damaged_weights(found: Found, tmp_path: Path, damage: Any, message: str
 
 def test_wrong_arguments(found: Found, tmp_path: Path) -> None:
     demo = digits(tmp_path)
-    assert "no OpenCL device has" in demo.run("--device", "none", content=content(IMAGE)).stderr
+    assert "no OpenCL device has" in demo.run("--device", "no such", content=content(IMAGE)).stderr
     assert "does not hold the 256 bytes" in demo.run(content=b"short").stderr
 
 
