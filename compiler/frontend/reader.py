@@ -19,7 +19,7 @@ from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
 from .model_file import ModelFile, distinct, mapped
-from .operands import check_operands
+from .operands import check_operands, set_result_types
 from .operator_options import operator_options, subgraphs_of
 from .quantization import read_quantization
 from .sparsity import densify
@@ -190,7 +190,8 @@ class _Subgraph:
         tensor.signature = self.source.numbers(table, "ShapeSignature") or None
         tensor.quantization = read_quantization(self.source, table, len(shape))
         raw = self.model.buffer(table.Buffer())
-        if len(raw):
+        # The caller's values take the place of what the file has for an input.
+        if len(raw) and index not in self.inputs:
             if tensor.variable:
                 raise ModelError("it is both a variable and a constant")
             tensor.data = self._content(table, raw, dtype, shape)
@@ -261,6 +262,7 @@ class _Subgraph:
                 origins=(Origin(index, name),),
             )
             check_operands(op)
+            set_result_types(op)
             return op
 
     def _check_order(self, ops: Sequence[Op]) -> None:
