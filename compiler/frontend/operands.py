@@ -3,7 +3,7 @@
 The schema does not say: operators in a file have lists of tensors of any length. Each operator is
 declared here in the form
 
-    "input filter bias? -> output"
+    "input filter:weights bias? -> output"
 
 with its operands, an arrow, and its results. A name may be followed by
 
@@ -13,7 +13,9 @@ with its operands, an arrow, and its results. A name may be followed by
     :integer    its element type must be an integer (sizes, axes and indices)
     :bool, :int32, :string, :resource
                 an operand must have this element type; a result gets it
+    :weights    an operand must hold floats or quantized weights
     :T          operands marked so must have one element type; results marked so get it
+    :U          operands and results marked so must have one element type
 
 The names appear in errors only. Source: the kernels of LiteRT, which reject other numbers and
 types, and give results their types whatever the file states.
@@ -36,11 +38,14 @@ _INTEGERS = frozenset(
 
 _KINDS = {
     "integer": _INTEGERS,
+    "weights": frozenset(
+        ["float32", "float16", "bfloat16", "float64", "int8", "uint8", "int2", "int4", "uint4"]
+    ),
     **{name: frozenset([name]) for name in ("bool", "int32", "string", "resource")},
 }
 
-ALIKE = "T"
-"""The kind of operands that must have one element type, and of results that get it."""
+ALIKE = ("T", "U")
+"""The kinds of operands that must have one element type; results get it, or must have it."""
 
 _GATES = ("input", "forget", "cell", "output")
 _PEEPHOLES = ("input", "forget", "output")
@@ -68,11 +73,12 @@ _DECLARED = {
     # By declaration, the names of the operators; after a colon, the option kernel_type.
     "x -> y": ("DEQUANTIZE QUANTIZE SOFTMAX CAST BITCAST SHAPE REAL IMAG COMPLEX_ABS BUCKETIZE"),
     "x -> y:int32": "RANK",
+    "x:U -> y:U": "SQUEEZE",
     "x:T -> y:T": (
         "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU "
         "LOCAL_RESPONSE_NORMALIZATION LOG LOGISTIC LOG_SOFTMAX NEG RELU RELU6 RELU_0_TO_1 "
         "RELU_N1_TO_1 ROUND RSQRT SIGN SIN SQRT SQUARE TANH FAKE_QUANT "
-        "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D DEPTH_TO_SPACE SPACE_TO_DEPTH SQUEEZE "
+        "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D DEPTH_TO_SPACE SPACE_TO_DEPTH "
         "ZEROS_LIKE DENSIFY MATRIX_DIAG"
     ),
     "a:T b:T -> y:T": (
@@ -84,14 +90,15 @@ _DECLARED = {
     "a:bool b:bool -> y:bool": "LOGICAL_AND LOGICAL_OR",
     "x:bool -> y:bool": "LOGICAL_NOT",
     "x:T slope:T -> y:T": "PRELU",
-    "x:T axes:integer -> y:T": "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REVERSE_V2",
+    "x:U axes:integer -> y:U": "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD",
+    "x:T axes:integer -> y:T": "REVERSE_V2",
     "x:bool axes:integer -> y:bool": "REDUCE_ALL REDUCE_ANY",
     "x:T axis:integer -> y:T": "CUMSUM EXPAND_DIMS",
     "x axis:integer -> y:integer": "ARG_MAX ARG_MIN",
     "x:T order:integer -> y:T": "TRANSPOSE",
     "x:T sizes:integer -> y:T": "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR",
     "x sizes:integer -> y": "RFFT2D",
-    "x:T shape? -> y:T": "RESHAPE",
+    "x:U shape? -> y:U": "RESHAPE",
     "x:T paddings:integer -> y:T": "PAD MIRROR_PAD",
     "x:T paddings:integer fill:T -> y:T": "PADV2",
     "x:T begin:integer size:integer -> y:T": "SLICE",
@@ -123,8 +130,8 @@ _DECLARED = {
     "logits count:integer -> y": "MULTINOMIAL",
     "x:T+ -> y:T": "CONCATENATION PACK ADD_N",
     "input filter bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
-    "shape:integer filter input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
-    "input weights bias? -> output shuffled?": "FULLY_CONNECTED",
+    "shape:integer filter:weights input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
+    "input weights:weights bias? -> output shuffled?": "FULLY_CONNECTED",
     "boxes:T scores:T limit:integer overlap:T score:T -> indices:integer count:integer": (
         "NON_MAX_SUPPRESSION_V4"
     ),
@@ -145,7 +152,7 @@ _DECLARED = {
     "handle:resource -> size": "HASHTABLE_SIZE",
     "boxes scores anchors -> boxes classes scores count": "TFLite_Detection_PostProcess",
     "image coordinates -> y": "Resampler",
-    "input filter bias -> output": "Convolution2DTransposeBias",
+    "input filter:weights bias -> output": "Convolution2DTransposeBias",
     "x -> values places": "MaxPoolingWithArgmax2D",
     "x places -> y": "MaxUnpooling2D LiteRtMaxUnpooling2D",
     "x shares experts:integer gate up down scales more* -> y": "moe",
@@ -160,7 +167,7 @@ class Operand:
     optional: bool = False
     repeated: bool = False
     kind: str = ""
-    """What its element type must be: a key of `_KINDS`, `ALIKE`, or "" for any type."""
+    """What its element type must be: a key of `_KINDS`, one of `ALIKE`, or "" for any type."""
 
 
 @dataclass(frozen=True)
@@ -179,27 +186,29 @@ class Operands:
         for operand, tensor in zip(_repeated(self.operands), op.inputs, strict=False):
             if tensor is None and (operand.repeated or not operand.optional):
                 raise ModelError(f"its operand {operand.name} is left out")
-        self._check_alike(op)
+        alike = [tensor for operand, tensor in self._given(op) if operand.kind in ALIKE]
+        for operand, tensor in [*self._given(op), *self._computed(op, "U")]:
+            if operand.kind in ALIKE and tensor.dtype != alike[0].dtype:
+                raise ModelError(
+                    f"{operand.name} must be {alike[0].dtype} as tensor "
+                    f"{printable(alike[0].name)} is, but tensor {printable(tensor.name)} is "
+                    f"{tensor.dtype}"
+                )
 
     def set_result_types(self, op: Op) -> None:
         """Give results the element types that the declaration says."""
-        alike = [tensor for operand, tensor in self._given(op) if operand.kind == ALIKE]
-        for result, tensor in zip(_repeated(self.results), op.outputs, strict=False):
-            if result.kind == ALIKE and alike:
+        alike = [tensor for operand, tensor in self._given(op) if operand.kind == "T"]
+        for _, tensor in self._computed(op, "T"):
+            if alike:
                 tensor.dtype = alike[0].dtype
-            elif len(_KINDS.get(result.kind, ())) == 1:
-                tensor.dtype = result.kind
+        for name in ("bool", "int32", "resource"):
+            for _, tensor in self._computed(op, name):
+                tensor.dtype = name
 
-    def _check_alike(self, op: Op) -> None:
-        alike = [pair for pair in self._given(op) if pair[0].kind == ALIKE]
-        for operand, tensor in alike:
-            first = alike[0][1]
-            if tensor.dtype != first.dtype:
-                raise ModelError(
-                    f"its operand {operand.name} must be {first.dtype} as tensor "
-                    f"{printable(first.name)} is, but tensor {printable(tensor.name)} is "
-                    f"{tensor.dtype}"
-                )
+    def _computed(self, op: Op, kind: str) -> list[tuple[Operand, Tensor]]:
+        """The results of a kind, with their declarations."""
+        pairs = zip(_repeated(self.results), op.outputs, strict=False)
+        return [(result, tensor) for result, tensor in pairs if result.kind == kind]
 
     def _given(self, op: Op) -> list[tuple[Operand, Tensor]]:
         """The operands that are not left out, with their declarations."""
