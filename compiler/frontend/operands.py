@@ -129,7 +129,7 @@ _DECLARED = {
     "shape:integer -> y": "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM",
     "logits count:integer -> y": "MULTINOMIAL",
     "x:T+ -> y:T": "CONCATENATION PACK ADD_N",
-    "input filter bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
+    "input filter:weights bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
     "shape:integer filter:weights input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
     "input weights:weights bias? -> output shuffled?": "FULLY_CONNECTED",
     "boxes:T scores:T limit:integer overlap:T score:T -> indices:integer count:integer": (

@@ -50,6 +50,13 @@ def test_every_operator_is_declared() -> None:
         ("CONCATENATION", "", "float32", "it has 0 operands, but takes x"),
         ("CONCATENATION", "float32 -", "float32", "its operand x is left out"),
         ("VAR_HANDLE", "float32", "resource", "it has 1 operand, but takes none"),
+        (
+            "SUM",
+            "float32 int32",
+            "int64",
+            "y must be float32 as tensor t0 is, but tensor t0 is int64",
+        ),
+        ("CONV_2D", "float32 bool", "float32", "its operand filter must be weights, but tensor t1"),
         ("MUL", "float32 int32", "float32", "b must be float32 as tensor t0 is, but"),
         (
             "PACK",
