@@ -181,11 +181,11 @@ class Operands:
         """ModelError if an operator has other operands or results."""
         _check_count("operand", self.operands, len(op.inputs))
         _check_count("result", self.results, len(op.outputs))
+        for operand, given in zip(_repeated(self.operands), op.inputs, strict=False):
+            if given is None and (operand.repeated or not operand.optional):
+                raise ModelError(f"its operand {operand.name} is left out")
         for operand, tensor in self._given(op):
             _check_kind(operand, tensor)
-        for operand, tensor in zip(_repeated(self.operands), op.inputs, strict=False):
-            if tensor is None and (operand.repeated or not operand.optional):
-                raise ModelError(f"its operand {operand.name} is left out")
         alike = [tensor for operand, tensor in self._given(op) if operand.kind in ALIKE]
         for operand, tensor in [*self._given(op), *self._computed(op, "U")]:
             if operand.kind in ALIKE and tensor.dtype != alike[0].dtype:

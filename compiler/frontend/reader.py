@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...runtime.litert.dataflow import OMITTED
@@ -18,7 +19,7 @@ from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
-from .model_file import ModelFile, distinct, mapped
+from .model_file import ModelFile, distinct, mapped, release
 from .operands import check_operands, set_result_types
 from .operator_options import operator_options, subgraphs_of
 from .quantization import read_quantization
@@ -41,7 +42,8 @@ def read(
     if the file cannot be read or is not a valid model.
     """
     name = "model" if isinstance(source, bytes) else os.fspath(source)
-    data = Source(memoryview(source if isinstance(source, bytes) else mapped(name)))
+    content = source if isinstance(source, bytes) else mapped(name)
+    data = Source(memoryview(content))
     with data.at(name):
         model = ModelFile(data)
         signatures = model.signatures()
@@ -51,6 +53,8 @@ def read(
         graph.signatures = signatures
         graph.subgraphs = _referred(model, subgraph)
         graph.verify()
+    if not isinstance(content, bytes):
+        graph.release = partial(release, content)
     return graph
 
 
