@@ -11,7 +11,7 @@ from string import Template
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
-from .tables import RUNTIMES, TYPES, header, tables
+from .tables import RUNTIMES, header, tables
 
 _IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
 _KEYWORDS = frozenset(
@@ -124,16 +124,7 @@ def unsupported(plan: Plan) -> list[str]:
         reasons.append(
             f"it was compiled for {plan.target}; compile it with --target {' or '.join(RUNTIMES)}"
         )
-    reasons += [
-        f"operators {', '.join(map(str, part.operators))} ({part.label}) run on LiteRT, which "
-        "needs Python; `tflgpu explain` says why"
-        for part in plan.parts
-    ]
-    for kind, infos in (("input", plan.inputs), ("output", plan.outputs)):
-        for info in infos:
-            if info.dtype not in TYPES or info.dynamic:
-                what = "a shape known only while it runs" if info.dynamic else f"type {info.dtype}"
-                reasons.append(f"{kind} {info.name} has {what}")
+    reasons += plan.obstacles
     return reasons
 
 

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from ...runtime.launch.schedule import Submission, barriers, schedule, used_kernels
-from ...runtime.opencl.sources import (
-    BUILD_OPTIONS,
-    PERSISTENT_OPTIONS,
-    SUB_GROUPS,
-    join_sources,
-)
-from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
-from ...runtime.plan.storage import region_size, takes_whole_region
+from ...runtime.opencl.sources import join_sources
+from ...runtime.plan.records import Argument, Persistent, Plan, TensorInfo
+from ...runtime.plan.running import Schedule, TensorBuffer
 from ...runtime.store.variant import Variant
 from ..language.comment import in_comment
 from .literals import floating, pieces, string
@@ -55,20 +48,17 @@ def header(name: str) -> str:
 def tables(variant: Variant, name: str, embed: bool) -> str:
     """NAME.c, which defines the model; with `embed`, including its weights."""
     plan = variant.plan
-    options = BUILD_OPTIONS if plan.target == "opencl" else ""
-    schedules = [_schedule(variant, "dispatches", 0, options)]
-    if plan.persistent:
-        schedules.append(_schedule(variant, "persistent", 1, PERSISTENT_OPTIONS))
+    named = zip(("dispatches", "persistent"), plan.schedules, strict=False)
     parts = [
         f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
         f"profile {in_comment(plan.profile)}. */",
         f'#include "{name}.h"',
         "#include <stddef.h>",
-        *_tensors("inputs", plan.inputs, plan, Region.INPUT),
-        *_tensors("outputs", plan.outputs, plan, Region.OUTPUT),
+        *_tensors("inputs", plan.inputs, plan.input_buffers),
+        *_tensors("outputs", plan.outputs, plan.output_buffers),
         *_variables(plan),
         *(_weights(variant.weights.content) if embed and plan.weights_size else ()),
-        *schedules,
+        *(_schedule(variant, schedule, table) for table, schedule in named),
     ]
     text = "\n\n".join(parts)
     digest = hashlib.sha256(text.encode() + plan.weights_sha256).hexdigest()[:32]
@@ -78,11 +68,11 @@ def tables(variant: Variant, name: str, embed: bool) -> str:
 # -- inputs, outputs, variables ---------------------------------------------------------------
 
 
-def _tensors(table: str, infos: Sequence[TensorInfo], plan: Plan, region: Region) -> list[str]:
+def _tensors(table: str, infos: Sequence[TensorInfo], buffers: Sequence[TensorBuffer]) -> list[str]:
     if not infos:
         return []
     shapes, rows = [], []
-    for index, info in enumerate(infos):
+    for index, (info, buffer) in enumerate(zip(infos, buffers, strict=True)):
         shape = "NULL"
         if info.shape:
             shape = f"{table}_{index}_shape"
@@ -91,7 +81,7 @@ def _tensors(table: str, infos: Sequence[TensorInfo], plan: Plan, region: Region
         rows.append(
             f"    {{{string(info.name)}, {TYPES[info.dtype]}, {len(info.shape)}, {shape}, "
             f"{prod(info.shape)}, {floating(info.scale)}, {info.zero_point}, "
-            f"{region_size(plan, region, index)}}},"
+            f"{buffer.reach}}},"
         )
     listed = ["\n".join(shapes)] if shapes else []
     return [*listed, _array("tflgpu_tensor", table, rows)]
@@ -99,10 +89,11 @@ def _tensors(table: str, infos: Sequence[TensorInfo], plan: Plan, region: Region
 
 def _variables(plan: Plan) -> list[str]:
     rows = []
-    for index, variable in enumerate(plan.variables):
+    for variable in plan.variables:
         content, size = (0, 0) if variable.content is None else (variable.content, variable.size)
-        whole = region_size(plan, Region.STATE, index)
-        rows.append(f"    {{{whole}, {content}, {size}}}, /* {in_comment(variable.name)} */")
+        rows.append(
+            f"    {{{variable.reach}, {content}, {size}}}, /* {in_comment(variable.name)} */"
+        )
     return [_array("tflgpu_variable", "variables", rows)] if rows else []
 
 
@@ -124,12 +115,11 @@ def _array(kind: str, name: str, rows: Iterable[str]) -> str:
 # -- schedules --------------------------------------------------------------------------------
 
 
-def _schedule(variant: Variant, name: str, resident_groups: int, options: str) -> str:
+def _schedule(variant: Variant, schedule: Schedule, name: str) -> str:
     plan = variant.plan
-    submissions = schedule(plan, resident_groups)
-    used = used_kernels(submissions)
-    texts, kernels = _kernels(variant, used)
-    arguments = [argument for each in submissions for argument in each.arguments]
+    launched = [plan.launched(submission) for submission in schedule.submissions]
+    arguments = [argument for each in launched for argument in each.arguments]
+    texts, kernels = _kernels(variant, schedule)
     return "\n\n".join(
         [
             f"/* -- {name} {'-' * (89 - len(name))} */",
@@ -138,27 +128,25 @@ def _schedule(variant: Variant, name: str, resident_groups: int, options: str) -
             _array(
                 "tflgpu_argument",
                 f"{name}_arguments",
-                [_argument(plan, argument) for argument in arguments]
-                or ["    {0, 1, 0, 0, 0, 0},"],
+                [_argument(argument) for argument in arguments] or ["    {0, 1, 0, 0, 0, 0},"],
             ),
             _array(
                 "tflgpu_step",
                 f"{name}_steps",
-                [*_steps(plan, submissions, used)]
-                or ["    {0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
+                [*_steps(plan, schedule)] or ["    {0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
             ),
             f"static const tflgpu_schedule {name} = {{\n"
             f"    {name}_source, {max(1, len(texts))},\n"
-            f"    {string(options)},\n"
-            f"    {name}_kernels, {len(kernels)}, {name}_steps, {len(submissions)}, "
+            f"    {string(schedule.options)},\n"
+            f"    {name}_kernels, {len(kernels)}, {name}_steps, {len(launched)}, "
             f"{name}_arguments,\n}};",
         ]
     )
 
 
-def _kernels(variant: Variant, used: Sequence[int]) -> tuple[list[str], list[str]]:
+def _kernels(variant: Variant, schedule: Schedule) -> tuple[list[str], list[str]]:
     """The pieces of source, and the kernels: in OpenCL C one program, in GLSL one for each."""
-    kernels = [variant.plan.kernels[index] for index in used]
+    kernels = [variant.plan.kernels[index] for index in schedule.kernels]
     sources = {kernel.file: variant.sources[kernel.file] for kernel in kernels}
     if variant.plan.target == "opencl":
         texts = [f"{text}," for text in pieces(join_sources(sources))]
@@ -171,61 +159,40 @@ def _kernels(variant: Variant, used: Sequence[int]) -> tuple[list[str], list[str
     return texts, rows
 
 
-def _steps(plan: Plan, submissions: Sequence[Submission], used: Sequence[int]) -> list[str]:
-    rows, first = [], 0
-    for submission, barrier in zip(submissions, barriers(submissions), strict=True):
-        grid = ", ".join(map(str, submission.grid))
-        group = ", ".join(map(str, plan.kernels[submission.kernel].group))
-        count = len(submission.arguments)
-        rows.append(
-            f"    {{{used.index(submission.kernel)}, {int(barrier)}, {{{grid}}}, {{{group}}}, "
-            f"{submission.counters}, {first}, {count}}},"
+def _steps(plan: Plan, schedule: Schedule) -> Iterator[str]:
+    first = 0
+    for submission in schedule.submissions:
+        launched = plan.launched(submission)
+        if isinstance(launched, Persistent):
+            grid, counters = (1, 1, 1), launched.counters
+        else:
+            grid, counters = launched.grid, 0
+        group = plan.kernels[launched.kernel].group
+        count = len(launched.arguments)
+        yield (
+            f"    {{{schedule.kernels.index(launched.kernel)}, {int(submission.barrier)}, "
+            f"{_listed(grid)}, {_listed(group)}, {counters}, {first}, {count}}},"
         )
         first += count
-    return rows
 
 
-def _argument(plan: Plan, argument: Argument) -> str:
-    whole = int(takes_whole_region(plan, argument) and not argument.texel)
+def _argument(argument: Argument) -> str:
+    whole = int(argument.whole and not argument.texel)
     return (
         f"    {{TFLGPU_{argument.region.name}, {whole}, {argument.texel}, {argument.index}, "
         f"{argument.offset}, {argument.size}}},"
     )
 
 
+def _listed(extent: Sequence[int]) -> str:
+    return f"{{{', '.join(map(str, extent))}}}"
+
+
 # -- the model --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Requirements:
-    """What a device must have."""
-
-    alignment: int
-    group: tuple[int, int, int]
-    group_size: int
-    local_memory: int
-    image_texels: int
-    sub_groups: bool
-
-    @staticmethod
-    def of(plan: Plan) -> Requirements:
-        launched: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
-        arguments = [argument for each in launched for argument in each.arguments]
-        groups = [kernel.group for kernel in plan.kernels] or [(1, 1, 1)]
-        offsets = {argument.offset for argument in arguments if argument.offset}
-        return Requirements(
-            # The greatest power of two that divides all offsets.
-            min((offset & -offset for offset in offsets), default=4096),
-            (max(g[0] for g in groups), max(g[1] for g in groups), max(g[2] for g in groups)),
-            max(map(prod, groups)),
-            max((kernel.shared_memory for kernel in plan.kernels), default=0),
-            max((a.size // a.texel for a in arguments if a.texel), default=0),
-            any(kernel.sub_group for kernel in plan.kernels),
-        )
-
-
 def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
-    plan, needs = variant.plan, Requirements.of(variant.plan)
+    plan, needs = variant.plan, variant.plan.needs
     weights = "embedded_weights" if embed and plan.weights_size else "NULL"
 
     def table(key: str, rows: Sequence[object]) -> str:
@@ -237,10 +204,10 @@ def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
         f"{table('variables', plan.variables)},",
         f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}, "
         f"0x{zlib.crc32(variant.weights.content):08x}u, {weights},",
-        f"/* alignment */ {needs.alignment}, /* groups */ {{{', '.join(map(str, needs.group))}}}, "
-        f"{needs.group_size}, /* local memory */ {needs.local_memory}, "
+        f"/* alignment */ {needs.alignment}, /* groups */ {_listed(needs.group_sizes)}, "
+        f"{needs.group}, /* local memory */ {needs.local_memory}, "
         f"/* texels */ {needs.image_texels},",
-        f"{string(SUB_GROUPS) if needs.sub_groups else 'NULL'}, &dispatches, "
+        f"{string(' '.join(needs.extensions)) if needs.extensions else 'NULL'}, &dispatches, "
         f"{'&persistent' if plan.persistent else 'NULL'},",
     ]
     body = "\n".join(f"    {line}" for line in lines)
