@@ -205,7 +205,8 @@ def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
         f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}, "
         f"0x{zlib.crc32(variant.weights.content):08x}u, {weights},",
         f"/* alignment */ {needs.alignment}, /* groups */ {_listed(needs.group_sizes)}, "
-        f"{needs.group}, /* local memory */ {needs.local_memory}, "
+        f"{needs.group}, {_listed(needs.group_counts)}, /* local memory */ {needs.local_memory},",
+        f"/* buffers */ {needs.arguments}, {needs.argument_size}, {needs.buffer_size}, "
         f"/* texels */ {needs.image_texels},",
         f"{string(' '.join(needs.extensions)) if needs.extensions else 'NULL'}, &dispatches, "
         f"{'&persistent' if plan.persistent else 'NULL'},",

@@ -132,13 +132,17 @@ typedef struct tflgpu_model {
   uint64_t arena_size;
   uint64_t weights_size;
   uint32_t weights_crc32;
-  const void *weights;    /* NULL if they are in a file */
-  uint32_t alignment;     /* bytes; every offset of an argument is a multiple of it */
-  uint32_t group[3];      /* the largest work-group along each axis, and in all */
+  const void *weights;     /* NULL if they are in a file */
+  uint32_t alignment;      /* bytes; every offset of an argument is a multiple of it */
+  uint32_t group[3];       /* the largest work-group along each axis, and in all */
   uint32_t group_size;
-  uint32_t local_memory;  /* bytes */
-  uint64_t image_texels;  /* of the largest image; 0 without images */
-  const char *extension;  /* that the kernels need; NULL for none */
+  uint32_t group_count[3]; /* the most work-groups of a launch along each axis */
+  uint32_t local_memory;   /* bytes */
+  uint32_t argument_count; /* the most buffers of a kernel */
+  uint64_t argument_size;  /* bytes of the largest */
+  uint64_t buffer_size;    /* bytes of the largest buffer in all */
+  uint64_t image_texels;   /* of the largest image; 0 without images */
+  const char *extension;   /* that the kernels need; NULL for none */
   const tflgpu_schedule *dispatches; /* a launch for each kernel */
   const tflgpu_schedule *persistent; /* for processors, whose launches are slow; NULL for none */
 } tflgpu_model;
@@ -152,7 +156,7 @@ typedef struct tflgpu_options {
   const char *weights_file; /* NULL for weights.bin in the current folder */
   const void *weights;      /* the content of weights.bin, until tflgpu_close; NULL for the file */
   uint64_t weights_size;
-  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL to compile them always */
+  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL for none */
   void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
   int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
 } tflgpu_options;

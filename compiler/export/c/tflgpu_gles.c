@@ -346,35 +346,16 @@ static uint64_t limit(const gles_session *session, uint32_t name) {
   return value > 0 ? (uint64_t)value : 0;
 }
 
-static tflgpu_status check_steps(gles_session *session, tflgpu_error *error) {
-  const tflgpu_schedule *schedule = session->shared.schedule;
-  const uint64_t buffers = limit(session, GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS);
-  const uint64_t bytes = limit(session, GL_MAX_SHADER_STORAGE_BLOCK_SIZE);
-  int64_t counts[3] = {0, 0, 0};
-  uint32_t i, j;
-  for (i = 0; i < 3; i++)
-    session->gl.GetInteger64i_v(GL_MAX_COMPUTE_WORK_GROUP_COUNT, i, &counts[i]);
-  for (i = 0; i < schedule->step_count; i++) {
-    const tflgpu_step *step = &schedule->steps[i];
-    const tflgpu_argument *arguments = &schedule->arguments[step->first_argument];
-    const char *kernel = schedule->kernels[step->kernel].name;
-    if (step->argument_count > buffers)
-      return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s takes %u buffers; %s allows %u", kernel,
-                         (unsigned)step->argument_count, session->shared.name, (unsigned)buffers);
-    for (j = 0; j < 3; j++)
-      if (step->grid[j] / step->group[j] > counts[j])
-        return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                           "%s has %u work-groups along axis %u; %s allows %ld", kernel,
-                           (unsigned)(step->grid[j] / step->group[j]), (unsigned)j,
-                           session->shared.name, (long)counts[j]);
-    for (j = 0; j < step->argument_count; j++)
-      if (arguments[j].size > bytes)
-        return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                           "%s takes a buffer of %lu bytes; %s allows %lu", kernel,
-                           (unsigned long)arguments[j].size, session->shared.name,
-                           (unsigned long)bytes);
+/* Whether a limit with a value for each axis is at least what is wanted; tells of an axis that is
+ * not. */
+static int reaches(const gles_session *session, uint32_t name, const uint32_t *wanted,
+                   uint32_t *axis) {
+  for (*axis = 0; *axis < 3; ++*axis) {
+    int64_t value = 0;
+    session->gl.GetInteger64i_v(name, *axis, &value);
+    if (wanted[*axis] > value) return 0;
   }
-  return TFLGPU_OK;
+  return 1;
 }
 
 static tflgpu_status check_device(gles_session *session, tflgpu_error *error) {
@@ -390,17 +371,22 @@ static tflgpu_status check_device(gles_session *session, tflgpu_error *error) {
   if (model->group_size > limit(session, GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS))
     return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no work-groups of %u work-items", name,
                        (unsigned)model->group_size);
-  for (axis = 0; axis < 3; axis++) {
-    int64_t size = 0;
-    session->gl.GetInteger64i_v(GL_MAX_COMPUTE_WORK_GROUP_SIZE, axis, &size);
-    if (model->group[axis] > size)
-      return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no work-groups of %u along axis %u",
-                         name, (unsigned)model->group[axis], (unsigned)axis);
-  }
+  if (!reaches(session, GL_MAX_COMPUTE_WORK_GROUP_SIZE, model->group, &axis))
+    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no work-groups of %u along axis %u",
+                       name, (unsigned)model->group[axis], (unsigned)axis);
+  if (!reaches(session, GL_MAX_COMPUTE_WORK_GROUP_COUNT, model->group_count, &axis))
+    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
+                       "%s launches less than %u work-groups along axis %u", name,
+                       (unsigned)model->group_count[axis], (unsigned)axis);
   if (model->local_memory > limit(session, GL_MAX_COMPUTE_SHARED_MEMORY_SIZE))
     return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has less than %u bytes of local memory",
                        name, (unsigned)model->local_memory);
-  return check_steps(session, error);
+  if (model->argument_count > limit(session, GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS) ||
+      model->argument_size > limit(session, GL_MAX_SHADER_STORAGE_BLOCK_SIZE))
+    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
+                       "%s has no kernels with %u buffers of up to %lu bytes", name,
+                       (unsigned)model->argument_count, (unsigned long)model->argument_size);
+  return TFLGPU_OK;
 }
 
 /* -- compiled kernels ----------------------------------------------------------------------- */

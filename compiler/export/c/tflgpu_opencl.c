@@ -354,7 +354,7 @@ static tflgpu_status check_device(opencl_session *session, tflgpu_error *error) 
   if (model->local_memory > number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE))
     return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has less than %u bytes of local memory",
                        name, (unsigned)model->local_memory);
-  if (model->arena_size > largest || model->weights_size > largest)
+  if (model->buffer_size > largest)
     return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
                        "%s has buffers of at most %lu bytes, too few for %s", name,
                        (unsigned long)largest, model->name);
