@@ -71,7 +71,7 @@ def exported(
     need_programs("gcc")
     stored = pipeline.store(compiled, folder / "cache")
     project = folder / "project"
-    export(read_variant(stored), project, "net", embed)
+    export([read_variant(stored)], project, "net", embed)
     build(project, "demo", *options, *sorted(path.name for path in project.glob("*.c")))
     return Demo(project, stored)
 

@@ -8,7 +8,7 @@ import click
 
 from ..export import RUNTIMES
 from ..export import export as export_project
-from .chosen_variant import newest_variant
+from .chosen_variant import newest_variant, variants_for
 from .options import cache_argument, model_option
 from .shell import Command, FilePath, json_option, print_json
 
@@ -31,6 +31,14 @@ from .shell import Command, FilePath, json_option, print_json
     help="The driver it runs on: only variants compiled for it are considered.",
 )
 @click.option(
+    "--device",
+    "profiles",
+    multiple=True,
+    metavar="PROFILE",
+    help="A device profile whose variant to export. With several, the program picks the one that "
+    "suits its device. Default: the variant compiled last.",
+)
+@click.option(
     "--weights",
     type=click.Choice(["file", "embed"]),
     default="file",
@@ -44,6 +52,7 @@ def export(
     output: Path,
     name: str,
     backend: str | None,
+    profiles: tuple[str, ...],
     weights: str,
     as_json: bool,
 ) -> None:
@@ -52,8 +61,11 @@ def export(
     The model must have been compiled for OpenCL or GLSL, without parts on LiteRT.
     """
     target = next((target for target, runtime in RUNTIMES.items() if runtime == backend), None)
-    variant = newest_variant(cache, model, target)
-    export_project(variant, output, name, weights == "embed")
+    if profiles:
+        variants = variants_for(cache, model, target, profiles)
+    else:
+        variants = [newest_variant(cache, model, target)]
+    export_project(variants, output, name, weights == "embed")
     files = sorted(path.name for path in output.iterdir())
     if as_json:
         print_json({"folder": str(output), "files": files})

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 
-from ...runtime.opencl.sources import join_sources
-from ...runtime.plan.records import Argument, Persistent, Plan, TensorInfo
-from ...runtime.plan.running import Schedule, TensorBuffer
+from ...runtime.plan.records import TensorInfo
+from ...runtime.plan.running import TensorBuffer
 from ...runtime.store.variant import Variant
 from ..language.comment import in_comment
-from .literals import floating, pieces, string
+from .literals import array, braced, floating, string
+from .variants import variant_tables
+from .weights import JoinedWeights
 
 TYPES = {
     "float32": "TFLGPU_FLOAT32",
+    "float16": "TFLGPU_FLOAT16",
     "bool": "TFLGPU_BOOL",
     "int8": "TFLGPU_INT8",
     "uint8": "TFLGPU_UINT8",
@@ -25,7 +26,7 @@ TYPES = {
     "uint32": "TFLGPU_UINT32",
     "int64": "TFLGPU_INT64",
 }
-"""By dtype, the types of inputs and outputs that the runtime converts."""
+"""The type of an input or output, by its dtype: all that are on devices."""
 
 RUNTIMES = {"opencl": "opencl", "glsl": "gles"}
 """The runtime that runs the kernels of each target."""
@@ -45,171 +46,91 @@ def header(name: str) -> str:
     )
 
 
-def tables(variant: Variant, name: str, embed: bool) -> str:
-    """NAME.c, which defines the model; with `embed`, including its weights."""
-    plan = variant.plan
-    named = zip(("dispatches", "persistent"), plan.schedules, strict=False)
-    parts = [
-        f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
-        f"profile {in_comment(plan.profile)}. */",
-        f'#include "{name}.h"',
-        "#include <stddef.h>",
-        *_tensors("inputs", plan.inputs, plan.input_buffers),
-        *_tensors("outputs", plan.outputs, plan.output_buffers),
-        *_variables(plan),
-        *(_weights(variant.weights.content) if embed and plan.weights_size else ()),
-        *(_schedule(variant, schedule, table) for table, schedule in named),
+def tables(variants: Sequence[Variant], weights: JoinedWeights, name: str, embed: bool) -> str:
+    """NAME.c, which defines a model of these variants; with `embed`, including its weights."""
+    plan = variants[0].plan
+    profiles = ", ".join(in_comment(variant.plan.profile) for variant in variants)
+    described = [
+        variant_tables(variant, number, spans)
+        for number, (variant, spans) in enumerate(zip(variants, weights.spans, strict=True))
     ]
-    text = "\n\n".join(parts)
-    digest = hashlib.sha256(text.encode() + plan.weights_sha256).hexdigest()[:32]
-    return f"{text}\n\n{_model(variant, name, digest, embed)}"
+    inputs = _reaches([variant.plan.input_buffers for variant in variants])
+    outputs = _reaches([variant.plan.output_buffers for variant in variants])
+    return "\n\n".join(
+        [
+            f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
+            f"profile {profiles}. */",
+            f'#include "{name}.h"',
+            "#include <stddef.h>",
+            *_tensors("inputs", plan.inputs, inputs),
+            *_tensors("outputs", plan.outputs, outputs),
+            *_variables(variants),
+            *(_embedded(weights.content) if embed and weights.content else ()),
+            *(text for text, _ in described),
+            array("tflgpu_variant", "variants", [row for _, row in described]),
+            _model(variants, weights.content, name, embed),
+        ]
+    )
 
 
 # -- inputs, outputs, variables ---------------------------------------------------------------
 
 
-def _tensors(table: str, infos: Sequence[TensorInfo], buffers: Sequence[TensorBuffer]) -> list[str]:
+def _tensors(table: str, infos: Sequence[TensorInfo], reaches: Sequence[int]) -> list[str]:
     if not infos:
         return []
     shapes, rows = [], []
-    for index, (info, buffer) in enumerate(zip(infos, buffers, strict=True)):
+    for index, (info, reach) in enumerate(zip(infos, reaches, strict=True)):
         shape = "NULL"
         if info.shape:
             shape = f"{table}_{index}_shape"
-            sizes = ", ".join(map(str, info.shape))
-            shapes.append(f"static const uint32_t {shape}[] = {{{sizes}}};")
-        rows.append(
-            f"    {{{string(info.name)}, {TYPES[info.dtype]}, {len(info.shape)}, {shape}, "
-            f"{prod(info.shape)}, {floating(info.scale)}, {info.zero_point}, "
-            f"{buffer.reach}}},"
-        )
-    listed = ["\n".join(shapes)] if shapes else []
-    return [*listed, _array("tflgpu_tensor", table, rows)]
+            shapes.append(f"static const uint32_t {shape}[] = {braced(info.shape)};")
+        kind = (string(info.name), TYPES[info.dtype], len(info.shape), shape, prod(info.shape))
+        rows.append(braced((*kind, floating(info.scale), info.zero_point, reach)))
+    return [*(["\n".join(shapes)] if shapes else []), array("tflgpu_tensor", table, rows)]
 
 
-def _variables(plan: Plan) -> list[str]:
+def _reaches(buffers: Sequence[Sequence[TensorBuffer]]) -> list[int]:
+    """What every variant's kernels may access of each of some buffers."""
+    return [max(buffer.reach for buffer in each) for each in zip(*buffers, strict=True)]
+
+
+def _variables(variants: Sequence[Variant]) -> list[str]:
+    """The weights of the first variant, with the variables' contents, begin the file."""
     rows = []
-    for variable in plan.variables:
+    for index, variable in enumerate(variants[0].plan.variables):
+        reach = max(variant.plan.variables[index].reach for variant in variants)
         content, size = (0, 0) if variable.content is None else (variable.content, variable.size)
-        rows.append(
-            f"    {{{variable.reach}, {content}, {size}}}, /* {in_comment(variable.name)} */"
-        )
-    return [_array("tflgpu_variable", "variables", rows)] if rows else []
+        rows.append(f"{braced((reach, content, size))} /* {in_comment(variable.name)} */")
+    return [array("tflgpu_variable", "variables", rows)] if rows else []
 
 
-def _weights(content: memoryview) -> list[str]:
+def _embedded(content: bytes) -> list[str]:
     """The content of weights.bin as numbers of 64 bits, little-endian."""
-    padded = bytes(content) + b"\0" * (-len(content) % 8)
-    words = memoryview(padded).cast("Q")
+    words = memoryview(content + b"\0" * (-len(content) % 8)).cast("Q")
     rows = [
-        "    " + ", ".join(f"0x{word:x}u" for word in words[start : start + WORDS]) + ","
+        ", ".join(f"0x{word:x}u" for word in words[start : start + WORDS])
         for start in range(0, len(words), WORDS)
     ]
-    return [_array("uint64_t", "embedded_weights", rows)]
-
-
-def _array(kind: str, name: str, rows: Iterable[str]) -> str:
-    return "\n".join([f"static const {kind} {name}[] = {{", *rows, "};"])
-
-
-# -- schedules --------------------------------------------------------------------------------
-
-
-def _schedule(variant: Variant, schedule: Schedule, name: str) -> str:
-    plan = variant.plan
-    launched = [plan.launched(submission) for submission in schedule.submissions]
-    arguments = [argument for each in launched for argument in each.arguments]
-    texts, kernels = _kernels(variant, schedule)
-    return "\n\n".join(
-        [
-            f"/* -- {name} {'-' * (89 - len(name))} */",
-            _array("char *const", f"{name}_source", texts or ['    "",']),
-            _array("tflgpu_kernel", f"{name}_kernels", kernels or ["    {NULL, 0, 0},"]),
-            _array(
-                "tflgpu_argument",
-                f"{name}_arguments",
-                [_argument(argument) for argument in arguments] or ["    {0, 1, 0, 0, 0, 0},"],
-            ),
-            _array(
-                "tflgpu_step",
-                f"{name}_steps",
-                [*_steps(plan, schedule)] or ["    {0, 0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
-            ),
-            f"static const tflgpu_schedule {name} = {{\n"
-            f"    {name}_source, {max(1, len(texts))},\n"
-            f"    {string(schedule.options)},\n"
-            f"    {name}_kernels, {len(kernels)}, {name}_steps, {len(launched)}, "
-            f"{name}_arguments,\n}};",
-        ]
-    )
-
-
-def _kernels(variant: Variant, schedule: Schedule) -> tuple[list[str], list[str]]:
-    """The pieces of source, and the kernels: in OpenCL C one program, in GLSL one for each."""
-    kernels = [variant.plan.kernels[index] for index in schedule.kernels]
-    sources = {kernel.file: variant.sources[kernel.file] for kernel in kernels}
-    if variant.plan.target == "opencl":
-        texts = [f"{text}," for text in pieces(join_sources(sources))]
-        return texts, [f"    {{{string(kernel.name)}, 0, {len(texts)}}}," for kernel in kernels]
-    texts, rows = [], []
-    for kernel in kernels:
-        first = len(texts)
-        texts += [f"{text}," for text in pieces(sources[kernel.file])]
-        rows.append(f"    {{{string(kernel.name)}, {first}, {len(texts) - first}}},")
-    return texts, rows
-
-
-def _steps(plan: Plan, schedule: Schedule) -> Iterator[str]:
-    first = 0
-    for submission in schedule.submissions:
-        launched = plan.launched(submission)
-        if isinstance(launched, Persistent):
-            grid, counters = (1, 1, 1), launched.counters
-        else:
-            grid, counters = launched.grid, 0
-        group = plan.kernels[launched.kernel].group
-        count = len(launched.arguments)
-        yield (
-            f"    {{{schedule.kernels.index(launched.kernel)}, {int(submission.barrier)}, "
-            f"{_listed(grid)}, {_listed(group)}, {counters}, {first}, {count}}},"
-        )
-        first += count
-
-
-def _argument(argument: Argument) -> str:
-    whole = int(argument.whole and not argument.texel)
-    return (
-        f"    {{TFLGPU_{argument.region.name}, {whole}, {argument.texel}, {argument.index}, "
-        f"{argument.offset}, {argument.size}}},"
-    )
-
-
-def _listed(extent: Sequence[int]) -> str:
-    return f"{{{', '.join(map(str, extent))}}}"
+    return [array("uint64_t", "embedded_weights", rows)]
 
 
 # -- the model --------------------------------------------------------------------------------
 
 
-def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
-    plan, needs = variant.plan, variant.plan.needs
-    weights = "embedded_weights" if embed and plan.weights_size else "NULL"
+def _model(variants: Sequence[Variant], content: bytes, name: str, embed: bool) -> str:
+    plan = variants[0].plan
+    weights = "embedded_weights" if embed and content else "NULL"
 
     def table(key: str, rows: Sequence[object]) -> str:
         return f"{key if rows else 'NULL'}, {len(rows)}"
 
     lines = [
-        f"&tflgpu_{RUNTIMES[plan.target]}, {string(plan.model)}, {string(digest)},",
+        f"&tflgpu_{RUNTIMES[plan.target]}, {string(plan.model)},",
         f"{table('inputs', plan.inputs)}, {table('outputs', plan.outputs)}, "
         f"{table('variables', plan.variables)},",
-        f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}, "
-        f"0x{zlib.crc32(variant.weights.content):08x}u, {weights},",
-        f"/* alignment */ {needs.alignment}, /* groups */ {_listed(needs.group_sizes)}, "
-        f"{needs.group}, {_listed(needs.group_counts)}, /* local memory */ {needs.local_memory},",
-        f"/* buffers */ {needs.arguments}, {needs.argument_size}, {needs.buffer_size}, "
-        f"/* texels */ {needs.image_texels},",
-        f"{string(' '.join(needs.extensions)) if needs.extensions else 'NULL'}, &dispatches, "
-        f"{'&persistent' if plan.persistent else 'NULL'},",
+        f"/* weights */ {len(content)}, 0x{zlib.crc32(content):08x}u, {weights},",
+        f"{table('variants', variants)},",
     ]
     body = "\n".join(f"    {line}" for line in lines)
     return f"const tflgpu_model {name} = {{\n{body}\n}};\n"

@@ -72,6 +72,103 @@ void tflgpu_lock(void) { pthread_mutex_lock(&asking); }
 void tflgpu_unlock(void) { pthread_mutex_unlock(&asking); }
 #endif
 
+/* -- variants ------------------------------------------------------------------------------- */
+
+static int lower(int letter) { return letter >= 'A' && letter <= 'Z' ? letter + 'a' - 'A' : letter; }
+
+int tflgpu_contains(const char *text, const char *part) {
+  size_t i;
+  for (;; text++) {
+    for (i = 0; part[i] && lower((unsigned char)text[i]) == lower((unsigned char)part[i]); i++) {}
+    if (!part[i]) return 1;
+    if (!*text) return 0;
+  }
+}
+
+static int holds(tflgpu_session *session, const tflgpu_rule *rule) {
+  const tflgpu_device *device = &session->device;
+  return (!rule->type || !strcmp(rule->type, device->type)) &&
+         (!rule->vendor || tflgpu_contains(device->vendor, rule->vendor)) &&
+         (!rule->platform || tflgpu_contains(device->platform, rule->platform)) &&
+         (!rule->name || tflgpu_contains(device->name, rule->name)) &&
+         (!rule->lanes || rule->lanes == device->lanes) &&
+         (!rule->extension || session->model->backend->has_extension(session, rule->extension));
+}
+
+/* How well a variant suits the device: greater is better, 0 if no rule holds. */
+static uint32_t suitability(tflgpu_session *session, const tflgpu_variant *variant) {
+  uint32_t i, best = 0;
+  for (i = 0; i < variant->rule_count; i++)
+    if (variant->rules[i].conditions >= best && holds(session, &variant->rules[i]))
+      best = variant->rules[i].conditions + 1;
+  return best;
+}
+
+/* Whether the device has what a variant needs. */
+static tflgpu_status check_needs(tflgpu_session *session, const tflgpu_variant *variant,
+                                 tflgpu_error *error) {
+  const tflgpu_limits *needs = &variant->needs, *has = &session->device.limits;
+  const struct {
+    const char *what;
+    uint64_t needed, limit;
+  } numbers[] = {
+      {"work-items in a work-group", needs->group, has->group},
+      {"work-items along x in a work-group", needs->group_sizes[0], has->group_sizes[0]},
+      {"work-items along y in a work-group", needs->group_sizes[1], has->group_sizes[1]},
+      {"work-items along z in a work-group", needs->group_sizes[2], has->group_sizes[2]},
+      {"work-groups along x in a launch", needs->group_counts[0], has->group_counts[0]},
+      {"work-groups along y in a launch", needs->group_counts[1], has->group_counts[1]},
+      {"work-groups along z in a launch", needs->group_counts[2], has->group_counts[2]},
+      {"bytes of local memory", needs->local_memory, has->local_memory},
+      {"buffers of a kernel", needs->arguments, has->arguments},
+      {"bytes in an argument", needs->argument_size, has->argument_size},
+      {"bytes in a buffer", needs->buffer_size, has->buffer_size},
+      {"texels in an image of a buffer", needs->image_texels, has->image_texels},
+  };
+  const char *model = session->model->name, *device = session->device.name;
+  size_t i;
+  if (has->alignment && needs->alignment % has->alignment)
+    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
+                       "%s aligns buffers to %lu bytes, but %s was compiled for %lu; compile it "
+                       "for this device",
+                       device, (unsigned long)has->alignment, model,
+                       (unsigned long)needs->alignment);
+  for (i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (numbers[i].needed > numbers[i].limit)
+      return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
+                         "%s allows %lu %s, but %s was compiled for %lu; compile it for this "
+                         "device",
+                         device, (unsigned long)numbers[i].limit, numbers[i].what, model,
+                         (unsigned long)numbers[i].needed);
+  if (variant->extension && !session->model->backend->has_extension(session, variant->extension))
+    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s lacks %s", device, variant->extension);
+  return TFLGPU_OK;
+}
+
+/* Of the variants that can run, the most suitable one, the first of equals. If none can, the error
+ * is that of the most suitable one. */
+static tflgpu_status choose_variant(tflgpu_session *session, tflgpu_error *error) {
+  const tflgpu_model *model = session->model;
+  const tflgpu_variant *unfit = &model->variants[0];
+  uint32_t i, best = 0, best_unfit = 0;
+  for (i = 0; i < model->variant_count; i++) {
+    const tflgpu_variant *variant = &model->variants[i];
+    uint32_t suits = suitability(session, variant);
+    if (check_needs(session, variant, NULL)) {
+      if (suits > best_unfit) unfit = variant;
+      if (suits > best_unfit) best_unfit = suits;
+    } else if (!session->variant || suits > best) {
+      session->variant = variant;
+      best = suits;
+    }
+  }
+  if (!session->variant) return check_needs(session, unfit, error);
+  session->schedule = session->device.resident_groups && session->variant->persistent
+                          ? session->variant->persistent
+                          : session->variant->dispatches;
+  return TFLGPU_OK;
+}
+
 /* -- files ---------------------------------------------------------------------------------- */
 
 uint32_t tflgpu_crc32(uint32_t crc, const void *data, uint64_t size) {
@@ -171,6 +268,19 @@ static tflgpu_status find_weights(tflgpu_session *session, const tflgpu_options 
   return TFLGPU_OK;
 }
 
+/* The weights of the variant, one after the other; NULL if memory is missing. */
+static const void *variant_weights(tflgpu_session *session) {
+  const tflgpu_variant *variant = session->variant;
+  const char *from = (const char *)session->weights;
+  uint32_t i;
+  if (variant->span_count == 1) return from + variant->spans[0].from;
+  session->joined = calloc((size_t)variant->weights_size + 1, 1);
+  for (i = 0; session->joined && i < variant->span_count; i++)
+    memcpy((char *)session->joined + variant->spans[i].to, from + variant->spans[i].from,
+           (size_t)variant->spans[i].size);
+  return session->joined;
+}
+
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
 /* What stands before a binary in its file. */
@@ -198,12 +308,12 @@ static int make_private(const char *folder) {
 
 /* Differs between devices, drivers and schedules whose binaries differ. */
 static uint32_t binary_key(tflgpu_session *session) {
-  const tflgpu_model *model = session->model;
-  const char *options = session->schedule->options;
-  uint32_t key = tflgpu_crc32(0, model->digest, strlen(model->digest));
-  key = model->backend->identify(session, tflgpu_crc32(key, options, strlen(options) + 1));
+  const char *digest = session->variant->digest, *options = session->schedule->options;
+  uint32_t key = tflgpu_crc32(0, digest, strlen(digest));
+  key = tflgpu_crc32(key, options, strlen(options) + 1);
+  key = session->model->backend->identify(session, key);
 #ifdef __linux__
-  if (session->on_processor) { /* compiled for this very one, whatever the device's name says */
+  if (session->device.on_processor) { /* compiled for this very one, whatever the device's name says */
     char line[1024];
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file && fgets(line, sizeof line, file))
@@ -218,16 +328,16 @@ static uint32_t binary_key(tflgpu_session *session) {
 }
 
 /* FOLDER/DIGEST-KEY.bin, which the caller frees. */
-static char *binary_path(const char *folder, const tflgpu_model *model, uint32_t key) {
-  size_t size = strlen(folder) + strlen(model->digest) + 32;
+static char *binary_path(const char *folder, const char *digest, uint32_t key) {
+  size_t size = strlen(folder) + strlen(digest) + 32;
   char *path = (char *)malloc(size);
-  if (path) snprintf(path, size, "%s/%s-%08lx.bin", folder, model->digest, (unsigned long)key);
+  if (path) snprintf(path, size, "%s/%s-%08lx.bin", folder, digest, (unsigned long)key);
   return path;
 }
 
 /* Takes the kernels from the cache folder if there is a whole file that the driver accepts. */
 static int restore_kernels(tflgpu_session *session, const char *folder, uint32_t key) {
-  char *path = binary_path(folder, session->model, key);
+  char *path = binary_path(folder, session->variant->digest, key);
   uint64_t size = 0;
   unsigned char *content = path ? read_file(path, &size) : NULL;
   binary_header header;
@@ -266,7 +376,7 @@ static FILE *unfinished_file(const tflgpu_session *session, const char *path, ch
 static void store_kernels(tflgpu_session *session, const char *folder, uint32_t key) {
   size_t size = 0;
   unsigned char *content = session->model->backend->binary(session, &size);
-  char *path = binary_path(folder, session->model, key);
+  char *path = binary_path(folder, session->variant->digest, key);
   char *unfinished = path ? (char *)malloc(strlen(path) + 40) : NULL;
   FILE *file = content && unfinished ? unfinished_file(session, path, unfinished) : NULL;
   binary_header header;
@@ -333,17 +443,19 @@ static tflgpu_status allocate_tensors(tflgpu_session *session, int region,
 
 static tflgpu_status allocate_buffers(tflgpu_session *session, tflgpu_error *error) {
   const tflgpu_model *model = session->model;
+  const tflgpu_variant *variant = session->variant;
+  const void *weights = variant->weights_size ? variant_weights(session) : NULL;
   size_t count = buffer_count(model);
   uint32_t i;
   tflgpu_status status;
+  if (variant->weights_size && !weights) return tflgpu_out_of_memory(error);
   session->buffers = (void **)calloc(count, sizeof *session->buffers);
   session->own = (void **)calloc(count, sizeof *session->own);
   session->words =
       (int32_t **)calloc(model->input_count + model->output_count + 1u, sizeof *session->words);
   if (!session->buffers || !session->own || !session->words) return tflgpu_out_of_memory(error);
-  if ((status = allocate(session, TFLGPU_ARENA, 0, model->arena_size, NULL, error)) ||
-      (status = allocate(session, TFLGPU_WEIGHTS, 0, model->weights_size, session->weights,
-                         error)) ||
+  if ((status = allocate(session, TFLGPU_ARENA, 0, variant->arena_size, NULL, error)) ||
+      (status = allocate(session, TFLGPU_WEIGHTS, 0, variant->weights_size, weights, error)) ||
       (status = allocate_tensors(session, TFLGPU_INPUT, model->inputs, model->input_count,
                                  session->words, error)) ||
       (status = allocate_tensors(session, TFLGPU_OUTPUT, model->outputs, model->output_count,
@@ -409,7 +521,8 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
   if ((status = find_weights(session, options, error)) ||
       (status = backend->open(session, options, error)))
     return status;
-  if (!(status = allocate_buffers(session, error)) && !(status = prepare(session, folder, error)))
+  if (!(status = choose_variant(session, error)) &&
+      !(status = allocate_buffers(session, error)) && !(status = prepare(session, folder, error)))
     status = reset(session, error);
   backend->leave(session);
   return status;
@@ -457,10 +570,13 @@ void tflgpu_close(tflgpu_session *session) {
   free(session->words);
   free(session->buffers);
   free(session->own);
+  free(session->joined);
   free(session);
 }
 
-const char *tflgpu_device_name(const tflgpu_session *session) { return session->name; }
+const char *tflgpu_device_name(const tflgpu_session *session) { return session->device.name; }
+
+const char *tflgpu_profile(const tflgpu_session *session) { return session->variant->profile; }
 
 int tflgpu_restored(const tflgpu_session *session) { return session->restored; }
 
@@ -471,6 +587,7 @@ uint64_t tflgpu_byte_size(const tflgpu_tensor *tensor) {
     case TFLGPU_BOOL:
     case TFLGPU_INT8:
     case TFLGPU_UINT8: return tensor->elements;
+    case TFLGPU_FLOAT16:
     case TFLGPU_INT16:
     case TFLGPU_UINT16: return tensor->elements * 2;
     case TFLGPU_INT64: return tensor->elements * 8;
@@ -478,11 +595,44 @@ uint64_t tflgpu_byte_size(const tflgpu_tensor *tensor) {
   }
 }
 
+/* The bits of a float with the value of a half float. */
+static uint32_t widened(uint16_t half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+  uint32_t exponent = half >> 10 & 31, mantissa = half & 1023;
+  if (exponent == 31) return sign | 0x7F800000u | mantissa << 13;
+  if (exponent) return sign | (exponent + 112) << 23 | mantissa << 13;
+  if (!mantissa) return sign;
+  for (exponent = 113; !(mantissa & 1024); mantissa <<= 1) exponent--;
+  return sign | exponent << 23 | (mantissa & 1023) << 13;
+}
+
+/* The nearest half float to the float with these bits, the even one of two. */
+static uint16_t narrowed(uint32_t bits) {
+  const uint32_t sign = bits >> 16 & 0x8000, value = bits & 0x7FFFFFFFu;
+  uint32_t shift, mantissa, rest, half;
+  if (value > 0x7F800000u) return (uint16_t)(sign | 0x7C00 | (value >> 13 & 1023) | 1);
+  if (value >= 0x47800000u) return (uint16_t)(sign | 0x7C00);
+  if (value >= 0x38800000u)
+    return (uint16_t)(sign | (value - 0x38000000u + 0xFFF + (value >> 13 & 1)) >> 13);
+  if (value < 0x33000000u) return (uint16_t)sign;
+  shift = 126 - (value >> 23); /* denormal */
+  mantissa = (value & 0x7FFFFF) | 0x800000;
+  half = mantissa >> shift;
+  rest = mantissa & ((1u << shift) - 1);
+  half += rest > 1u << (shift - 1) || (rest == 1u << (shift - 1) && (half & 1));
+  return (uint16_t)(sign | half);
+}
+
 /* Elements as the words of 32 bits that they are on the device; 0 if one does not fit. */
 static int to_words(const tflgpu_tensor *tensor, const void *from, int32_t *to) {
   uint64_t i;
+  uint32_t bits;
   for (i = 0; i < tensor->elements; i++) {
     switch (tensor->type) {
+      case TFLGPU_FLOAT16:
+        bits = widened(((const uint16_t *)from)[i]);
+        memcpy(&to[i], &bits, sizeof bits);
+        break;
       case TFLGPU_BOOL: to[i] = ((const uint8_t *)from)[i] != 0; break;
       case TFLGPU_INT8: to[i] = ((const int8_t *)from)[i]; break;
       case TFLGPU_UINT8: to[i] = ((const uint8_t *)from)[i]; break;
@@ -502,6 +652,7 @@ static void from_words(const tflgpu_tensor *tensor, const int32_t *from, void *t
   uint64_t i;
   for (i = 0; i < tensor->elements; i++) {
     switch (tensor->type) {
+      case TFLGPU_FLOAT16: ((uint16_t *)to)[i] = narrowed((uint32_t)from[i]); break;
       case TFLGPU_BOOL: ((uint8_t *)to)[i] = from[i] != 0; break;
       case TFLGPU_INT8: ((int8_t *)to)[i] = (int8_t)from[i]; break;
       case TFLGPU_UINT8: ((uint8_t *)to)[i] = (uint8_t)from[i]; break;

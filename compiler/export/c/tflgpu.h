@@ -40,6 +40,7 @@ typedef struct tflgpu_error {
 
 typedef enum tflgpu_type {
   TFLGPU_FLOAT32,
+  TFLGPU_FLOAT16, /* as the bits of a uint16_t */
   TFLGPU_BOOL, /* one byte, 0 or 1 */
   TFLGPU_INT8,
   TFLGPU_UINT8,
@@ -59,7 +60,7 @@ typedef struct tflgpu_tensor {
   uint64_t elements;
   float scale; /* real value = scale * (stored value - zero_point); 0 if not quantized */
   int64_t zero_point;
-  uint64_t buffer_size; /* bytes of its buffer on the device, four for each element and padding */
+  uint64_t buffer_size; /* bytes of its buffer on the device, at least four for each element */
 } tflgpu_tensor;
 
 /* -- the tables of a model, which the compiler writes --------------------------------------- */
@@ -112,9 +113,52 @@ typedef struct tflgpu_schedule {
 /* A tensor that keeps its content between runs. */
 typedef struct tflgpu_variable {
   uint64_t size;        /* bytes of its buffer */
-  uint64_t content;     /* where its first content lies in the weights */
+  uint64_t content;     /* where its first content lies in the file of weights */
   uint64_t content_size; /* 0 if it starts with zeros */
 } tflgpu_variable;
+
+/* What a variant needs of a device, or what a device has. Sizes are in bytes. */
+typedef struct tflgpu_limits {
+  uint32_t alignment;       /* every offset of an argument is, or must be, a multiple of it */
+  uint32_t group;           /* work-items of a work-group */
+  uint32_t group_sizes[3];  /* the same along each axis */
+  uint32_t group_counts[3]; /* work-groups of a launch along each axis */
+  uint32_t local_memory;    /* of a work-group */
+  uint32_t arguments;       /* buffers of a kernel */
+  uint64_t argument_size;
+  uint64_t buffer_size;
+  uint64_t image_texels;    /* of an image of a buffer */
+} tflgpu_limits;
+
+/* Devices that a variant is for. What is NULL or 0 always holds; texts are parts of the device's,
+ * in small letters. */
+typedef struct tflgpu_rule {
+  uint32_t conditions; /* rules with more of them are more specific */
+  const char *type;    /* gpu, accelerator, cpu or other */
+  const char *vendor, *platform, *name, *extension;
+  uint32_t lanes; /* floats of its vectors */
+} tflgpu_rule;
+
+/* Some of a variant's weights: `size` bytes at `from` of the file, which belong at `to`. */
+typedef struct tflgpu_span {
+  uint64_t to, from, size;
+} tflgpu_span;
+
+/* The model compiled for one kind of device. */
+typedef struct tflgpu_variant {
+  const char *profile; /* of the devices it is for, such as adreno */
+  const char *digest;  /* of all its tables; names the files of compiled kernels */
+  const tflgpu_rule *rules;
+  uint32_t rule_count;
+  tflgpu_limits needs;
+  const char *extension; /* that the kernels need; NULL for none */
+  uint64_t arena_size;
+  uint64_t weights_size;
+  const tflgpu_span *spans;
+  uint32_t span_count;
+  const tflgpu_schedule *dispatches; /* a launch for each kernel */
+  const tflgpu_schedule *persistent; /* for processors, whose launches are slow; NULL for none */
+} tflgpu_variant;
 
 typedef struct tflgpu_backend tflgpu_backend;
 extern const tflgpu_backend tflgpu_opencl, tflgpu_gles;
@@ -122,29 +166,17 @@ extern const tflgpu_backend tflgpu_opencl, tflgpu_gles;
 typedef struct tflgpu_model {
   const tflgpu_backend *backend; /* the driver that its kernels are for */
   const char *name;
-  const char *digest; /* of everything in these tables; names the files of compiled kernels */
   const tflgpu_tensor *inputs;
   uint32_t input_count;
   const tflgpu_tensor *outputs;
   uint32_t output_count;
   const tflgpu_variable *variables;
   uint32_t variable_count;
-  uint64_t arena_size;
-  uint64_t weights_size;
+  uint64_t weights_size; /* of the file */
   uint32_t weights_crc32;
-  const void *weights;     /* NULL if they are in a file */
-  uint32_t alignment;      /* bytes; every offset of an argument is a multiple of it */
-  uint32_t group[3];       /* the largest work-group along each axis, and in all */
-  uint32_t group_size;
-  uint32_t group_count[3]; /* the most work-groups of a launch along each axis */
-  uint32_t local_memory;   /* bytes */
-  uint32_t argument_count; /* the most buffers of a kernel */
-  uint64_t argument_size;  /* bytes of the largest */
-  uint64_t buffer_size;    /* bytes of the largest buffer in all */
-  uint64_t image_texels;   /* of the largest image; 0 without images */
-  const char *extension;   /* that the kernels need; NULL for none */
-  const tflgpu_schedule *dispatches; /* a launch for each kernel */
-  const tflgpu_schedule *persistent; /* for processors, whose launches are slow; NULL for none */
+  const void *weights; /* NULL if they are in a file */
+  const tflgpu_variant *variants;
+  uint32_t variant_count;
 } tflgpu_model;
 
 /* -- sessions ------------------------------------------------------------------------------- */
@@ -156,7 +188,7 @@ typedef struct tflgpu_options {
   const char *weights_file; /* NULL for weights.bin in the current folder */
   const void *weights;      /* the content of weights.bin, until tflgpu_close; NULL for the file */
   uint64_t weights_size;
-  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL for none */
+  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL to compile them always */
   void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
   int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
 } tflgpu_options;
@@ -202,6 +234,9 @@ uint64_t tflgpu_byte_size(const tflgpu_tensor *tensor);
 
 /* The name of the device, valid until tflgpu_close. */
 const char *tflgpu_device_name(const tflgpu_session *session);
+
+/* The profile of the variant that suits the device best, such as adreno. */
+const char *tflgpu_profile(const tflgpu_session *session);
 
 /* Whether the kernels came from the cache folder. */
 int tflgpu_restored(const tflgpu_session *session);

@@ -8,28 +8,40 @@
 extern "C" {
 #endif
 
+/* An opened device. */
+typedef struct tflgpu_device {
+  const char *type; /* gpu, accelerator, cpu or other */
+  char vendor[256], platform[256], name[256];
+  uint32_t lanes; /* floats of its vectors */
+  tflgpu_limits limits;
+  uint32_t resident_groups; /* work-groups to launch a persistent kernel with; 0 to launch none */
+  int on_processor;         /* it is the processor that runs this program */
+} tflgpu_device;
+
 /* What sessions of all drivers have; a driver's own session begins with it. */
 struct tflgpu_session {
   const tflgpu_model *model;
-  const tflgpu_schedule *schedule; /* of the two in the model, the one that suits the device */
-  const void *weights;
-  void *mapped; /* the weights' file in memory */
+  const tflgpu_variant *variant;   /* the one that suits the device best */
+  const tflgpu_schedule *schedule; /* of the two in the variant, the one that suits the device */
+  tflgpu_device device;
+  const void *weights; /* the content of the file */
+  void *joined;        /* the variant's weights if they lie in several places of the file */
+  void *mapped;        /* the file in memory */
   uint64_t mapped_size;
   void **buffers;  /* in use, of each region and index, see tflgpu_place */
   void **own;      /* those that the session has made; inputs and outputs can be the caller's */
   int32_t **words; /* of each input, then output, narrower than its buffer; else NULL */
   int running;     /* a run has been started, and not been waited for */
   int restored;
-  int on_processor; /* the device is the processor that runs this program */
-  char name[256];   /* of the device */
 };
 
 /* A driver. Each function returns a status unless said otherwise. All but `open`, `enter` and
  * `close` are called between `enter` and `leave`. */
 struct tflgpu_backend {
   size_t session_size;
-  /* Loads the driver, opens a device that fits the model, chooses the schedule, and enters. */
+  /* Loads the driver, opens a device, describes it in the session, and enters. */
   tflgpu_status (*open)(tflgpu_session *, const tflgpu_options *, tflgpu_error *);
+  int (*has_extension)(tflgpu_session *, const char *name);
   tflgpu_status (*enter)(tflgpu_session *, tflgpu_error *);
   void (*leave)(tflgpu_session *);
   void (*close)(tflgpu_session *); /* also after `open` or anything else has failed */
@@ -76,6 +88,9 @@ void tflgpu_find_symbol(void *library, const char *name, void *function);
 /* Only one thread at a time may look for devices: some loaders show the second one none. */
 void tflgpu_lock(void);
 void tflgpu_unlock(void);
+
+/* Whether a text has a part, whatever the case of its letters. */
+int tflgpu_contains(const char *text, const char *part);
 
 /* The checksum of zlib and PNG, continued. */
 uint32_t tflgpu_crc32(uint32_t crc, const void *data, uint64_t size);

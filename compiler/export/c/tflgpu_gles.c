@@ -302,8 +302,9 @@ static int rank(gles_session *session, const char *wanted) {
   if (!make_current(session)) return 0;
   if (!load_gl(session, NULL) && is_recent(session)) {
     const char *renderer = text(session, GL_RENDERER);
-    if (!wanted || strstr(renderer, wanted) || strstr(text(session, GL_VENDOR), wanted) ||
-        strstr(text(session, GL_VERSION), wanted))
+    if (!wanted || tflgpu_contains(renderer, wanted) ||
+        tflgpu_contains(text(session, GL_VENDOR), wanted) ||
+        tflgpu_contains(text(session, GL_VERSION), wanted))
       found = is_software(renderer) ? 1 : 2;
   }
   make_current_before(session);
@@ -346,48 +347,33 @@ static uint64_t limit(const gles_session *session, uint32_t name) {
   return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Whether a limit with a value for each axis is at least what is wanted; tells of an axis that is
- * not. */
-static int reaches(const gles_session *session, uint32_t name, const uint32_t *wanted,
-                   uint32_t *axis) {
-  for (*axis = 0; *axis < 3; ++*axis) {
-    int64_t value = 0;
-    session->gl.GetInteger64i_v(name, *axis, &value);
-    if (wanted[*axis] > value) return 0;
+static void read_limits(gles_session *session) {
+  tflgpu_limits *limits = &session->shared.device.limits;
+  int64_t value;
+  uint32_t axis;
+  limits->alignment = (uint32_t)limit(session, GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
+  limits->group = (uint32_t)limit(session, GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS);
+  for (axis = 0; axis < 3; axis++) {
+    value = 0;
+    session->gl.GetInteger64i_v(GL_MAX_COMPUTE_WORK_GROUP_SIZE, axis, &value);
+    limits->group_sizes[axis] = (uint32_t)value;
+    value = 0;
+    session->gl.GetInteger64i_v(GL_MAX_COMPUTE_WORK_GROUP_COUNT, axis, &value);
+    limits->group_counts[axis] = (uint32_t)value;
   }
-  return 1;
+  limits->local_memory = (uint32_t)limit(session, GL_MAX_COMPUTE_SHARED_MEMORY_SIZE);
+  limits->arguments = (uint32_t)limit(session, GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS);
+  limits->argument_size = limit(session, GL_MAX_SHADER_STORAGE_BLOCK_SIZE);
+  limits->buffer_size = UINT64_MAX;
 }
 
-static tflgpu_status check_device(gles_session *session, tflgpu_error *error) {
-  const tflgpu_model *model = session->shared.model;
-  const char *name = session->shared.name;
-  uint64_t alignment = limit(session, GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
-  uint32_t axis;
-  if (alignment && model->alignment % alignment)
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                       "%s aligns buffers to %u bytes, but %s was compiled for %u; compile it "
-                       "for this device",
-                       name, (unsigned)alignment, model->name, (unsigned)model->alignment);
-  if (model->group_size > limit(session, GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no work-groups of %u work-items", name,
-                       (unsigned)model->group_size);
-  if (!reaches(session, GL_MAX_COMPUTE_WORK_GROUP_SIZE, model->group, &axis))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no work-groups of %u along axis %u",
-                       name, (unsigned)model->group[axis], (unsigned)axis);
-  if (!reaches(session, GL_MAX_COMPUTE_WORK_GROUP_COUNT, model->group_count, &axis))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                       "%s launches less than %u work-groups along axis %u", name,
-                       (unsigned)model->group_count[axis], (unsigned)axis);
-  if (model->local_memory > limit(session, GL_MAX_COMPUTE_SHARED_MEMORY_SIZE))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has less than %u bytes of local memory",
-                       name, (unsigned)model->local_memory);
-  if (model->argument_count > limit(session, GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS) ||
-      model->argument_size > limit(session, GL_MAX_SHADER_STORAGE_BLOCK_SIZE))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                       "%s has no kernels with %u buffers of up to %lu bytes", name,
-                       (unsigned)model->argument_count, (unsigned long)model->argument_size);
-  return TFLGPU_OK;
+/* OpenGL has extensions, but no kernel needs any. */
+static int has_extension(tflgpu_session *shared, const char *extension) {
+  (void)shared;
+  (void)extension;
+  return 0;
 }
+
 
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
@@ -417,7 +403,7 @@ static int is_linked(const gles_session *session, uint32_t program) {
 static tflgpu_status rejected(gles_session *session, const tflgpu_kernel *kernel, uint32_t object,
                               void(GL_CALL *log)(uint32_t, int32_t, int32_t *, char *),
                               tflgpu_error *error) {
-  tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n", session->shared.name,
+  tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n", session->shared.device.name,
               kernel->name, session->shared.model->name);
   if (error) {
     size_t used = strlen(error->message);
@@ -678,18 +664,22 @@ static tflgpu_status open_context(gles_session *session, const tflgpu_options *o
 static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *options,
                                  tflgpu_error *error) {
   gles_session *session = gles(shared);
+  tflgpu_device *device = &shared->device;
   tflgpu_status status = open_context(session, options, error);
   if (status) return status;
-  shared->schedule = shared->model->dispatches;
   session->ready = 1;
   if ((status = enter(shared, error))) return status;
-  snprintf(shared->name, sizeof shared->name, "%s", text(session, GL_RENDERER));
-  shared->on_processor = is_software(shared->name);
+  snprintf(device->name, sizeof device->name, "%s", text(session, GL_RENDERER));
+  snprintf(device->vendor, sizeof device->vendor, "%s", text(session, GL_VENDOR));
+  memcpy(device->platform, device->vendor, sizeof device->platform);
+  device->on_processor = is_software(device->name);
+  device->type = device->on_processor ? "cpu" : "gpu";
+  device->lanes = 4;
   if (is_recent(session))
-    status = check_device(session, error);
+    read_limits(session);
   else
     status = tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                         "%s has \"%s\", but OpenGL ES 3.1 or OpenGL 4.3 is needed", shared->name,
+                         "%s has \"%s\", but OpenGL ES 3.1 or OpenGL 4.3 is needed", shared->device.name,
                          text(session, GL_VERSION));
   if (status) leave(shared);
   return status;
@@ -703,6 +693,7 @@ static void close_device(tflgpu_session *shared) {
 const tflgpu_backend tflgpu_gles = {
     .session_size = sizeof(gles_session),
     .open = open_device,
+    .has_extension = has_extension,
     .enter = enter,
     .leave = leave,
     .close = close_device,

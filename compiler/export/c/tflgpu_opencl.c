@@ -12,6 +12,7 @@
 #include <string.h>
 
 #ifdef _WIN32
+#include <windows.h>
 #define CL_CALL __stdcall
 #else
 #include <unistd.h>
@@ -39,11 +40,13 @@ enum {
   CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
   CL_DEVICE_COMPILER_AVAILABLE = 0x1028,
   CL_DEVICE_NAME = 0x102B,
+  CL_DEVICE_VENDOR = 0x102C,
   CL_DRIVER_VERSION = 0x102D,
   CL_DEVICE_VERSION = 0x102F,
   CL_DEVICE_EXTENSIONS = 0x1030,
   CL_DEVICE_PLATFORM = 0x1031,
   CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
+  CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT = 0x103A,
   CL_DEVICE_IMAGE_MAX_BUFFER_SIZE = 0x1040,
   CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES = 0x1063,
   CL_PLATFORM_NAME = 0x0902,
@@ -65,6 +68,7 @@ enum {
 
 #define CL_DEVICE_TYPE_CPU 2u
 #define CL_DEVICE_TYPE_GPU 4u
+#define CL_DEVICE_TYPE_ACCELERATOR 8u
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFFu
 #define CL_QUEUE_OUT_OF_ORDER 1u
 #define CL_MEM_READ_WRITE 1u
@@ -73,7 +77,7 @@ enum {
 #define CL_MEM_ALLOC_HOST_PTR 16u
 #define CL_MEM_COPY_HOST_PTR 32u
 /* Acquire and release order across all work-groups of a launch. */
-#define CL_ATOMICS_ORDERED 0x12u
+#define CL_ATOMICS_ORDERED 0x22u
 
 typedef struct image_format {
   cl_uint order, type;
@@ -151,7 +155,6 @@ typedef struct opencl_session {
   cl_object *kernels;   /* of each step */
   cl_object *counters;  /* the buffer of each step that is a persistent kernel, else NULL */
   cl_object (*pieces)[2]; /* a sub-buffer and an image for each argument, NULL where not needed */
-  uint32_t resident_groups;
 } opencl_session;
 
 static opencl_session *opencl(tflgpu_session *session) { return (opencl_session *)session; }
@@ -227,6 +230,19 @@ static int preference(const driver *cl, cl_object device) {
   return 2 * (type & CL_DEVICE_TYPE_GPU ? 2 : type & CL_DEVICE_TYPE_CPU ? 0 : 1) + !unified;
 }
 
+/* What is searched for the name of a wanted device: PLATFORM (VERSION): NAME. */
+static void describe(const driver *cl, cl_object platform, cl_object device, char *to, size_t size) {
+  char parts[2][256], name[256];
+  static const cl_uint asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
+  int i;
+  for (i = 0; i < 2; i++) {
+    memset(parts[i], 0, sizeof parts[i]);
+    cl->GetPlatformInfo(platform, asked[i], sizeof parts[i] - 1, parts[i], NULL);
+  }
+  text(cl, device, CL_DEVICE_NAME, name, sizeof name);
+  snprintf(to, size, "%s (%s): %s", parts[0], parts[1], name);
+}
+
 static tflgpu_status choose_device(opencl_session *session, const char *wanted,
                                    tflgpu_error *error) {
   enum { MOST = 32 };
@@ -236,22 +252,16 @@ static tflgpu_status choose_device(opencl_session *session, const char *wanted,
   int best = -1;
   if (cl->GetPlatformIDs(MOST, platforms, &platform_count)) platform_count = 0;
   for (i = 0; i < platform_count && i < MOST; i++) {
-    char platform[512], version[256];
-    platform[0] = version[0] = '\0';
-    cl->GetPlatformInfo(platforms[i], CL_PLATFORM_NAME, 255, platform, NULL);
-    cl->GetPlatformInfo(platforms[i], CL_PLATFORM_VERSION, sizeof version, version, NULL);
     device_count = 0;
     if (cl->GetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST, devices, &device_count)) continue;
     for (j = 0; j < device_count && j < MOST; j++) {
-      char name[256];
+      char description[800];
       int rank = preference(cl, devices[j]);
-      text(cl, devices[j], CL_DEVICE_NAME, name, sizeof name);
       if (!number(cl, devices[j], CL_DEVICE_COMPILER_AVAILABLE) || rank <= best) continue;
-      if (wanted && !strstr(name, wanted) && !strstr(platform, wanted) && !strstr(version, wanted))
-        continue;
+      describe(cl, platforms[i], devices[j], description, sizeof description);
+      if (wanted && !tflgpu_contains(description, wanted)) continue;
       best = rank;
       session->device = devices[j];
-      memcpy(session->shared.name, name, sizeof name);
     }
   }
   if (best >= 0) return TFLGPU_OK;
@@ -276,7 +286,6 @@ static tflgpu_status borrow_queue(opencl_session *session, cl_object queue, tflg
     return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
                        "options.cl_queue runs commands in any order; make one without "
                        "CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE");
-  text(cl, session->device, CL_DEVICE_NAME, session->shared.name, sizeof session->shared.name);
   TRY(cl->RetainContext(context), "keeping the context of options.cl_queue");
   session->context = context;
   TRY(cl->RetainCommandQueue(queue), "keeping options.cl_queue");
@@ -284,38 +293,112 @@ static tflgpu_status borrow_queue(opencl_session *session, cl_object queue, tflg
   return TFLGPU_OK;
 }
 
-/* The processors that this process may use. */
-static uint32_t usable_processors(void) {
-#if defined(_WIN32)
-  return UINT32_MAX;
-#else
-  long count = sysconf(_SC_NPROCESSORS_ONLN);
 #ifdef __linux__
-  cpu_set_t set;
-  if (!sched_getaffinity(0, sizeof set, &set)) count = CPU_COUNT(&set);
+/* Lowers a number of processors to the time per time that a container may use, if files of its
+ * control group say so: PATHS[0] holds both numbers, or only the first of them. */
+static void lower_to_quota(long *count, const char *const paths[2]) {
+  long long numbers[2] = {0, 0};
+  int i, known = 0;
+  for (i = 0; i < 2 && known < 2 && paths[i]; i++) {
+    FILE *file = fopen(paths[i], "r");
+    if (!file) return;
+    while (known < 2 && fscanf(file, "%lld", &numbers[known]) == 1) known++;
+    fclose(file);
+  }
+  if (known == 2 && numbers[0] > 0 && numbers[1] > 0 && numbers[0] / numbers[1] < *count)
+    *count = (long)(numbers[0] / numbers[1]);
+}
+#endif
+
+/* The processors that this process may use, given its affinity and its container's quota. */
+static uint32_t usable_processors(void) {
+  long count = 0;
+#if defined(_WIN32)
+  DWORD_PTR own = 0, all = 0;
+  for (GetProcessAffinityMask(GetCurrentProcess(), &own, &all); own; own &= own - 1) count++;
+#else
+  count = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+  {
+    static const char *const version_2[] = {"/sys/fs/cgroup/cpu.max", NULL};
+    static const char *const version_1[] = {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
+                                            "/sys/fs/cgroup/cpu/cpu.cfs_period_us"};
+    cpu_set_t set;
+    if (!sched_getaffinity(0, sizeof set, &set)) count = CPU_COUNT(&set);
+    lower_to_quota(&count, version_2);
+    lower_to_quota(&count, version_1);
+  }
+#endif
 #endif
   return count > 0 ? (uint32_t)count : 1;
-#endif
 }
 
 /* The work-groups of a persistent kernel wait for each other, so that all must run at once. */
-static void choose_schedule(opencl_session *session) {
-  const driver *cl = &session->cl;
-  const tflgpu_model *model = session->shared.model;
-  int processor = (number(cl, session->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
-  uint64_t order = number(cl, session->device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES);
-  uint32_t units = (uint32_t)number(cl, session->device, CL_DEVICE_MAX_COMPUTE_UNITS);
+static uint32_t resident_groups(opencl_session *session) {
+  uint64_t order = number(&session->cl, session->device, CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES);
+  uint64_t units = number(&session->cl, session->device, CL_DEVICE_MAX_COMPUTE_UNITS);
   uint32_t usable = usable_processors();
-  session->shared.on_processor =
-      processor && number(cl, session->device, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
-  session->resident_groups = units && units < usable ? units : usable;
-  session->shared.schedule = model->dispatches;
-  if (model->persistent && session->shared.on_processor && units &&
-      (order & CL_ATOMICS_ORDERED) == CL_ATOMICS_ORDERED)
-    session->shared.schedule = model->persistent;
+  if (!session->shared.device.on_processor || (order & CL_ATOMICS_ORDERED) != CL_ATOMICS_ORDERED)
+    return 0;
+  return units < usable ? (uint32_t)units : usable;
 }
 
-static int has_extension(opencl_session *session, const char *extension) {
+/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on these. */
+static uint32_t usable_lanes(opencl_session *session) {
+  uint32_t lanes =
+      (uint32_t)number(&session->cl, session->device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  char version[256];
+  size_t length;
+  text(&session->cl, session->device, CL_DEVICE_VERSION, version, sizeof version);
+  for (length = strlen(version); length && version[length - 1] == ' ';) version[--length] = '\0';
+  if (lanes > 8 && length > 5 && !strncmp(version + length - 6, "znver", 5) &&
+      strchr("123", version[length - 1]))
+    lanes = 8;
+  return lanes;
+}
+
+static void read_limits(opencl_session *session) {
+  const driver *cl = &session->cl;
+  const cl_object device = session->device;
+  tflgpu_limits *limits = &session->shared.device.limits;
+  size_t sizes[8] = {0};
+  int axis;
+  cl->GetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL);
+  limits->alignment = (uint32_t)number(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+  limits->group = (uint32_t)number(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  for (axis = 0; axis < 3; axis++) {
+    limits->group_sizes[axis] = sizes[axis] < UINT32_MAX ? (uint32_t)sizes[axis] : UINT32_MAX;
+    limits->group_counts[axis] = UINT32_MAX;
+  }
+  limits->local_memory = (uint32_t)number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
+  limits->arguments = UINT32_MAX;
+  limits->argument_size = limits->buffer_size = number(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  if (cl->CreateImage) limits->image_texels = number(cl, device, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+}
+
+static void describe_device(opencl_session *session) {
+  const driver *cl = &session->cl;
+  tflgpu_device *device = &session->shared.device;
+  uint64_t type = number(cl, session->device, CL_DEVICE_TYPE);
+  cl_object platform = NULL;
+  device->type = type & CL_DEVICE_TYPE_GPU           ? "gpu"
+                 : type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator"
+                 : type & CL_DEVICE_TYPE_CPU         ? "cpu"
+                                                     : "other";
+  text(cl, session->device, CL_DEVICE_NAME, device->name, sizeof device->name);
+  text(cl, session->device, CL_DEVICE_VENDOR, device->vendor, sizeof device->vendor);
+  if (!cl->GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))
+    cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform - 1, device->platform,
+                        NULL);
+  device->on_processor = type & CL_DEVICE_TYPE_CPU &&
+                         number(cl, session->device, CL_DEVICE_HOST_UNIFIED_MEMORY);
+  device->lanes = usable_lanes(session);
+  device->resident_groups = resident_groups(session);
+  read_limits(session);
+}
+
+static int has_extension(tflgpu_session *shared, const char *extension) {
+  const opencl_session *session = opencl(shared);
   size_t size = 0, length = strlen(extension);
   char *all, *place;
   int found = 0;
@@ -326,45 +409,6 @@ static int has_extension(opencl_session *session, const char *extension) {
       found = (place == all || place[-1] == ' ') && (!place[length] || place[length] == ' ');
   free(all);
   return found;
-}
-
-static tflgpu_status check_device(opencl_session *session, tflgpu_error *error) {
-  const driver *cl = &session->cl;
-  const tflgpu_model *model = session->shared.model;
-  cl_object device = session->device;
-  const char *name = session->shared.name;
-  uint64_t largest = number(cl, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  uint64_t alignment = number(cl, device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
-  size_t limits[8] = {0};
-  int axis;
-  cl->GetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof limits, limits, NULL);
-  if (alignment && model->alignment % alignment)
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                       "%s aligns buffers to %u bytes, but %s was compiled for %u; compile it "
-                       "for this device",
-                       name, (unsigned)alignment, model->name, (unsigned)model->alignment);
-  if (model->group_size > number(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no work-groups of %u work-items", name,
-                       (unsigned)model->group_size);
-  for (axis = 0; axis < 3; axis++)
-    if (limits[axis] && model->group[axis] > limits[axis])
-      return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                         "%s has no work-groups of %u along axis %d", name,
-                         (unsigned)model->group[axis], axis);
-  if (model->local_memory > number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has less than %u bytes of local memory",
-                       name, (unsigned)model->local_memory);
-  if (model->buffer_size > largest)
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                       "%s has buffers of at most %lu bytes, too few for %s", name,
-                       (unsigned long)largest, model->name);
-  if (model->image_texels > number(cl, device, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE) ||
-      (model->image_texels && !cl->CreateImage))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s has no images of %lu texels", name,
-                       (unsigned long)model->image_texels);
-  if (model->extension && !has_extension(session, model->extension))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s lacks %s", name, model->extension);
-  return TFLGPU_OK;
 }
 
 /* -- compiled kernels ----------------------------------------------------------------------- */
@@ -430,7 +474,7 @@ static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
   if (!build(session)) {
     size_t used = 0, room;
     if (!error) return TFLGPU_BUILD_FAILED;
-    tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernels of %s:\n", shared->name,
+    tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernels of %s:\n", shared->device.name,
                 shared->model->name);
     used = strlen(error->message);
     room = sizeof error->message - used - 1;
@@ -451,10 +495,10 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
   cl_bitfield flags = CL_MEM_READ_WRITE;
   cl_int code = 0;
   if (content) /* a processor reads it where it is */
-    flags = CL_MEM_READ_ONLY | (shared->on_processor && (uintptr_t)content % 64 == 0
+    flags = CL_MEM_READ_ONLY | (shared->device.on_processor && (uintptr_t)content % 64 == 0
                                     ? CL_MEM_USE_HOST_PTR
                                     : CL_MEM_COPY_HOST_PTR);
-  else if (shared->on_processor) /* else PoCL allocates at first use, and exits if that fails */
+  else if (shared->device.on_processor) /* else PoCL allocates at first use, and exits if that fails */
     flags |= CL_MEM_ALLOC_HOST_PTR;
   *buffer = session->cl.CreateBuffer(session->context, flags, (size_t)size,
                                      (void *)(uintptr_t)content, &code);
@@ -666,7 +710,7 @@ static tflgpu_status launch(tflgpu_session *shared, tflgpu_error *error) {
       grid[axis] = step->grid[axis];
       group[axis] = step->group[axis];
     }
-    if (step->counters) grid[0] = session->resident_groups;
+    if (step->counters) grid[0] = shared->device.resident_groups;
     TRY(session->cl.EnqueueNDRangeKernel(session->queue, session->kernels[i], 3, NULL, grid, group,
                                          0, NULL, NULL),
         "launching a kernel");
@@ -702,8 +746,8 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
                                : choose_device(session, options->device, error);
   tflgpu_unlock();
   if (status) return status;
-  choose_schedule(session);
-  if ((status = check_device(session, error)) || session->queue) return status;
+  describe_device(session);
+  if (session->queue) return TFLGPU_OK;
   session->context = cl->CreateContext(NULL, 1, &session->device, NULL, NULL, &code);
   if (!session->context) return driver_failed(error, "opening the device", code);
   session->queue = cl->CreateCommandQueue(session->context, session->device, 0, &code);
@@ -727,6 +771,7 @@ static void close_device(tflgpu_session *shared) {
 const tflgpu_backend tflgpu_opencl = {
     .session_size = sizeof(opencl_session),
     .open = open_device,
+    .has_extension = has_extension,
     .enter = enter,
     .leave = leave,
     .close = close_device,

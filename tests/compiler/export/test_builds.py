@@ -28,7 +28,7 @@ def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp(target)
     options = Options(target=target, device="gpu", fallback="none")
     stored = pipeline.store(pipeline.build(DIGITS_MODEL, options), folder / "cache")
-    export(read_variant(stored), folder / "digits", "digits", embed=True)
+    export([read_variant(stored)], folder / "digits", "digits", embed=True)
     return folder / "digits"
 
 

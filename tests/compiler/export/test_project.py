@@ -125,7 +125,7 @@ def test_damaged_weights(found: Found, tmp_path: Path, damage: Any, message: str
 
 def test_wrong_arguments(found: Found, tmp_path: Path) -> None:
     demo = digits(tmp_path)
-    assert "no OpenCL device has" in demo.run("--device", "none", content=content(IMAGE)).stderr
+    assert "no OpenCL device has" in demo.run("--device", "no such", content=content(IMAGE)).stderr
     assert "does not hold the 256 bytes" in demo.run(content=b"short").stderr
 
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     with pytest.raises(OptionError) as caught:
-        export(variant, tmp_path / "taken", "while", False)
+        export([variant], tmp_path / "taken", "while", False)
     assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
         "the model cannot be exported",
         "it was compiled for vulkan; compile it with --target opencl or glsl",
