@@ -57,11 +57,6 @@ def floating(value: float) -> str:
     return f"{value.hex()}f" if value else "0.0f"
 
 
-def comment(text: str) -> str:
-    """Text for the inside of a comment, which it cannot end."""
-    return text.replace("*/", "* /").replace("\\", "/")
-
-
 def braced(values: Iterable[object]) -> str:
     """Values in the order of an array or structure.
 

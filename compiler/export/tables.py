@@ -9,7 +9,8 @@ from math import prod
 from ...runtime.plan.records import TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.store.variant import Variant
-from .literals import array, braced, comment, floating, string
+from ..language.comment import in_comment
+from .literals import array, braced, floating, string
 from .variants import variant_tables
 from .weights import JoinedWeights
 
@@ -48,7 +49,7 @@ def header(name: str) -> str:
 def tables(variants: Sequence[Variant], weights: JoinedWeights, name: str, embed: bool) -> str:
     """NAME.c, which defines a model of these variants; with `embed`, including its weights."""
     plan = variants[0].plan
-    profiles = ", ".join(comment(variant.plan.profile) for variant in variants)
+    profiles = ", ".join(in_comment(variant.plan.profile) for variant in variants)
     described = [
         variant_tables(variant, number, spans)
         for number, (variant, spans) in enumerate(zip(variants, weights.spans, strict=True))
@@ -57,7 +58,7 @@ def tables(variants: Sequence[Variant], weights: JoinedWeights, name: str, embed
     outputs = _reaches([variant.plan.output_buffers for variant in variants])
     return "\n\n".join(
         [
-            f"/* {comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
+            f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
             f"profile {profiles}. */",
             f'#include "{name}.h"',
             "#include <stddef.h>",
@@ -100,7 +101,7 @@ def _variables(variants: Sequence[Variant]) -> list[str]:
     for index, variable in enumerate(variants[0].plan.variables):
         reach = max(variant.plan.variables[index].reach for variant in variants)
         content, size = (0, 0) if variable.content is None else (variable.content, variable.size)
-        rows.append(f"{braced((reach, content, size))} /* {comment(variable.name)} */")
+        rows.append(f"{braced((reach, content, size))} /* {in_comment(variable.name)} */")
     return [array("tflgpu_variable", "variables", rows)] if rows else []
 
 

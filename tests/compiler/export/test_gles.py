@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import Case, families
 from compiled_cases import compile_cases
-from exporting import Demo, Found, content, exported, portable
+from exporting import Demo, Found, build, content, exported, portable
 from graphs.variables import running_total
 from paths import DIGITS_MODEL
 
@@ -77,3 +79,26 @@ def test_compiled_kernels_are_kept(gles: Found, digits: Demo, tmp_path: Path) ->
 def test_wrong_devices(digits: Demo) -> None:
     ran = digits.run("--device", "none of these", content=content(IMAGE))
     assert ran.stderr == 'no OpenGL ES 3.1 device has "none of these" in its name\n'
+
+
+@pytest.mark.parametrize(
+    ("needed", "instead", "message"),
+    [
+        (r"(needs \*/ {)\d+", r"\g<1>1", "aligns buffers to"),
+        (r"(needs \*/ {\d+, )\d+", r"\g<1>99999", "work-items in a work-group"),
+        (r"(needs \*/ .*}, {)\d+", r"\g<1>99999", "work-groups along x in a launch"),
+        (r"(needs \*/ .*}, )\d+, \d+", r"\g<1>0, 99", "buffers of a kernel"),
+    ],
+)
+def test_what_the_device_lacks(
+    digits: Demo, tmp_path: Path, needed: str, instead: str, message: str
+) -> None:
+    """A model that needs more than the device has is refused."""
+    demo = Demo(shutil.copytree(digits.folder, tmp_path / "project"), digits.variant)
+    table = demo.folder / "net.c"
+    text, count = re.subn(needed, instead, table.read_text(encoding="utf-8"))
+    assert count == 1
+    table.write_text(text, encoding="utf-8")
+    build(demo.folder, "demo", "-O0", *sorted(path.name for path in demo.folder.glob("*.c")))
+    ran = demo.run(content=content(IMAGE))
+    assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr
