@@ -205,6 +205,8 @@ FORMULAS = (
         "both",
     ),
     Formula(("ARG_MAX", "ARG_MIN"), _EIGHT, "", _RAW, _OWN),
+    Formula(("EMBEDDING_LOOKUP",), f"{_EIGHT}, int16", "", _RAW, _OWN),
+    Formula(("EMBEDDING_LOOKUP",), "float32 of int8", "zero point 0", "float32 product", _OWN),
     Formula(
         ("SUM",),
         "int16",
