@@ -13,7 +13,7 @@ from ..ir import Array, Tensor
 from ..memory.allocation import Allocation
 from ..ops.base import SLICED, Constant, device_array, lane_of, pack_slices
 from ..target import Target
-from .weights import Weights
+from .weights import Weights, without_denormals
 
 
 def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tuple[Dispatch, ...]:
@@ -47,13 +47,19 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
 
 
 def _joined(constants: Sequence[Constant]) -> Array:
-    """Constants one after the other, as floats."""
+    """Constants one after the other: floats, or int32 if some are, with the bits of the others."""
     joined = np.empty(sum(item.size for item in constants), np.float32)
-    start = 0
+    start, whole = 0, False
     for item in constants:
-        joined[start : start + item.size] = np.asarray(item).reshape(-1)
+        array = np.asarray(item).reshape(-1)
+        place = joined[start : start + item.size]
+        if array.dtype == np.int32:
+            place.view(np.int32)[:] = array
+            whole = True
+        else:
+            place[:] = without_denormals(array)
         start += item.size
-    return joined
+    return joined.view(np.int32) if whole else joined
 
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
