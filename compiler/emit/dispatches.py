@@ -27,7 +27,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     arguments = []
     for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
         if tensor is None:
-            argument = weights.add(_joined(rendered.constants))
+            argument = weights.add(joined(rendered.constants))
         elif tensor.constant:
             argument = weights.add(_stored(tensor, launch.reads, allocation.target))
         else:
@@ -46,20 +46,20 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     )
 
 
-def _joined(constants: Sequence[Constant]) -> Array:
+def joined(constants: Sequence[Constant]) -> Array:
     """Constants one after the other: floats, or int32 if some are, with the bits of the others."""
-    joined = np.empty(sum(item.size for item in constants), np.float32)
+    array = np.empty(sum(item.size for item in constants), np.float32)
     start, whole = 0, False
     for item in constants:
-        array = np.asarray(item).reshape(-1)
-        place = joined[start : start + item.size]
-        if array.dtype == np.int32:
-            place.view(np.int32)[:] = array
+        values = np.asarray(item).reshape(-1)
+        place = array[start : start + item.size]
+        if values.dtype == np.int32:
+            place.view(np.int32)[:] = values
             whole = True
         else:
-            place[:] = without_denormals(array)
+            place[:] = without_denormals(values)
         start += item.size
-    return joined.view(np.int32) if whole else joined
+    return array.view(np.int32) if whole else array
 
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
