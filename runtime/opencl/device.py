@@ -57,6 +57,7 @@ class OpenCLDevice:
         self._memory = OpenCLMemory(self._name, *objects, on_host, shared)
         self._command_buffers = self._open_command_buffers()
         options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
+        options += "".join(f" -D {name.upper()}" for name in info.instructions)
         self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, options)
         # Frees everything even if the device is dropped without being released.
         self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
