@@ -42,6 +42,7 @@ struct tflgpu_backend {
   /* Loads the driver, opens a device, describes it in the session, and enters. */
   tflgpu_status (*open)(tflgpu_session *, const tflgpu_options *, tflgpu_error *);
   int (*has_extension)(tflgpu_session *, const char *name);
+  int (*has_instruction)(tflgpu_session *, const char *name);
   tflgpu_status (*enter)(tflgpu_session *, tflgpu_error *);
   void (*leave)(tflgpu_session *);
   void (*close)(tflgpu_session *); /* also after `open` or anything else has failed */
@@ -91,6 +92,12 @@ void tflgpu_unlock(void);
 
 /* Whether a text has a part, whatever the case of its letters. */
 int tflgpu_contains(const char *text, const char *part);
+
+/* Whether a word is one of a list with spaces between them. */
+int tflgpu_lists(const char *list, const char *word);
+
+/* The line of Linux that lists the instructions of this processor; empty on other systems. */
+void tflgpu_instructions(char *line, size_t size);
 
 /* The checksum of zlib and PNG, continued. */
 uint32_t tflgpu_crc32(uint32_t crc, const void *data, uint64_t size);

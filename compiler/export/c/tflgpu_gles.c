@@ -368,9 +368,9 @@ static void read_limits(gles_session *session) {
 }
 
 /* OpenGL has extensions, but no kernel needs any. */
-static int has_extension(tflgpu_session *shared, const char *extension) {
+static int has_none(tflgpu_session *shared, const char *name) {
   (void)shared;
-  (void)extension;
+  (void)name;
   return 0;
 }
 
@@ -693,7 +693,8 @@ static void close_device(tflgpu_session *shared) {
 const tflgpu_backend tflgpu_gles = {
     .session_size = sizeof(gles_session),
     .open = open_device,
-    .has_extension = has_extension,
+    .has_extension = has_none,
+    .has_instruction = has_none,
     .enter = enter,
     .leave = leave,
     .close = close_device,
