@@ -558,7 +558,7 @@ void tflgpu_close(tflgpu_session *session) {
   backend = session->model->backend;
   if (!backend->enter(session, NULL)) {
     backend->finish(session, NULL);
-    backend->discard(session);
+    if (session->schedule) backend->discard(session);
     for (i = 0; session->own && i < buffer_count(session->model); i++)
       if (session->own[i]) backend->release(session, session->own[i]);
     backend->leave(session);
