@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ...runtime.plan.records import Kernel
 from ..ir import Op, Tensor
+from ..language.comment import in_comment
 from ..ops.base import StridedLayout
 from ..ops.litert_part import LITERT
 from ..schedule.sizes import ScheduledOp
@@ -112,9 +112,6 @@ def computed(op: Op) -> str:
 def _tensors(rendered: RenderedLaunch) -> str:
     """The tensor of the model bound to each parameter."""
     bound = zip(rendered.source.parameters, rendered.tensors, strict=True)
-    return ", ".join(f"{array.name} = {_plain(tensor)}" for array, tensor in bound if tensor)
-
-
-def _plain(tensor: Tensor) -> str:
-    """A tensor's name made safe for a comment, which it can neither end nor continue."""
-    return re.sub(r"[^!-\[\]-~]", "_", tensor.name.split(";")[0])
+    return ", ".join(
+        f"{array.name} = {in_comment(tensor.name)}" for array, tensor in bound if tensor
+    )

@@ -20,6 +20,7 @@ from ..accessors import (
 from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import affine, horner, quotient, remainder
+from ..language.comment import in_comment
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, device_dtype
 from ..ops.base.launch import Grid
 from ..target import Target
@@ -115,7 +116,7 @@ def _describe(binding: Binding, argument: Argument) -> str:
     how = f"in slices of {found.lanes} channels" if sliced else "row-major"
     how += ", as an image" if found.texel else ""
     if tensor is None:
-        contents = ", ".join(f"{what} from {base}" for what, base in binding.contents)
+        contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
     if isinstance(found, ByteAccessor):
         how += f", as bytes from {found.least}"

@@ -44,7 +44,7 @@ def emit(
     from a tuning table. ToolError if a program that the target needs is not installed.
     """
     device = allocation.target.device
-    weights = Weights(device.alignment)
+    weights = Weights(device.alignment, graph.release)
     dispatched = dispatches(kernels, allocation, weights)
     checks = tuple(index_checks(kernels, allocation, weights))
     kept = kept_variables(graph, weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,8 @@ class Weights:
     """Concatenated arrays, each at an aligned offset; equal arrays are stored once."""
 
     alignment: int
+    release: Callable[[], None]
+    """Called after each array, whose sources need no memory any more."""
     data: bytearray = field(default_factory=bytearray)
     _places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     """Offset and size of each array, by its SHA-256."""
@@ -40,6 +43,7 @@ class Weights:
             del self.data[before:]
         else:
             self._places[key] = (place, len(self.data) - place)
+        self.release()
         return Argument(Region.WEIGHTS, 0, *self._places[key], writes=False)
 
 

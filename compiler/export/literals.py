@@ -55,8 +55,3 @@ def floating(value: float) -> str:
     ('0x1.0000000000000p-1f', '0.0f')
     """
     return f"{value.hex()}f" if value else "0.0f"
-
-
-def comment(text: str) -> str:
-    """Text for the inside of a comment, which it cannot end."""
-    return text.replace("*/", "* /").replace("\\", "/")

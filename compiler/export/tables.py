@@ -18,7 +18,8 @@ from ...runtime.opencl.sources import (
 from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
 from ...runtime.plan.storage import region_size, takes_whole_region
 from ...runtime.store.variant import Variant
-from .literals import comment, floating, pieces, string
+from ..language.comment import in_comment
+from .literals import floating, pieces, string
 
 TYPES = {
     "float32": "TFLGPU_FLOAT32",
@@ -55,8 +56,8 @@ def tables(variant: Variant, name: str, embed: bool) -> str:
     if plan.persistent:
         schedules.append(_schedule(variant, "persistent", 1, PERSISTENT_OPTIONS))
     parts = [
-        f"/* {comment(plan.model)}, compiled by tflgpu {plan.compiler} for OpenCL, "
-        f"profile {comment(plan.profile)}. */",
+        f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for OpenCL, "
+        f"profile {in_comment(plan.profile)}. */",
         f'#include "{name}.h"',
         "#include <stddef.h>",
         *_tensors("inputs", plan.inputs, plan, Region.INPUT),
@@ -97,7 +98,7 @@ def _variables(plan: Plan) -> list[str]:
     for index, variable in enumerate(plan.variables):
         content, size = (0, 0) if variable.content is None else (variable.content, variable.size)
         whole = region_size(plan, Region.STATE, index)
-        rows.append(f"    {{{whole}, {content}, {size}}}, /* {comment(variable.name)} */")
+        rows.append(f"    {{{whole}, {content}, {size}}}, /* {in_comment(variable.name)} */")
     return [_array("tflgpu_variable", "variables", rows)] if rows else []
 
 

@@ -31,6 +31,12 @@ def mapped(path: str) -> mmap.mmap:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
+def release(content: mmap.mmap) -> None:
+    """Give back the memory of a mapped file; what is used later is read again."""
+    if hasattr(content, "madvise"):  # not on Windows
+        content.madvise(mmap.MADV_DONTNEED)
+
+
 def file_digest(path: str) -> str:
     """The SHA-256 of a file, as hex (ModelError if it cannot be read or is empty)."""
     digest = hashlib.sha256()

@@ -3,7 +3,7 @@
 The schema does not say: operators in a file have lists of tensors of any length. Each operator is
 declared here in the form
 
-    "input filter bias? -> output"
+    "input filter:weights bias? -> output"
 
 with its operands, an arrow, and its results. A name may be followed by
 
@@ -11,10 +11,14 @@ with its operands, an arrow, and its results. A name may be followed by
     *           any number of them, including none
     +           any number of them, at least one
     :integer    its element type must be an integer (sizes, axes and indices)
-    :bool, :string, :resource
-                its element type must be this one
+    :bool, :int32, :string, :resource
+                an operand must have this element type; a result gets it
+    :weights    an operand must hold floats or quantized weights
+    :T          operands marked so must have one element type; results marked so get it
+    :U          operands and results marked so must have one element type
 
-The names appear in errors only. Source: the kernels of LiteRT, which reject other numbers.
+The names appear in errors only. Source: the kernels of LiteRT, which reject other numbers and
+types, and give results their types whatever the file states.
 """
 
 from __future__ import annotations
@@ -34,10 +38,14 @@ _INTEGERS = frozenset(
 
 _KINDS = {
     "integer": _INTEGERS,
-    "bool": frozenset(["bool"]),
-    "string": frozenset(["string"]),
-    "resource": frozenset(["resource"]),
+    "weights": frozenset(
+        ["float32", "float16", "bfloat16", "float64", "int8", "uint8", "int2", "int4", "uint4"]
+    ),
+    **{name: frozenset([name]) for name in ("bool", "int32", "string", "resource")},
 }
+
+ALIKE = ("T", "U")
+"""The kinds of operands that must have one element type; results get it, or must have it."""
 
 _GATES = ("input", "forget", "cell", "output")
 _PEEPHOLES = ("input", "forget", "output")
@@ -63,64 +71,72 @@ _LSTM = " ".join(
 
 _DECLARED = {
     # By declaration, the names of the operators; after a colon, the option kernel_type.
-    "x -> y": (
-        "ABS CEIL COS DEQUANTIZE ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU "
-        "LOCAL_RESPONSE_NORMALIZATION LOG LOGISTIC LOG_SOFTMAX NEG QUANTIZE RELU RELU6 RELU_0_TO_1 "
-        "RELU_N1_TO_1 ROUND RSQRT SIGN SIN SOFTMAX SQRT SQUARE TANH CAST BITCAST FAKE_QUANT "
-        "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D DEPTH_TO_SPACE SPACE_TO_DEPTH SQUEEZE "
-        "ZEROS_LIKE SHAPE RANK REAL IMAG COMPLEX_ABS DENSIFY MATRIX_DIAG BUCKETIZE"
+    "x -> y": ("DEQUANTIZE QUANTIZE SOFTMAX CAST BITCAST SHAPE REAL IMAG COMPLEX_ABS BUCKETIZE"),
+    "x -> y:int32": "RANK",
+    "x:U -> y:U": "SQUEEZE",
+    "x:T -> y:T": (
+        "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU "
+        "LOCAL_RESPONSE_NORMALIZATION LOG LOGISTIC LOG_SOFTMAX NEG RELU RELU6 RELU_0_TO_1 "
+        "RELU_N1_TO_1 ROUND RSQRT SIGN SIN SQRT SQUARE TANH FAKE_QUANT "
+        "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D DEPTH_TO_SPACE SPACE_TO_DEPTH "
+        "ZEROS_LIKE DENSIFY MATRIX_DIAG"
     ),
-    "a b -> y": (
+    "a:T b:T -> y:T": (
         "ADD SUB MUL DIV ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM POW RIGHT_SHIFT "
-        "SQUARED_DIFFERENCE EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL BATCH_MATMUL"
+        "SQUARED_DIFFERENCE"
     ),
-    "a:bool b:bool -> y": "LOGICAL_AND LOGICAL_OR",
-    "x:bool -> y": "LOGICAL_NOT",
-    "x slope -> y": "PRELU",
-    "x axes:integer -> y": (
-        "MEAN SUM REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PROD REVERSE_V2"
-    ),
-    "x axis:integer -> y": "ARG_MAX ARG_MIN CUMSUM EXPAND_DIMS",
-    "x order:integer -> y": "TRANSPOSE",
-    "x sizes:integer -> y": "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR RFFT2D",
-    "x shape? -> y": "RESHAPE",
-    "x paddings:integer -> y": "PAD MIRROR_PAD",
-    "x paddings:integer fill -> y": "PADV2",
-    "x begin:integer size:integer -> y": "SLICE",
-    "x begin:integer end:integer strides:integer -> y": "STRIDED_SLICE",
-    "x update start:integer -> y": "DYNAMIC_UPDATE_SLICE",
-    "axis:integer x -> y*": "SPLIT",
-    "x sizes:integer axis:integer -> y*": "SPLIT_V",
-    "x -> y*": "UNPACK",
-    "x k:integer -> values indices": "TOPK_V2",
-    "x -> values indices": "UNIQUE",
-    "x block:integer crops:integer -> y": "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND",
-    "x indices:integer -> y": "GATHER GATHER_ND",
+    "a:T b:T -> y:bool": "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL",
+    "a b -> y": "BATCH_MATMUL",
+    "a:bool b:bool -> y:bool": "LOGICAL_AND LOGICAL_OR",
+    "x:bool -> y:bool": "LOGICAL_NOT",
+    "x:T slope:T -> y:T": "PRELU",
+    "x:U axes:integer -> y:U": "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD",
+    "x:T axes:integer -> y:T": "REVERSE_V2",
+    "x:bool axes:integer -> y:bool": "REDUCE_ALL REDUCE_ANY",
+    "x:T axis:integer -> y:T": "CUMSUM EXPAND_DIMS",
+    "x axis:integer -> y:integer": "ARG_MAX ARG_MIN",
+    "x:T order:integer -> y:T": "TRANSPOSE",
+    "x:T sizes:integer -> y:T": "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR",
+    "x sizes:integer -> y": "RFFT2D",
+    "x:U shape? -> y:U": "RESHAPE",
+    "x:T paddings:integer -> y:T": "PAD MIRROR_PAD",
+    "x:T paddings:integer fill:T -> y:T": "PADV2",
+    "x:T begin:integer size:integer -> y:T": "SLICE",
+    "x:T begin:integer end:integer strides:integer -> y:T": "STRIDED_SLICE",
+    "x:T update:T start:integer -> y:T": "DYNAMIC_UPDATE_SLICE",
+    "axis:integer x:T -> y:T*": "SPLIT",
+    "x:T sizes:integer axis:integer -> y:T*": "SPLIT_V",
+    "x:T -> y:T*": "UNPACK",
+    "x:T k:integer -> values:T indices:integer": "TOPK_V2",
+    "x:T -> values:T indices:integer": "UNIQUE",
+    "x:T block:integer crops:integer -> y:T": "BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND",
+    "x:T indices:integer -> y:T": "GATHER GATHER_ND",
     "ids:integer table -> y": "EMBEDDING_LOOKUP",
-    "indices:integer updates shape:integer -> y": "SCATTER_ND",
-    "indices:integer depth:integer on off -> y": "ONE_HOT",
-    "indices:integer shape:integer values default -> y": "SPARSE_TO_DENSE",
-    "x ids:integer -> y": "SEGMENT_SUM",
-    "x ids:integer count:integer -> y": (
+    "indices:integer updates:T shape:integer -> y:T": "SCATTER_ND",
+    "indices:integer depth:integer on:T off:T -> y:T": "ONE_HOT",
+    "indices:integer shape:integer values:T default:T -> y:T": "SPARSE_TO_DENSE",
+    "x:T ids:integer -> y:T": "SEGMENT_SUM",
+    "x:T ids:integer count:integer -> y:T": (
         "UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_SUM"
     ),
-    "x lengths:integer -> y": "REVERSE_SEQUENCE",
-    "x diagonal -> y": "MATRIX_SET_DIAG",
-    "condition:bool a b -> y": "SELECT SELECT_V2",
-    "condition -> y": "WHERE",
-    "shape:integer value -> y": "FILL",
-    "start limit step -> y": "RANGE",
+    "x:T lengths:integer -> y:T": "REVERSE_SEQUENCE",
+    "x:T diagonal:T -> y:T": "MATRIX_SET_DIAG",
+    "condition:bool a:T b:T -> y:T": "SELECT SELECT_V2",
+    "condition -> y:integer": "WHERE",
+    "shape:integer value:T -> y:T": "FILL",
+    "start:T limit:T step:T -> y:T": "RANGE",
     "a:integer b:integer -> y": "BROADCAST_ARGS",
     "shape:integer -> y": "RANDOM_STANDARD_NORMAL RANDOM_UNIFORM",
     "logits count:integer -> y": "MULTINOMIAL",
-    "x+ -> y": "CONCATENATION PACK ADD_N",
-    "input filter bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
-    "shape:integer filter input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
-    "input weights bias? -> output shuffled?": "FULLY_CONNECTED",
-    "boxes scores limit:integer overlap score -> indices count": "NON_MAX_SUPPRESSION_V4",
-    "boxes scores limit:integer overlap score sigma -> indices scores count": (
-        "NON_MAX_SUPPRESSION_V5"
+    "x:T+ -> y:T": "CONCATENATION PACK ADD_N",
+    "input filter:weights bias? -> output": "CONV_2D DEPTHWISE_CONV_2D CONV_3D",
+    "shape:integer filter:weights input bias? -> output": "TRANSPOSE_CONV CONV_3D_TRANSPOSE",
+    "input weights:weights bias? -> output shuffled?": "FULLY_CONNECTED",
+    "boxes:T scores:T limit:integer overlap:T score:T -> indices:integer count:integer": (
+        "NON_MAX_SUPPRESSION_V4"
     ),
+    "boxes:T scores:T limit:integer overlap:T score:T sigma:T "
+    "-> indices:integer scores:T count:integer": "NON_MAX_SUPPRESSION_V5",
     "input weights recurrent bias state -> output": "RNN UNIDIRECTIONAL_SEQUENCE_RNN",
     "input features ages bias? state -> output": "SVDF",
     f"{_LSTM} -> output": "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM",
@@ -136,7 +152,7 @@ _DECLARED = {
     "handle:resource -> size": "HASHTABLE_SIZE",
     "boxes scores anchors -> boxes classes scores count": "TFLite_Detection_PostProcess",
     "image coordinates -> y": "Resampler",
-    "input filter bias -> output": "Convolution2DTransposeBias",
+    "input filter:weights bias -> output": "Convolution2DTransposeBias",
     "x -> values places": "MaxPoolingWithArgmax2D",
     "x places -> y": "MaxUnpooling2D LiteRtMaxUnpooling2D",
     "x shares experts:integer gate up down scales more* -> y": "moe",
@@ -151,7 +167,7 @@ class Operand:
     optional: bool = False
     repeated: bool = False
     kind: str = ""
-    """What its element type must be; "" for any type."""
+    """What its element type must be: a key of `_KINDS`, one of `ALIKE`, or "" for any type."""
 
 
 @dataclass(frozen=True)
@@ -165,13 +181,39 @@ class Operands:
         """ModelError if an operator has other operands or results."""
         _check_count("operand", self.operands, len(op.inputs))
         _check_count("result", self.results, len(op.outputs))
-        for operand, tensor in zip(_repeated(self.operands), op.inputs, strict=False):
-            if tensor is not None:
-                _check_kind("operand", operand, tensor)
-            elif operand.repeated or not operand.optional:
+        for operand, given in zip(_repeated(self.operands), op.inputs, strict=False):
+            if given is None and (operand.repeated or not operand.optional):
                 raise ModelError(f"its operand {operand.name} is left out")
-        for result, tensor in zip(_repeated(self.results), op.outputs, strict=False):
-            _check_kind("result", result, tensor)
+        for operand, tensor in self._given(op):
+            _check_kind(operand, tensor)
+        alike = [tensor for operand, tensor in self._given(op) if operand.kind in ALIKE]
+        for operand, tensor in [*self._given(op), *self._computed(op, "U")]:
+            if operand.kind in ALIKE and tensor.dtype != alike[0].dtype:
+                raise ModelError(
+                    f"{operand.name} must be {alike[0].dtype} as tensor "
+                    f"{printable(alike[0].name)} is, but tensor {printable(tensor.name)} is "
+                    f"{tensor.dtype}"
+                )
+
+    def set_result_types(self, op: Op) -> None:
+        """Give results the element types that the declaration says."""
+        alike = [tensor for operand, tensor in self._given(op) if operand.kind == "T"]
+        for _, tensor in self._computed(op, "T"):
+            if alike:
+                tensor.dtype = alike[0].dtype
+        for name in ("bool", "int32", "resource"):
+            for _, tensor in self._computed(op, name):
+                tensor.dtype = name
+
+    def _computed(self, op: Op, kind: str) -> list[tuple[Operand, Tensor]]:
+        """The results of a kind, with their declarations."""
+        pairs = zip(_repeated(self.results), op.outputs, strict=False)
+        return [(result, tensor) for result, tensor in pairs if result.kind == kind]
+
+    def _given(self, op: Op) -> list[tuple[Operand, Tensor]]:
+        """The operands that are not left out, with their declarations."""
+        pairs = zip(_repeated(self.operands), op.inputs, strict=False)
+        return [(operand, tensor) for operand, tensor in pairs if tensor is not None]
 
 
 def _repeated(declared: Sequence[Operand]) -> Iterator[Operand]:
@@ -192,10 +234,10 @@ def _check_count(what: str, declared: Sequence[Operand], count: int) -> None:
         raise ModelError(f"it has {count} {what}{'s' * (count != 1)}, but {verb} {names}")
 
 
-def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
-    if declared.kind and tensor.dtype not in _KINDS[declared.kind]:
+def _check_kind(declared: Operand, tensor: Tensor) -> None:
+    if declared.kind in _KINDS and tensor.dtype not in _KINDS[declared.kind]:
         raise ModelError(
-            f"its {what} {declared.name} must be {declared.kind}, but tensor "
+            f"its operand {declared.name} must be {declared.kind}, but tensor "
             f"{printable(tensor.name)} is {tensor.dtype}"
         )
 
@@ -230,3 +272,10 @@ def check_operands(op: Op) -> None:
     found = declared(op)
     if found is not None:
         found.check(op)
+
+
+def set_result_types(op: Op) -> None:
+    """Give results the element types that follow from the operands', as LiteRT does."""
+    found = declared(op)
+    if found is not None:
+        found.set_result_types(op)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ...runtime.litert.dataflow import OMITTED
@@ -18,8 +19,8 @@ from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
-from .model_file import ModelFile, distinct, mapped
-from .operands import check_operands
+from .model_file import ModelFile, distinct, mapped, release
+from .operands import check_operands, set_result_types
 from .operator_options import operator_options, subgraphs_of
 from .quantization import read_quantization
 from .sparsity import densify
@@ -41,7 +42,8 @@ def read(
     if the file cannot be read or is not a valid model.
     """
     name = "model" if isinstance(source, bytes) else os.fspath(source)
-    data = Source(memoryview(source if isinstance(source, bytes) else mapped(name)))
+    content = source if isinstance(source, bytes) else mapped(name)
+    data = Source(memoryview(content))
     with data.at(name):
         model = ModelFile(data)
         signatures = model.signatures()
@@ -51,6 +53,8 @@ def read(
         graph.signatures = signatures
         graph.subgraphs = _referred(model, subgraph)
         graph.verify()
+    if not isinstance(content, bytes):
+        graph.release = partial(release, content)
     return graph
 
 
@@ -190,7 +194,8 @@ class _Subgraph:
         tensor.signature = self.source.numbers(table, "ShapeSignature") or None
         tensor.quantization = read_quantization(self.source, table, len(shape))
         raw = self.model.buffer(table.Buffer())
-        if len(raw):
+        # The caller's values take the place of what the file has for an input.
+        if len(raw) and index not in self.inputs:
             if tensor.variable:
                 raise ModelError("it is both a variable and a constant")
             tensor.data = self._content(table, raw, dtype, shape)
@@ -261,6 +266,7 @@ class _Subgraph:
                 origins=(Origin(index, name),),
             )
             check_operands(op)
+            set_result_types(op)
             return op
 
     def _check_order(self, ops: Sequence[Op]) -> None:

@@ -41,6 +41,10 @@ class Signature:
     """Index of the subgraph it runs."""
 
 
+def _keep() -> None:
+    """Nothing is given back: no file is behind the constants."""
+
+
 class Graph:
     """Operators and tensors with their edges, and the model's named inputs and outputs."""
 
@@ -61,6 +65,8 @@ class Graph:
         """Operators found so far that cannot run on the device, with the reason."""
         self.foreign_shape: ForeignShape = declared_shape
         """Gives the shapes of the results of operators set aside."""
+        self.release: Callable[[], None] = _keep
+        """Gives back the memory of the file that constants are views of."""
         self._graph: nx.DiGraph[Any] = nx.DiGraph()
         self._sequence = 0
         self._touched: dict[Op, None] = {}

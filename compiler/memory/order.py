@@ -19,8 +19,8 @@ from ..ir import Graph, Tensor
 from ..schedule.sizes import ScheduledOp
 from .aliases import Aliases
 
-STATES = 20_000
-"""Sets of operators that the exact search visits before it gives up."""
+STATES = 30_000
+"""Sets of operators that the exact search reaches before it gives up."""
 
 CHOICES = 32
 """Most operators among which the greedy order chooses the next one."""
@@ -167,7 +167,7 @@ def _exact(problem: _Problem, limit: int) -> list[int] | None:
     # Ordered by peak, then depth: among equal peaks, nearly finished orders come first.
     open_states = [(0, 0, 0, 0, tuple(i for i in masks if not masks[i]))]
     finished: set[int] = set()
-    while open_states and len(finished) < STATES:
+    while open_states and len(came) < STATES:
         peak, negative_depth, live, done, ready = heappop(open_states)
         if done in finished:
             continue  # an outdated entry: the state was reached with a lower peak meanwhile

@@ -81,7 +81,12 @@ BINARY = {
         versions=3,
     ),
     "FLOOR_MOD": Elementwise(
-        "{use.floor_mod}({a}, {b})", np.mod, _MODULUS, _ARITHMETIC, versions=2
+        "{use.floor_mod}({a}, {b})",
+        np.mod,
+        _MODULUS,
+        _ARITHMETIC,
+        note="in GLSL wrong for float quotients above 2^24",
+        versions=2,
     ),
     "MAXIMUM": Elementwise(
         "{use.larger}({a}, {b})",

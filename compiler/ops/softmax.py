@@ -45,7 +45,7 @@ def infer(op: Op) -> list[Shape]:
 
 def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     axis = softmax_axis(op)
-    x = arrays[0] * op.attrs.get("beta", 1.0)
+    x = arrays[0] * op.attrs.get("beta", 0.0)
     powers = np.exp(x - x.max(axis, keepdims=True))
     return [powers / powers.sum(axis, keepdims=True)]
 
@@ -89,7 +89,7 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], items: int = 1) -
         grid,
         {"x": op.operand(0)},
         {"y": op.output},
-        variables={"beta": op.attrs.get("beta", 1.0), "team": items},
+        variables={"beta": op.attrs.get("beta", 0.0), "team": items},
         group=(items, 1, 1) if items > 1 else None,
         flatten=items > 1,
         flops=5 * op.output.elements,

@@ -35,7 +35,7 @@ def int16_softmax(lowering: Lowering) -> None:
     x = lowering.centered(source)
     last = lowering.constant([len(source.shape) - 1], "int32")
     distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
-    beta = np.float32(op.attrs.get("beta", 1.0))
+    beta = np.float32(op.attrs.get("beta", 0.0))
     factor = fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
     numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
     scaled = lowering.add(

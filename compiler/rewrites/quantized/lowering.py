@@ -43,6 +43,8 @@ class Lowering(Decomposition):
         if tensor.quantization is None or tensor.dtype not in INTEGERS:
             raise self.declined(f"tensor {tensor.name} ({tensor.dtype}) is not quantized")
         scales = np.asarray(tensor.quantization.scale, np.float32)
+        if not scales.all():
+            raise self.declined(f"the quantization scale of tensor {tensor.name} is 0")
         return scales if scales.size > 1 else scales.reshape(())
 
     def zero(self, tensor: Tensor) -> int:

@@ -17,7 +17,7 @@ def softmax(lowering: Lowering) -> None:
         return
     if result.dtype == "int16":
         raise lowering.declined(f"its operand is {source.dtype}, but its result int16")
-    factor = np.float32(lowering.scale(source) * np.float32(lowering.op.attrs.get("beta", 1.0)))
+    factor = np.float32(lowering.scale(source) * np.float32(lowering.op.attrs.get("beta", 0.0)))
     low, high = INTEGERS[result.dtype]
     zero = lowering.zero(result)
     value = lowering.add(

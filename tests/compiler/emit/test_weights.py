@@ -13,7 +13,7 @@ SMALLEST = np.finfo(np.float32).tiny
 
 
 def test_equal_arrays_are_stored_once() -> None:
-    weights = Weights(16)
+    weights = Weights(16, lambda: None)
     first = weights.add(np.arange(3, dtype=np.float32))
     second = weights.add(np.arange(2, dtype=np.float32))
     assert (first.offset, first.size, second.offset) == (0, 12, 16)
@@ -21,8 +21,16 @@ def test_equal_arrays_are_stored_once() -> None:
     assert len(weights.data) == 24
 
 
+def test_memory_is_given_back_after_each_array() -> None:
+    sizes: list[int] = []
+    weights = Weights(4, lambda: sizes.append(len(weights.data)))
+    weights.add(np.zeros(2, np.float32))
+    weights.add(np.ones(3, np.float32))
+    assert sizes == [8, 20]
+
+
 def test_denormal_numbers_become_zeros() -> None:
-    weights = Weights(4)
+    weights = Weights(4, lambda: None)
     values = np.array([DENORMAL, -DENORMAL, SMALLEST, -SMALLEST, np.nan, 0, 1], np.float32)
     weights.add(values)
     found = np.frombuffer(bytes(weights.data), np.float32)

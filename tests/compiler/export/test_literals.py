@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tflgpu.compiler.export.literals import LONGEST_STRING, comment, floating, pieces, string
+from tflgpu.compiler.export.literals import LONGEST_STRING, floating, pieces, string
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,3 @@ def test_floats_are_exact(value: float) -> None:
     stored = float(np.float32(value))
     assert floating(stored).endswith("f")
     assert float.fromhex(floating(stored)[:-1]) == stored
-
-
-def test_a_comment_does_not_end_early() -> None:
-    assert comment("a */ b \\") == "a * / b /"

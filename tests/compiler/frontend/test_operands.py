@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.frontend.operands import check_operands, declared
+from tflgpu.compiler.frontend.operands import check_operands, declared, set_result_types
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.tflite_schema import OWN_PREFIX
 from tflgpu.compiler.frontend.writer import write
@@ -50,7 +50,20 @@ def test_every_operator_is_declared() -> None:
         ("CONCATENATION", "", "float32", "it has 0 operands, but takes x"),
         ("CONCATENATION", "float32 -", "float32", "its operand x is left out"),
         ("VAR_HANDLE", "float32", "resource", "it has 1 operand, but takes none"),
-        ("VAR_HANDLE", "", "float32", "its result handle must be resource, but tensor t0"),
+        (
+            "SUM",
+            "float32 int32",
+            "int64",
+            "y must be float32 as tensor t0 is, but tensor t0 is int64",
+        ),
+        ("CONV_2D", "float32 bool", "float32", "its operand filter must be weights, but tensor t1"),
+        ("MUL", "float32 int32", "float32", "b must be float32 as tensor t0 is, but"),
+        (
+            "PACK",
+            "bool bool int8",
+            "bool",
+            "x must be bool as tensor t0 is, but tensor t2",
+        ),
         ("ASSIGN_VARIABLE", "resource", "", "it has 1 operand, but takes handle, value"),
     ],
 )
@@ -58,6 +71,25 @@ def test_others_are_refused(name: str, operands: str, results: str, message: str
     with pytest.raises(ModelError) as caught:
         check_operands(op(name, operands, results))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "stated", "results"),
+    [
+        ("ADD", "uint8 uint8", "float32", "uint8"),
+        ("SPLIT", "int32 bool", "float32 bool", "bool bool"),
+        ("LESS", "float32 float32", "float32", "bool"),
+        ("RANK", "float32", "int64", "int32"),
+        ("TOPK_V2", "int8 int32", "float32 int64", "int8 int64"),
+        ("CAST", "float32", "int64", "int64"),
+    ],
+)
+def test_results_get_the_types_of_litert(
+    name: str, operands: str, stated: str, results: str
+) -> None:
+    given = op(name, operands, stated)
+    set_result_types(given)
+    assert " ".join(tensor.dtype for tensor in given.outputs) == results
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Signature, Tensor, constant
+from tflgpu.compiler.litert.reference import Reference
 
 
 def test_the_text_of_a_small_model() -> None:
@@ -72,9 +73,25 @@ def test_inputs_and_outputs_are_those_litert_shows(models: Path) -> None:
 def test_constants_are_views_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "chain.tflite"
     path.write_bytes(write(chain()))
-    weights = read(path).ops[0].constant(1)
+    graph = read(path)
+    weights = graph.ops[0].constant(1)
+    np.testing.assert_array_equal(weights, chain().ops[0].constant(1))
+    graph.release()
     np.testing.assert_array_equal(weights, chain().ops[0].constant(1))
     assert not weights.flags.owndata and not weights.flags.writeable
+
+
+def test_the_callers_values_take_the_place_of_an_inputs_content() -> None:
+    graph = Graph("model")
+    given = constant("given", np.array([3, 4], np.float32))
+    graph.add(Op("NEG", (given,), (Tensor("y", (2,)),)))
+    graph.inputs, graph.input_names = [given], ["given"]
+    graph.outputs, graph.output_names = [graph.ops[0].output], ["y"]
+    content = write(graph)
+    assert read(content).inputs[0].data is None
+    # LiteRT does the same.
+    (negated,) = Reference(content).run({"given": np.array([7, -8], np.float32)})
+    np.testing.assert_array_equal(negated, np.array([-7, 8], np.float32))
 
 
 def test_both_operator_codes_count() -> None:
