@@ -27,7 +27,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     arguments = []
     for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
         if tensor is None:
-            argument = weights.add(_joined(rendered.constants))
+            argument = weights.add(_joined(rendered.constants, rendered.halved))
         elif tensor.constant:
             argument = weights.add(_stored(tensor, launch.reads, allocation.target))
         else:
@@ -46,9 +46,9 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     )
 
 
-def _joined(constants: Sequence[Constant]) -> Array:
-    """Constants one after the other, as floats."""
-    joined = np.empty(sum(item.size for item in constants), np.float32)
+def _joined(constants: Sequence[Constant], halved: bool) -> Array:
+    """Constants one after the other, as floats in single or half precision."""
+    joined = np.empty(sum(item.size for item in constants), np.float16 if halved else np.float32)
     start = 0
     for item in constants:
         joined[start : start + item.size] = np.asarray(item).reshape(-1)
