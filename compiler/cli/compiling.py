@@ -14,12 +14,13 @@ from .. import pipeline
 from ..api import build_kernels
 from ..emit.compiled_model import fallback_text
 from ..events import Event
+from ..keep_f32 import settle
 from ..options import Options
 from ..schedule.tuning_table import read_table
 from ..tools.explain import Explanation
 from ..tools.explain import explain as explain_model
 from ..tools.tune import table_path, tune
-from .options import compile_options, model_argument
+from .options import compile_options, model_argument, tolerance_option
 from .shell import (
     Command,
     Failure,
@@ -49,6 +50,7 @@ FEW = 8
     help="The cache folder, created if it does not exist.",
 )
 @compile_options(fallback="litert")
+@tolerance_option
 @click.option(
     "--tune",
     "search",
@@ -68,12 +70,14 @@ def compile_command(
     model: Path,
     cache: Path,
     options: Options,
+    tolerance: float,
     search: bool,
     prebuild: str,
     as_json: bool,
 ) -> None:
     """Compile MODEL, a .tflite file, into a cache folder."""
     with progress() as show:
+        options = settle(model, options, tolerance, show)
         if search:
             table = Path(options.tuning) if options.tuning else table_path(cache, options)
             try:
@@ -115,6 +119,7 @@ def compile_command(
         ),
         ("weights", decimal(compiled.plan.weights_size)),
         ("for", f"{compiled.plan.target}, {compiled.plan.precision}, {compiled.plan.profile}"),
+        *(("kept in single precision", len(kept)) for kept in [options.keep_f32] if kept),
         *(("tuning", f"{name}, {compiled.tuned} kernels") for name in [options.tuning] if name),
     )
     print_table(compiled.plan.model, ("property", "value"), rows)
