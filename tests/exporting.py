@@ -7,16 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cases import Case
 from devices import fitting_profiles, need_programs
+from graphs import model
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, pipeline
 from tflgpu.compiler.export import export
+from tflgpu.compiler.export.tables import TYPES
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.store.variant import read_variant
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
+CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+"""Options that find wrong uses of memory and undefined behaviour."""
+
+
+def content(inputs: Mapping[str, Array]) -> bytes:
+    """The file of inputs for a demo."""
+    return b"".join(array.tobytes() for array in inputs.values())
+
+
+def portable(case: Case) -> bool:
+    """Whether all inputs and outputs have types that a program can hand over."""
+    graph = model({case.name: case.value}).graph
+    return all(tensor.dtype in TYPES for tensor in (*graph.inputs, *graph.outputs))
 
 
 @dataclass(frozen=True)
@@ -55,17 +71,21 @@ def exported(
     need_programs("gcc")
     stored = pipeline.store(compiled, folder / "cache")
     project = folder / "project"
-    export(read_variant(stored), project, "net", "opencl", embed)
-    sources = sorted(path.name for path in project.glob("*.c"))
-    command = [*STRICT, *options, "-o", "demo", *sources, *LIBRARIES]
+    export([read_variant(stored)], project, "net", embed)
+    build(project, "demo", *options, *sorted(path.name for path in project.glob("*.c")))
+    return Demo(project, stored)
+
+
+def build(project: Path, program: str, *words: str) -> None:
+    """Build a program in an exported project from these files and options."""
+    command = [*STRICT, "-o", program, *words, *LIBRARIES]
     built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert not built.returncode, built.stderr
-    return Demo(project, stored)
 
 
 @dataclass(frozen=True)
 class Found:
-    """A device that both Python and a program that loads the system's driver can open."""
+    """A device that both Python and a program that loads the system's drivers can open."""
 
     device: str
     """For `tflgpu.load`."""

@@ -14,8 +14,8 @@ from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.attached import match
 from tflgpu.compiler.devices.profile import LIMITS
+from tflgpu.compiler.emit.facts import SUB_GROUPS
 from tflgpu.runtime.launch.device import DeviceInfo
-from tflgpu.runtime.opencl.sources import SUB_GROUPS
 
 CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
 
