@@ -125,8 +125,8 @@ def _warn(result: _Result, search: bool) -> None:
     if result.options.tuning and not (search or result.compiled.tuned):
         device = read_table(Path(result.options.tuning)).device
         warn(
-            f"warning: {result.options.tuning}, measured on {device}, has no sizes for kernels of this "
-            f"model; --tune searches for them"
+            f"warning: {result.options.tuning}, measured on {device}, has no sizes for kernels of "
+            f"this model; --tune searches for them"
         )
     fallback = result.compiled.report["fallback"]
     if fallback:

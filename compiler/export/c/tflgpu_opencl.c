@@ -146,6 +146,7 @@ typedef struct driver {
   CL_FUNCTIONS(MEMBER)
 #undef MEMBER
   create_image CreateImage;
+  void *library;
 } driver;
 
 typedef struct opencl_session {
@@ -195,17 +196,17 @@ static const char *const libraries[] = {
 };
 
 static tflgpu_status load_driver(driver *cl, tflgpu_error *error) {
-  void *library = tflgpu_open_library(libraries, sizeof libraries / sizeof *libraries);
   const char *missing = NULL;
-  if (!library)
+  cl->library = tflgpu_open_library(libraries, sizeof libraries / sizeof *libraries);
+  if (!cl->library)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "there is no %s; install an OpenCL driver",
                        libraries[0]);
-#define FIND(result, function, parameters)            \
-  tflgpu_find_symbol(library, "cl" #function, &cl->function); \
+#define FIND(result, function, parameters)                         \
+  tflgpu_find_symbol(cl->library, "cl" #function, &cl->function); \
   if (!cl->function) missing = "cl" #function;
   CL_FUNCTIONS(FIND)
 #undef FIND
-  tflgpu_find_symbol(library, "clCreateImage", &cl->CreateImage);
+  tflgpu_find_symbol(cl->library, "clCreateImage", &cl->CreateImage);
   if (missing)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "the OpenCL driver has no %s; it is older than 1.2",
                        missing);
@@ -410,6 +411,22 @@ static int has_extension(tflgpu_session *shared, const char *extension) {
   free(all);
   return found;
 }
+
+static void find(tflgpu_session *shared, const char *name, void *function) {
+  const opencl_session *session = opencl(shared);
+  void *(CL_CALL *extension)(cl_object, const char *), *found = NULL;
+  cl_object platform = NULL;
+  tflgpu_find_symbol(session->cl.library, name, function);
+  tflgpu_find_symbol(session->cl.library, "clGetExtensionFunctionAddressForPlatform", &extension);
+  if (memcmp(function, &found, sizeof found) || !extension ||
+      session->cl.GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform,
+                                NULL))
+    return;
+  found = extension(platform, name);
+  memcpy(function, &found, sizeof found);
+}
+
+static void *context(tflgpu_session *shared) { return opencl(shared)->context; }
 
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
@@ -768,27 +785,4 @@ static void close_device(tflgpu_session *shared) {
   if (session->context) session->cl.ReleaseContext(session->context);
 }
 
-const tflgpu_backend tflgpu_opencl = {
-    .session_size = sizeof(opencl_session),
-    .open = open_device,
-    .has_extension = has_extension,
-    .enter = enter,
-    .leave = leave,
-    .close = close_device,
-    .identify = identify,
-    .compile = compile,
-    .restore = restore,
-    .binary = read_binary,
-    .discard = discard,
-    .allocate = allocate,
-    .release = release,
-    .size = buffer_size,
-    .bind = bind_steps,
-    .rebind = rebind,
-    .write = write_buffer,
-    .clear = clear,
-    .launch = launch,
-    .signal = mark,
-    .read = read_buffer,
-    .finish = finish,
-};
+const tflgpu_backend tflgpu_opencl = TFLGPU_BACKEND(opencl_session);
