@@ -59,12 +59,16 @@ class Profile:
     """Work-items of a work-group if each does little work."""
     heavy_group: int
     """Work-items of a work-group if each does much work, as in convolutions."""
-    group_columns: int
-    """Most work-items of a work-group along the first axis, for kernels with much work."""
+    warp: int
+    """Work-items that run in lockstep: a warp, wave or sub-group; 1 on processors."""
+    load_cost: int
+    """Multiply-adds of slices that take as long as the load of a slice, on GPUs."""
     persistent_dispatches: int
     """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
     byte_storage: bool
     """Whether slices of integers of 8 bits are stored as bytes rather than as floats."""
+    byte_products: bool = False
+    """Whether the device multiplies bytes four at a time; needs `byte_storage`."""
     weight_storage: str = "buffer"
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
@@ -93,13 +97,14 @@ LIMITS = {
     "work_items": (1, 1 << 24),
     "light_group": (1, 65536),
     "heavy_group": (1, 65536),
-    "group_columns": (1, 65536),
+    "warp": (1, 128),
+    "load_cost": (1, 64),
     "persistent_dispatches": (0, 4096),
     "image_texels": (1, 1 << 30),
     "sub_group": (0, 64),
 }
 """The smallest and the largest value of each number."""
-POWERS_OF_TWO = ("slice_width", "alignment", "sub_group")
+POWERS_OF_TWO = ("slice_width", "alignment", "warp", "sub_group")
 KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
 TEXEL_LANES = 4
@@ -126,8 +131,8 @@ def parse(text: str, name: str, place: str) -> Profile:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage"):
-        _typed(values[key], bool, f"{place}: {key}")
+    for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products"):
+        _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(
             f"{place}: kind is {values['kind']!r}, but must be one of {', '.join(KINDS)}"

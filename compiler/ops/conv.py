@@ -9,7 +9,6 @@ Input 3, if present, is a gate: a factor per channel that `fold_gate_into_conv` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -34,6 +33,7 @@ from .base import (
     define,
     slice_count,
 )
+from .byte_products import byte_products, multiplies_bytes
 from .elementwise import flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
@@ -151,7 +151,15 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
 
 
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    return [replace(*_build_window(op, target, shape), template="conv/conv_linear.jinja")]
+    batch, height, width, channels = op.output.shape
+    count = slice_count(channels, target)
+    tile = choose_tile(width, height * batch, count, target, shape, by_lane=True)
+    return [_launch(op, target, "conv/conv_linear.jinja", False, tile)]
+
+
+def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    geometry = window(op)
+    return byte_products(op, target, None if geometry.pointwise else geometry, shape)
 
 
 def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
@@ -177,7 +185,7 @@ def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
 
 def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs)
+    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, by_lane=True)
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)
@@ -220,8 +228,8 @@ def _winograd(op: Op, target: Target) -> str | None:
 
 
 def _from_rows(op: Op, target: Target) -> str | None:
-    if _winograd(op, target) is None:
-        return "conv_winograd is faster, even with a conversion to slices"
+    if _winograd(op, target) is None or multiplies_bytes(op, target) is None:
+        return "another kernel is faster, even with a conversion to slices"
     if groups(op) > 1 or window(op).dilation_x > 1:
         return "the input values of a window row are not adjacent"
     return _ungated(op, target)
@@ -257,6 +265,7 @@ def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence
 
 
 IMPLEMENTATIONS = (
+    TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
     Implementation("conv_split", _build_split, _one_pixel),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise),

@@ -57,6 +57,8 @@ class DeviceInfo:
     """OpenCL extensions; empty for OpenGL."""
     image_texels: int = 0
     """Texels in an image of a buffer, at most; 0 if kernels cannot read such images."""
+    instructions: tuple[str, ...] = ()
+    """Instructions of a processor that kernels may use by name, as Linux calls them."""
 
     def __str__(self) -> str:
         return f"{self.platform} ({self.version}): {self.name}"

@@ -57,7 +57,8 @@ class OpenCLDevice:
         objects = (self._context, self._queue, self._owned)
         self._memory = OpenCLMemory(self._name, *objects, on_host, shared)
         self._command_buffers = self._open_command_buffers()
-        self._programs = OpenCLPrograms(self._name, self._context, device, self._owned)
+        defines = "".join(f" -D {name.upper()}" for name in info.instructions)
+        self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, defines)
         # Frees everything even if the device is dropped without being released.
         self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
         self._finalizer.atexit = False

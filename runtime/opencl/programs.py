@@ -24,9 +24,15 @@ _PROGRAM_BUILD_LOG = 0x1183
 class OpenCLPrograms:
     """Compiles and restores the programs of one device."""
 
-    def __init__(self, name: str, context: int, device: int, owned: Owned) -> None:
-        """`name` is the device's for messages; `owned` takes the programs, to release them."""
+    def __init__(
+        self, name: str, context: int, device: int, owned: Owned, defines: str = ""
+    ) -> None:
+        """`name` is the device's for messages; `owned` takes the programs, to release them.
+
+        `defines` is added to the options of every program.
+        """
         self._name, self._context, self._device, self._owned = name, context, device, owned
+        self._defines = defines
 
     def build(
         self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
@@ -72,6 +78,7 @@ class OpenCLPrograms:
         return self._owned.add("clReleaseProgram", program)
 
     def _build(self, program: int, options: str) -> None:
+        options = f"{options}{self._defines}"
         call("clBuildProgram", program, 1, handles(self._device), options.encode(), None, None)
 
     def _log(self, program: int) -> str:

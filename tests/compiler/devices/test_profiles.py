@@ -32,6 +32,11 @@ def device(**said: Any) -> DeviceInfo:
         ({"type": "cpu", "vector_width": 4}, "cpu", "target opencl, type cpu"),
         ({"type": "cpu", "vector_width": 8}, "cpu_avx2", "target opencl, type cpu, lanes 8"),
         ({"type": "cpu", "vector_width": 16}, "cpu_avx512", "target opencl, type cpu, lanes 16"),
+        (
+            {"type": "cpu", "vector_width": 16, "instructions": ("avx512_vnni",)},
+            "cpu_avx512_vnni",
+            "target opencl, type cpu, lanes 16, instruction avx512_vnni",
+        ),
         ({"vendor": "NVIDIA Corporation"}, "nvidia", "type gpu, vendor nvidia"),
         (
             {"extensions": ("cl_khr_fp16", "cl_nv_device_attribute_query")},
@@ -83,8 +88,8 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         ("alignment = 256", "", "lacks the keys alignment"),
         (
             "alignment = 256",
-            "alignment = 256\nwarp = 32",
-            "has unknown keys warp; known keys are descript",
+            "alignment = 256\nwarps = 32",
+            "has unknown keys warps; known keys are descript",
         ),
         ("alignment = 256", 'alignment = "256"', "alignment is '256', but must be a whole number"),
         ("alignment = 256", "alignment = true", "alignment is True, but must be a whole number"),
