@@ -136,7 +136,8 @@ typedef struct tflgpu_rule {
   uint32_t conditions; /* rules with more of them are more specific */
   const char *type;    /* gpu, accelerator, cpu or other */
   const char *vendor, *platform, *name, *extension;
-  uint32_t lanes; /* floats of its vectors */
+  uint32_t lanes;          /* floats of its vectors */
+  const char *instruction; /* of its processor, which kernels may use by name */
 } tflgpu_rule;
 
 /* Some of a variant's weights: `size` bytes at `from` of the file, which belong at `to`. */

@@ -400,14 +400,14 @@ static void describe_device(opencl_session *session) {
 
 static int has_extension(tflgpu_session *shared, const char *extension) {
   const opencl_session *session = opencl(shared);
-  size_t size = 0, length = strlen(extension);
-  char *all, *place;
-  int found = 0;
+  size_t size = 0;
+  char *all;
+  int found;
   if (session->cl.GetDeviceInfo(session->device, CL_DEVICE_EXTENSIONS, 0, NULL, &size)) return 0;
   all = (char *)calloc(size + 1, 1);
-  if (all && !session->cl.GetDeviceInfo(session->device, CL_DEVICE_EXTENSIONS, size, all, NULL))
-    for (place = all; !found && (place = strstr(place, extension)) != NULL; place += length)
-      found = (place == all || place[-1] == ' ') && (!place[length] || place[length] == ' ');
+  found = all &&
+          !session->cl.GetDeviceInfo(session->device, CL_DEVICE_EXTENSIONS, size, all, NULL) &&
+          tflgpu_lists(all, extension);
   free(all);
   return found;
 }
@@ -427,6 +427,16 @@ static void find(tflgpu_session *shared, const char *name, void *function) {
 }
 
 static void *context(tflgpu_session *shared) { return opencl(shared)->context; }
+
+/* PoCL's compiler assembles instructions even if it takes the processor for an older one. */
+static int has_instruction(tflgpu_session *shared, const char *instruction) {
+  char line[4096];
+  if (strcmp(shared->device.type, "cpu") ||
+      strcmp(shared->device.platform, "Portable Computing Language"))
+    return 0;
+  tflgpu_instructions(line, sizeof line);
+  return tflgpu_lists(line, instruction);
+}
 
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
@@ -450,8 +460,16 @@ static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
 }
 
 static int build(opencl_session *session) {
-  return !session->cl.BuildProgram(session->program, 1, &session->device,
-                                   session->shared.schedule->options, NULL, NULL);
+  /* Kernels use an instruction where a macro of its name is defined. */
+  static const char *const instructions[][2] = {{"avx512_vnni", " -D AVX512_VNNI"}};
+  char options[512];
+  size_t i;
+  snprintf(options, sizeof options, "%s", session->shared.schedule->options);
+  for (i = 0; i < sizeof instructions / sizeof *instructions; i++)
+    if (has_instruction(&session->shared, instructions[i][0]) &&
+        strlen(options) + strlen(instructions[i][1]) < sizeof options)
+      strcat(options, instructions[i][1]);
+  return !session->cl.BuildProgram(session->program, 1, &session->device, options, NULL, NULL);
 }
 
 static int restore(tflgpu_session *shared, const unsigned char *binary, size_t size) {

@@ -118,12 +118,12 @@ def test_half_floats_are_those_of_numpy(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose program says how many groups a persistent kernel would have."""
+    """A program that says how many groups a persistent kernel would have."""
     folder = tmp_path_factory.mktemp("digits")
     options = Options(target="opencl", device="gpu", fallback="none")
     project = exported(pipeline.build(DIGITS_MODEL, options), folder, embed=True).folder
-    build(project, "program", f"-I{project}", str(CALLERS / "processors.c"), "tflgpu.c")
-    return project
+    build(project, "processors", f"-I{project}", str(CALLERS / "processors.c"), "tflgpu.c")
+    return project / "processors"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="asks Linux")
