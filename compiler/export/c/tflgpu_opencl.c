@@ -232,7 +232,8 @@ static int preference(const driver *cl, cl_object device) {
 }
 
 /* What is searched for the name of a wanted device: PLATFORM (VERSION): NAME. */
-static void describe(const driver *cl, cl_object platform, cl_object device, char *to, size_t size) {
+static void describe(const driver *cl, cl_object platform, cl_object device, char *to,
+                     size_t size) {
   char parts[2][256], name[256];
   static const cl_uint asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
   int i;
@@ -344,7 +345,8 @@ static uint32_t resident_groups(opencl_session *session) {
   return units < usable ? (uint32_t)units : usable;
 }
 
-/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on these. */
+/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on
+ * these. */
 static uint32_t usable_lanes(opencl_session *session) {
   uint32_t lanes =
       (uint32_t)number(&session->cl, session->device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -533,7 +535,7 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
     flags = CL_MEM_READ_ONLY | (shared->device.on_processor && (uintptr_t)content % 64 == 0
                                     ? CL_MEM_USE_HOST_PTR
                                     : CL_MEM_COPY_HOST_PTR);
-  else if (shared->device.on_processor) /* else PoCL allocates at first use, and exits if that fails */
+  else if (shared->device.on_processor) /* PoCL would allocate at first use, and exit if it fails */
     flags |= CL_MEM_ALLOC_HOST_PTR;
   *buffer = session->cl.CreateBuffer(session->context, flags, (size_t)size,
                                      (void *)(uintptr_t)content, &code);
