@@ -36,6 +36,20 @@ def portable(case: Case) -> bool:
 
 
 @dataclass(frozen=True)
+class Found:
+    """A device that both Python and a program that loads the system's drivers can open."""
+
+    device: str
+    """For `tflgpu.load`."""
+    name: str
+    """For the demo's option --device."""
+
+    @property
+    def profile(self) -> str:
+        return fitting_profiles(self.device)[-1]
+
+
+@dataclass(frozen=True)
 class Demo:
     """A model as a program, and its variant for Python."""
 
@@ -51,6 +65,12 @@ class Demo:
         return subprocess.run(
             command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=600
         )
+
+    def assert_agrees(self, found: Found, inputs: Mapping[str, Array], runs: int = 1) -> None:
+        """The last of some runs has the results of Python's runtime, bit for bit."""
+        ran = self.run(*("--device", found.name, "--runs", str(runs)), content=content(inputs))
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert self.outputs == self.expected(found.device, inputs, runs)
 
     @property
     def outputs(self) -> bytes:
@@ -81,17 +101,3 @@ def build(project: Path, program: str, *words: str) -> None:
     command = [*STRICT, "-o", program, *words, *LIBRARIES]
     built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert not built.returncode, built.stderr
-
-
-@dataclass(frozen=True)
-class Found:
-    """A device that both Python and a program that loads the system's drivers can open."""
-
-    device: str
-    """For `tflgpu.load`."""
-    name: str
-    """For the demo's option --device."""
-
-    @property
-    def profile(self) -> str:
-        return fitting_profiles(self.device)[-1]

@@ -15,12 +15,13 @@ from .. import pipeline
 from ..api import build_kernels
 from ..emit.compiled_model import CompiledModel, fallback_text
 from ..events import Event
+from ..keep_f32 import settle
 from ..options import Options
 from ..schedule.tuning_table import read_table
 from ..tools.explain import Explanation
 from ..tools.explain import explain as explain_model
 from ..tools.tune import table_path, tune
-from .options import compile_options, model_argument
+from .options import compile_options, model_argument, tolerance_option
 from .shell import (
     Command,
     Failure,
@@ -50,6 +51,7 @@ FEW = 8
     help="The cache folder, created if it does not exist.",
 )
 @compile_options(fallback="litert", several=True)
+@tolerance_option
 @click.option(
     "--tune",
     "search",
@@ -69,12 +71,13 @@ def compile_command(
     model: Path,
     cache: Path,
     options: list[Options],
+    tolerance: float,
     search: bool,
     prebuild: str,
     as_json: bool,
 ) -> None:
     """Compile MODEL, a .tflite file, into a cache folder."""
-    results = [_compile(model, cache, each, search, prebuild) for each in options]
+    results = [_compile(model, cache, each, tolerance, search, prebuild) for each in options]
     for result in results:
         _warn(result, search)
     if as_json:
@@ -90,15 +93,18 @@ def compile_command(
 class _Result:
     compiled: CompiledModel
     path: Path
-    tuning: str
-    """The tuning table's file; empty for none."""
+    options: Options
+    """As settled: with the tuning table and the operators kept in single precision."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {"path": self.path, **self.compiled.report, "tuning": self.tuning or None}
+        return {"path": self.path, **self.compiled.report, "tuning": self.options.tuning or None}
 
 
-def _compile(model: Path, cache: Path, options: Options, search: bool, prebuild: str) -> _Result:
+def _compile(
+    model: Path, cache: Path, options: Options, tolerance: float, search: bool, prebuild: str
+) -> _Result:
     with progress() as show:
+        options = settle(model, options, tolerance, show)
         if search:
             table = Path(options.tuning) if options.tuning else table_path(cache, options)
             try:
@@ -112,15 +118,15 @@ def _compile(model: Path, cache: Path, options: Options, search: bool, prebuild:
         if prebuild:
             show("prebuild", 0, 1)
             build_kernels(path, prebuild)
-    return _Result(compiled, path, options.tuning)
+    return _Result(compiled, path, options)
 
 
 def _warn(result: _Result, search: bool) -> None:
-    if result.tuning and not (search or result.compiled.tuned):
-        device = read_table(Path(result.tuning)).device
+    if result.options.tuning and not (search or result.compiled.tuned):
+        device = read_table(Path(result.options.tuning)).device
         warn(
-            f"warning: {result.tuning}, measured on {device}, has no sizes for kernels of this "
-            f"model; --tune searches for them"
+            f"warning: {result.options.tuning}, measured on {device}, has no sizes for kernels of "
+            f"this model; --tune searches for them"
         )
     fallback = result.compiled.report["fallback"]
     if fallback:
@@ -145,7 +151,12 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
         ),
         ("weights", decimal(compiled.plan.weights_size)),
         ("for", f"{compiled.plan.target}, {compiled.plan.precision}, {compiled.plan.profile}"),
-        *(("tuning", f"{name}, {compiled.tuned} kernels") for name in [result.tuning] if name),
+        *(("kept in single precision", len(kept)) for kept in [result.options.keep_f32] if kept),
+        *(
+            ("tuning", f"{name}, {compiled.tuned} kernels")
+            for name in [result.options.tuning]
+            if name
+        ),
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
 from .shell import FilePath
 
@@ -107,7 +108,15 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
             type=click.Choice(PRECISIONS),
             default="f32",
             show_default=True,
-            help="f16 stores activations in half precision, and computes in single precision.",
+            help="f16 stores weights and activations in half precision, and computes in single.",
+        ),
+        click.option(
+            "--keep-f32",
+            callback=parse_operators,
+            multiple=True,
+            metavar="NAME|INDEX|auto",
+            help="With f16, an operator, or a tensor it computes, to keep in single precision; "
+            "`auto` lets compile and verify search for the fewest.",
         ),
         click.option(
             "--device",
@@ -174,6 +183,15 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
         return _with(choices, call)
 
     return decorate
+
+
+tolerance_option = click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=TOLERANCE,
+    show_default=True,
+    help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",
+)
 
 
 def _with(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:

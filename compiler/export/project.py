@@ -68,7 +68,10 @@ PROJECT = ("main.c", "CMakeLists.txt", "README.md")
 """Files that name the model."""
 DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1"}
 """What each runtime needs, in words."""
-RUNTIME = ("tflgpu.h", "tflgpu_backend.h", "tflgpu.c")
+RUNTIME = (
+    *("tflgpu.h", "tflgpu_backend.h", "tflgpu.c"),
+    *("android/tflgpu_android.h", "android/tflgpu_android.c"),
+)
 """Files that every model needs, apart from its driver's runtime."""
 
 
@@ -95,7 +98,7 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
         reasons.append(f"{folder} is not an empty folder")
     if reasons:
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "android").mkdir(parents=True, exist_ok=True)
     plan, weights = variants[0].plan, join_weights(variants)
     runtime = RUNTIMES[plan.target]
     (folder / f"{name}.h").write_text(header(name), encoding="utf-8")

@@ -74,7 +74,9 @@ void tflgpu_unlock(void) { pthread_mutex_unlock(&asking); }
 
 /* -- variants ------------------------------------------------------------------------------- */
 
-static int lower(int letter) { return letter >= 'A' && letter <= 'Z' ? letter + 'a' - 'A' : letter; }
+static int lower(int letter) {
+  return letter >= 'A' && letter <= 'Z' ? letter + 'a' - 'A' : letter;
+}
 
 int tflgpu_contains(const char *text, const char *part) {
   size_t i;
@@ -336,7 +338,7 @@ static uint32_t binary_key(tflgpu_session *session) {
   uint32_t key = tflgpu_crc32(0, digest, strlen(digest));
   key = tflgpu_crc32(key, options, strlen(options) + 1);
   key = session->model->backend->identify(session, key);
-  if (session->device.on_processor) { /* compiled for this very one, whatever the device's name says */
+  if (session->device.on_processor) { /* compiled for this very one, whatever its name says */
     char line[4096];
     tflgpu_instructions(line, sizeof line);
     key = tflgpu_crc32(key, line, strlen(line));

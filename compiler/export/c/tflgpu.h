@@ -189,7 +189,7 @@ typedef struct tflgpu_options {
   const char *weights_file; /* NULL for weights.bin in the current folder */
   const void *weights;      /* the content of weights.bin, until tflgpu_close; NULL for the file */
   uint64_t weights_size;
-  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL to compile them always */
+  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL for none */
   void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
   int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
 } tflgpu_options;

@@ -43,6 +43,9 @@ struct tflgpu_backend {
   tflgpu_status (*open)(tflgpu_session *, const tflgpu_options *, tflgpu_error *);
   int (*has_extension)(tflgpu_session *, const char *name);
   int (*has_instruction)(tflgpu_session *, const char *name);
+  /* A function of the driver or of an extension, NULL if there is none. */
+  void (*find)(tflgpu_session *, const char *name, void *function);
+  void *(*context)(tflgpu_session *); /* the cl_context; NULL on OpenGL ES */
   tflgpu_status (*enter)(tflgpu_session *, tflgpu_error *);
   void (*leave)(tflgpu_session *);
   void (*close)(tflgpu_session *); /* also after `open` or anything else has failed */
@@ -72,6 +75,14 @@ struct tflgpu_backend {
   tflgpu_status (*read)(tflgpu_session *, void *buffer, void *to, uint64_t size, tflgpu_error *);
   tflgpu_status (*finish)(tflgpu_session *, tflgpu_error *);
 };
+
+/* The driver whose sessions have this type, and whose functions have these names. */
+#define TFLGPU_BACKEND(session)                                                                  \
+  {                                                                                              \
+    sizeof(session), open_device, has_extension, has_instruction, find, context, enter, leave,   \
+        close_device, identify, compile, restore, read_binary, discard, allocate, release,       \
+        buffer_size, bind_steps, rebind, write_buffer, clear, launch, mark, read_buffer, finish  \
+  }
 
 tflgpu_status tflgpu_fail(tflgpu_error *error, tflgpu_status status, const char *format, ...);
 tflgpu_status tflgpu_out_of_memory(tflgpu_error *error);

@@ -31,6 +31,7 @@ enum {
   GL_COMPILE_STATUS = 0x8B81,
   GL_COMPUTE_SHADER = 0x91B9,
   GL_DYNAMIC_COPY = 0x88EA,
+  GL_EXTENSIONS = 0x1F03,
   GL_LINK_STATUS = 0x8B82,
   GL_MAP_READ_BIT = 1,
   GL_MAP_WRITE_BIT = 2,
@@ -367,13 +368,24 @@ static void read_limits(gles_session *session) {
   limits->buffer_size = UINT64_MAX;
 }
 
-/* OpenGL has extensions, but no kernel needs any. */
-static int has_none(tflgpu_session *shared, const char *name) {
+static int has_extension(tflgpu_session *shared, const char *extension) {
+  return tflgpu_lists(text(gles(shared), GL_EXTENSIONS), extension);
+}
+
+static int has_instruction(tflgpu_session *shared, const char *name) {
   (void)shared;
   (void)name;
   return 0;
 }
 
+static void find(tflgpu_session *shared, const char *name, void *function) {
+  find_function(&gles(shared)->egl, name, function);
+}
+
+static void *context(tflgpu_session *shared) {
+  (void)shared;
+  return NULL;
+}
 
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
@@ -403,8 +415,8 @@ static int is_linked(const gles_session *session, uint32_t program) {
 static tflgpu_status rejected(gles_session *session, const tflgpu_kernel *kernel, uint32_t object,
                               void(GL_CALL *log)(uint32_t, int32_t, int32_t *, char *),
                               tflgpu_error *error) {
-  tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n", session->shared.device.name,
-              kernel->name, session->shared.model->name);
+  tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n",
+              session->shared.device.name, kernel->name, session->shared.model->name);
   if (error) {
     size_t used = strlen(error->message);
     log(object, (int32_t)(sizeof error->message - used), NULL, error->message + used);
@@ -679,8 +691,8 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
     read_limits(session);
   else
     status = tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
-                         "%s has \"%s\", but OpenGL ES 3.1 or OpenGL 4.3 is needed", shared->device.name,
-                         text(session, GL_VERSION));
+                         "%s has \"%s\", but OpenGL ES 3.1 or OpenGL 4.3 is needed",
+                         shared->device.name, text(session, GL_VERSION));
   if (status) leave(shared);
   return status;
 }
@@ -690,28 +702,4 @@ static void close_device(tflgpu_session *shared) {
   if (session->context) session->egl.DestroyContext(session->display, session->context);
 }
 
-const tflgpu_backend tflgpu_gles = {
-    .session_size = sizeof(gles_session),
-    .open = open_device,
-    .has_extension = has_none,
-    .has_instruction = has_none,
-    .enter = enter,
-    .leave = leave,
-    .close = close_device,
-    .identify = identify,
-    .compile = compile,
-    .restore = restore,
-    .binary = read_binary,
-    .discard = discard,
-    .allocate = allocate,
-    .release = release,
-    .size = buffer_size,
-    .bind = bind_steps,
-    .rebind = rebind,
-    .write = write_buffer,
-    .clear = clear,
-    .launch = launch,
-    .signal = mark,
-    .read = read_buffer,
-    .finish = finish,
-};
+const tflgpu_backend tflgpu_gles = TFLGPU_BACKEND(gles_session);

@@ -146,6 +146,7 @@ typedef struct driver {
   CL_FUNCTIONS(MEMBER)
 #undef MEMBER
   create_image CreateImage;
+  void *library;
 } driver;
 
 typedef struct opencl_session {
@@ -195,17 +196,17 @@ static const char *const libraries[] = {
 };
 
 static tflgpu_status load_driver(driver *cl, tflgpu_error *error) {
-  void *library = tflgpu_open_library(libraries, sizeof libraries / sizeof *libraries);
   const char *missing = NULL;
-  if (!library)
+  cl->library = tflgpu_open_library(libraries, sizeof libraries / sizeof *libraries);
+  if (!cl->library)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "there is no %s; install an OpenCL driver",
                        libraries[0]);
-#define FIND(result, function, parameters)            \
-  tflgpu_find_symbol(library, "cl" #function, &cl->function); \
+#define FIND(result, function, parameters)                         \
+  tflgpu_find_symbol(cl->library, "cl" #function, &cl->function); \
   if (!cl->function) missing = "cl" #function;
   CL_FUNCTIONS(FIND)
 #undef FIND
-  tflgpu_find_symbol(library, "clCreateImage", &cl->CreateImage);
+  tflgpu_find_symbol(cl->library, "clCreateImage", &cl->CreateImage);
   if (missing)
     return tflgpu_fail(error, TFLGPU_NO_DRIVER, "the OpenCL driver has no %s; it is older than 1.2",
                        missing);
@@ -231,7 +232,8 @@ static int preference(const driver *cl, cl_object device) {
 }
 
 /* What is searched for the name of a wanted device: PLATFORM (VERSION): NAME. */
-static void describe(const driver *cl, cl_object platform, cl_object device, char *to, size_t size) {
+static void describe(const driver *cl, cl_object platform, cl_object device, char *to,
+                     size_t size) {
   char parts[2][256], name[256];
   static const cl_uint asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
   int i;
@@ -343,7 +345,8 @@ static uint32_t resident_groups(opencl_session *session) {
   return units < usable ? (uint32_t)units : usable;
 }
 
-/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on these. */
+/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on
+ * these. */
 static uint32_t usable_lanes(opencl_session *session) {
   uint32_t lanes =
       (uint32_t)number(&session->cl, session->device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -410,6 +413,22 @@ static int has_extension(tflgpu_session *shared, const char *extension) {
   free(all);
   return found;
 }
+
+static void find(tflgpu_session *shared, const char *name, void *function) {
+  const opencl_session *session = opencl(shared);
+  void *(CL_CALL *extension)(cl_object, const char *), *found = NULL;
+  cl_object platform = NULL;
+  tflgpu_find_symbol(session->cl.library, name, function);
+  tflgpu_find_symbol(session->cl.library, "clGetExtensionFunctionAddressForPlatform", &extension);
+  if (memcmp(function, &found, sizeof found) || !extension ||
+      session->cl.GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform,
+                                NULL))
+    return;
+  found = extension(platform, name);
+  memcpy(function, &found, sizeof found);
+}
+
+static void *context(tflgpu_session *shared) { return opencl(shared)->context; }
 
 /* PoCL's compiler assembles instructions even if it takes the processor for an older one. */
 static int has_instruction(tflgpu_session *shared, const char *instruction) {
@@ -516,7 +535,7 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
     flags = CL_MEM_READ_ONLY | (shared->device.on_processor && (uintptr_t)content % 64 == 0
                                     ? CL_MEM_USE_HOST_PTR
                                     : CL_MEM_COPY_HOST_PTR);
-  else if (shared->device.on_processor) /* else PoCL allocates at first use, and exits if that fails */
+  else if (shared->device.on_processor) /* PoCL would allocate at first use, and exit if it fails */
     flags |= CL_MEM_ALLOC_HOST_PTR;
   *buffer = session->cl.CreateBuffer(session->context, flags, (size_t)size,
                                      (void *)(uintptr_t)content, &code);
@@ -786,28 +805,4 @@ static void close_device(tflgpu_session *shared) {
   if (session->context) session->cl.ReleaseContext(session->context);
 }
 
-const tflgpu_backend tflgpu_opencl = {
-    .session_size = sizeof(opencl_session),
-    .open = open_device,
-    .has_extension = has_extension,
-    .has_instruction = has_instruction,
-    .enter = enter,
-    .leave = leave,
-    .close = close_device,
-    .identify = identify,
-    .compile = compile,
-    .restore = restore,
-    .binary = read_binary,
-    .discard = discard,
-    .allocate = allocate,
-    .release = release,
-    .size = buffer_size,
-    .bind = bind_steps,
-    .rebind = rebind,
-    .write = write_buffer,
-    .clear = clear,
-    .launch = launch,
-    .signal = mark,
-    .read = read_buffer,
-    .finish = finish,
-};
+const tflgpu_backend tflgpu_opencl = TFLGPU_BACKEND(opencl_session);

@@ -88,8 +88,8 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         ("alignment = 256", "", "lacks the keys alignment"),
         (
             "alignment = 256",
-            "alignment = 256\nwarp = 32",
-            "has unknown keys warp; known keys are descript",
+            "alignment = 256\nwarps = 32",
+            "has unknown keys warps; known keys are descript",
         ),
         ("alignment = 256", 'alignment = "256"', "alignment is '256', but must be a whole number"),
         ("alignment = 256", "alignment = true", "alignment is True, but must be a whole number"),

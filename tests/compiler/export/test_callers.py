@@ -1,9 +1,11 @@
-"""Programs that hand over their own context, buffers and queue; see callers/scenario.c."""
+"""Programs that call the runtime in other ways than the demo, under AddressSanitizer."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,34 +14,48 @@ from exporting import CHECKED, Found, build, exported
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.export import RUNTIMES
+from tflgpu.compiler.export import RUNTIMES, export
 from tflgpu.compiler.options import TargetName
+from tflgpu.runtime.store.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
 CALLERS = Path(__file__).parent / "callers"
+FIXTURES = {"opencl": "found", "glsl": "gles"}
+LIBRARIES = {"opencl": "libOpenCL.so.1", "glsl": "libEGL.so.1"}
 
 
-LIBRARIES: dict[TargetName, str] = {"opencl": "libOpenCL.so.1", "glsl": "libEGL.so.1"}
+@dataclass(frozen=True)
+class Driver:
+    """A driver, and digits exported for it."""
 
-each_driver = pytest.mark.parametrize(
-    ("target", "fixture"), [("opencl", "found"), ("glsl", "gles")]
-)
+    target: TargetName
+    found: Found
+    project: Path
+
+    def build(self, program: Path, *files: Path | str, table: Path | str = "net.c") -> None:
+        """Build a program with the runtime and the tables of the model."""
+        runtime = ("tflgpu.c", f"tflgpu_{RUNTIMES[self.target]}.c")
+        folders = (self.project, self.project / "android", CALLERS)
+        included = (f"-I{folder}" for folder in folders)
+        words = (*CHECKED, *included, *runtime, str(table), *map(str, files))
+        build(self.project, str(program), *words)
 
 
-def built(folder: Path, target: TargetName, *files: str) -> Path:
-    """The project of digits with a program of these files, `program`, under AddressSanitizer."""
+@pytest.fixture(scope="module", params=["opencl", "glsl"])
+def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    target: TargetName = request.param
+    found: Found = request.getfixturevalue(FIXTURES[target])
     options = Options(target=target, device="gpu", fallback="none")
-    project = exported(pipeline.build(DIGITS_MODEL, options), folder, embed=True).folder
-    sources = ("net.c", *(path.name for path in project.glob("tflgpu*.c")), *files)
-    build(project, "program", *CHECKED, f"-I{project}", f"-I{CALLERS}", *sources)
-    return project
+    compiled = pipeline.build(DIGITS_MODEL, options)
+    project = exported(compiled, tmp_path_factory.mktemp(target), embed=True).folder
+    return Driver(target, found, project)
 
 
-def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["./program", *words],
-        cwd=project,
+        [program, *words],
+        cwd=program.parent,
         capture_output=True,
         text=True,
         check=False,
@@ -49,25 +65,28 @@ def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@each_driver
-def test_buffers_of_the_caller(
-    request: pytest.FixtureRequest, tmp_path: Path, target: TargetName, fixture: str
-) -> None:
+def test_buffers_of_the_caller(driver: Driver, tmp_path: Path) -> None:
     """A run on buffers with guards behind them, events, and what is refused."""
-    found: Found = request.getfixturevalue(fixture)
-    driver = str(CALLERS / f"{RUNTIMES[target]}.c")
-    files = (str(CALLERS / "scenario.c"), driver, f"-l:{LIBRARIES[target]}")
-    ran = run(built(tmp_path, target, *files), found.name)
+    program = tmp_path / "scenario"
+    own = CALLERS / f"{RUNTIMES[driver.target]}.c"
+    driver.build(program, CALLERS / "scenario.c", own, f"-l:{LIBRARIES[driver.target]}")
+    ran = run(program, driver.found.name)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-@each_driver
-def test_threads(
-    request: pytest.FixtureRequest, tmp_path: Path, target: TargetName, fixture: str
-) -> None:
+def test_hardware_buffers(driver: Driver, tmp_path: Path) -> None:
+    """No driver here imports Android's buffers, and Android's header is a stand-in."""
+    program = tmp_path / "import"
+    driver.build(program, "android/tflgpu_android.c", CALLERS / "import.c")
+    ran = run(program, driver.found.name)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_threads(driver: Driver, tmp_path: Path) -> None:
     """Eight threads open, run and close sessions at once, without a leak."""
-    found: Found = request.getfixturevalue(fixture)
-    ran = run(built(tmp_path, target, str(CALLERS / "threads.c")), found.name, "2")
+    program = tmp_path / "threads"
+    driver.build(program, CALLERS / "threads.c")
+    ran = run(program, driver.found.name, "2")
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -99,12 +118,12 @@ def test_half_floats_are_those_of_numpy(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose program says how many groups a persistent kernel would have."""
+    """A program that says how many groups a persistent kernel would have."""
     folder = tmp_path_factory.mktemp("digits")
     options = Options(target="opencl", device="gpu", fallback="none")
     project = exported(pipeline.build(DIGITS_MODEL, options), folder, embed=True).folder
-    build(project, "program", f"-I{project}", str(CALLERS / "processors.c"), "tflgpu.c")
-    return project
+    build(project, "processors", f"-I{project}", str(CALLERS / "processors.c"), "tflgpu.c")
+    return project / "processors"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="asks Linux")
@@ -137,3 +156,38 @@ def test_the_quota_of_a_container(
     for path, text in zip(paths, files, strict=True):
         path.write_text(text)
     assert run(counting, *map(str, paths)).stdout == f"{left}\n"
+
+
+@pytest.mark.parametrize(
+    ("needed", "instead", "message"),
+    [
+        (r"(needs \*/ {)\d+", r"\g<1>1", "aligns buffers to"),
+        (r"(needs \*/ {\d+, )\d+", r"\g<1>99999", "work-items in a work-group"),
+        (r"(needs \*/ .*}, )\d+", r"\g<1>999999999", "bytes of local memory"),
+    ],
+)
+def test_what_the_device_lacks(
+    driver: Driver, tmp_path: Path, needed: str, instead: str, message: str
+) -> None:
+    """A model that needs more than the device has is refused."""
+    table = (driver.project / "net.c").read_text(encoding="utf-8")
+    changed, count = re.subn(needed, instead, table)
+    assert count == 1
+    (tmp_path / "changed.c").write_text(changed, encoding="utf-8")
+    driver.build(tmp_path / "demo", "main.c", table=tmp_path / "changed.c")
+    (tmp_path / "in.bin").write_bytes(bytes(256))
+    ran = run(tmp_path / "demo", "in.bin", "out.bin", "--device", driver.found.name)
+    assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr
+
+
+def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> None:
+    names: dict[str, TargetName] = {"first": "opencl", "second": "glsl"}
+    for name, target in names.items():
+        options = Options(target=target, device="gpu", fallback="none")
+        stored = pipeline.store(pipeline.build(DIGITS_MODEL, options), tmp_path / "cache")
+        export([read_variant(stored)], tmp_path / name, name, embed=True)
+    sources = ("first/first.c", "second/second.c", "first/tflgpu.c", "first/tflgpu_opencl.c")
+    files = (*sources, "second/tflgpu_gles.c", str(CALLERS / "both.c"))
+    build(tmp_path, "both", *CHECKED, "-Ifirst", "-Isecond", *files)
+    ran = run(tmp_path / "both", found.name, gles.name)
+    assert (ran.returncode, ran.stderr) == (0, "")

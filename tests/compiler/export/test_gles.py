@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import Case, families
 from compiled_cases import compile_cases
-from exporting import Demo, Found, build, content, exported, portable
+from exporting import Demo, Found, content, exported, portable
 from graphs.variables import running_total
 from paths import DIGITS_MODEL
 
@@ -31,26 +29,18 @@ def test_operators(gles: Found, tmp_path: Path) -> None:
     """The first case of every sixth operator, in one program: a processor compiles GLSL slowly."""
     firsts: list[Case] = [cases[0] for cases in families().values()]
     item = compile_cases(tuple(filter(portable, firsts[::6])), "glsl", "gpu")
-    demo = exported(item.model, tmp_path, ("-O0",))
-    ran = demo.run("--device", gles.name, content=content(item.inputs))
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert demo.outputs == demo.expected(gles.device, item.inputs)
+    exported(item.model, tmp_path, ("-O0",)).assert_agrees(gles, item.inputs)
 
 
 def test_a_network(models: Path, gles: Found, tmp_path: Path) -> None:
     network = models / "networks" / "mediapipe_face" / "face_detection_short_range.tflite"
-    demo = exported(pipeline.build(network, OPTIONS), tmp_path)
     image = {"input": np.random.default_rng(8).random((1, 128, 128, 3), np.float32)}
-    ran = demo.run("--device", gles.name, content=content(image))
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert demo.outputs == demo.expected(gles.device, image)
+    exported(pipeline.build(network, OPTIONS), tmp_path).assert_agrees(gles, image)
 
 
 def test_variables_keep_their_content(gles: Found, tmp_path: Path) -> None:
-    demo = exported(pipeline.build(running_total(), OPTIONS), tmp_path)
     step = {"x": np.full((2, 3), 2.5, np.float32)}
-    assert not demo.run("--device", gles.name, "--runs", "3", content=content(step)).returncode
-    assert demo.outputs == demo.expected(gles.device, step, runs=3)
+    exported(pipeline.build(running_total(), OPTIONS), tmp_path).assert_agrees(gles, step, runs=3)
 
 
 def test_compiled_kernels_are_kept(gles: Found, digits: Demo, tmp_path: Path) -> None:
@@ -79,26 +69,3 @@ def test_compiled_kernels_are_kept(gles: Found, digits: Demo, tmp_path: Path) ->
 def test_wrong_devices(digits: Demo) -> None:
     ran = digits.run("--device", "none of these", content=content(IMAGE))
     assert ran.stderr == 'no OpenGL ES 3.1 device has "none of these" in its name\n'
-
-
-@pytest.mark.parametrize(
-    ("needed", "instead", "message"),
-    [
-        (r"(needs \*/ {)\d+", r"\g<1>1", "aligns buffers to"),
-        (r"(needs \*/ {\d+, )\d+", r"\g<1>99999", "work-items in a work-group"),
-        (r"(needs \*/ .*}, {)\d+", r"\g<1>99999", "work-groups along x in a launch"),
-        (r"(needs \*/ .*}, )\d+, \d+", r"\g<1>0, 99", "buffers of a kernel"),
-    ],
-)
-def test_what_the_device_lacks(
-    digits: Demo, tmp_path: Path, needed: str, instead: str, message: str
-) -> None:
-    """A model that needs more than the device has is refused."""
-    demo = Demo(shutil.copytree(digits.folder, tmp_path / "project"), digits.variant)
-    table = demo.folder / "net.c"
-    text, count = re.subn(needed, instead, table.read_text(encoding="utf-8"))
-    assert count == 1
-    table.write_text(text, encoding="utf-8")
-    build(demo.folder, "demo", "-O0", *sorted(path.name for path in demo.folder.glob("*.c")))
-    ran = demo.run(content=content(IMAGE))
-    assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr

@@ -33,26 +33,19 @@ def test_operators(found: Found, tmp_path: Path) -> None:
     """The first case of each operator, in one program."""
     firsts = (cases[0] for cases in families().values())
     item = compile_cases(tuple(filter(portable, firsts)), "opencl", found.profile)
-    demo = exported(item.model, tmp_path, ("-O0",))
-    ran = demo.run("--device", found.name, content=content(item.inputs))
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert demo.outputs == demo.expected(found.device, item.inputs)
+    exported(item.model, tmp_path, ("-O0",)).assert_agrees(found, item.inputs)
 
 
 def test_a_network(models: Path, found: Found, tmp_path: Path) -> None:
     network = models / "networks" / "mediapipe_face" / "face_detection_short_range.tflite"
     options = Options(target="opencl", device=found.profile, fallback="none")
-    demo = exported(pipeline.build(network, options), tmp_path)
     image = {"input": np.random.default_rng(8).random((1, 128, 128, 3), np.float32)}
-    assert not demo.run("--device", found.name, content=content(image)).returncode
-    assert demo.outputs == demo.expected(found.device, image)
+    exported(pipeline.build(network, options), tmp_path).assert_agrees(found, image)
 
 
 def test_a_launch_for_each_kernel(found: Found, tmp_path: Path) -> None:
     """A profile of GPUs has no persistent kernels."""
-    demo = digits(tmp_path, "gpu")
-    assert not demo.run("--device", found.name, content=content(IMAGE)).returncode
-    assert demo.outputs == demo.expected(found.device, IMAGE)
+    digits(tmp_path, "gpu").assert_agrees(found, IMAGE)
 
 
 def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
@@ -66,10 +59,8 @@ def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
 
 def test_variables_keep_their_content(found: Found, tmp_path: Path) -> None:
     options = Options(target="opencl", device="gpu", fallback="none")
-    demo = exported(pipeline.build(running_total(), options), tmp_path)
     step = {"x": np.full((2, 3), 2.5, np.float32)}
-    assert not demo.run("--device", found.name, "--runs", "3", content=content(step)).returncode
-    assert demo.outputs == demo.expected(found.device, step, runs=3)
+    exported(pipeline.build(running_total(), options), tmp_path).assert_agrees(found, step, runs=3)
 
 
 # -- compiled kernels -------------------------------------------------------------------------
