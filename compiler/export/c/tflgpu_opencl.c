@@ -541,9 +541,29 @@ static char *binary_path(const char *folder, const tflgpu_model *model, uint32_t
   return path;
 }
 
+/* Whether kernels may use AVX-512 VNNI by name: PoCL's compiler assembles it, even if it takes the
+   processor for an older one. */
+static int multiplies_bytes(tflgpu_session *session) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  const driver *cl = &session->cl;
+  cl_object platform = NULL;
+  char name[256] = "";
+  if (!session->on_host || !__builtin_cpu_supports("avx512vnni")) return 0;
+  if (cl->GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))
+    return 0;
+  cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+  return !strcmp(name, "Portable Computing Language");
+#else
+  (void)session;
+  return 0;
+#endif
+}
+
 static int build(tflgpu_session *session) {
-  return !session->cl.BuildProgram(session->program, 1, &session->device,
-                                   session->schedule->options, NULL, NULL);
+  char options[256];
+  snprintf(options, sizeof options, "%s%s", session->schedule->options,
+           multiplies_bytes(session) ? " -D AVX512_VNNI" : "");
+  return !session->cl.BuildProgram(session->program, 1, &session->device, options, NULL, NULL);
 }
 
 /* Takes the program from the cache folder if there is a whole one that the driver accepts. */

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import Case, families
+from cases.quantized_layers import bias, weights
 from compiled_cases import compile_cases
 from exporting import Demo, Found, exported
-from graphs import model, parsed
+from graphs import model, parsed, quantized, xq
 from graphs.variables import running_total
 from paths import DIGITS_MODEL
 
@@ -57,6 +58,21 @@ def test_a_launch_for_each_kernel(found: Found, tmp_path: Path) -> None:
     demo = digits(tmp_path, "gpu")
     assert not demo.run("--device", found.name, content=content(IMAGE)).returncode
     assert demo.outputs == demo.expected(found.device, IMAGE)
+
+
+def test_products_of_bytes(found: Found, tmp_path: Path) -> None:
+    """With the instruction where the processor has it; the bits are the same without."""
+    if found.profile != "cpu_avx512":
+        pytest.skip("the device's vectors are too narrow for the profile")
+    filters = weights((19, 101), channels=False)
+    layer = quantized("FULLY_CONNECTED", xq(5, 101), filters, bias(filters, 19), scale=0.6)
+    made = model({"y": layer})
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512_vnni", fallback="none"))
+    assert any("add_products" in source for source in compiled.sources.values())
+    demo = exported(compiled, tmp_path)
+    ran = demo.run("--device", found.name, content=content(made.inputs))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert demo.outputs == demo.expected(found.device, made.inputs)
 
 
 def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
