@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 from warnings import warn
 
 from ..runtime import load
 from .emit.compiled_model import fallback_text
 from .errors import FallbackWarning
+from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Options, Precision, TargetName
 from .pipeline import Model, build, store
 
@@ -23,6 +25,8 @@ def compile(
     device: str = "auto",
     fallback: Fallback = "litert",
     fallback_ops: Sequence[str | int] = (),
+    keep_f32: Sequence[str | int] | Literal["auto"] = (),
+    tolerance: float = TOLERANCE,
     signature: str = "",
     tuning: str | os.PathLike[str] = "",
     input_shapes: Mapping[str, Sequence[int]] | None = None,
@@ -37,13 +41,18 @@ def compile(
         cache: The cache folder, created if it does not exist.
         target: The language of the kernels. tflgpu's own runtime does not run plans for "vulkan"
             and "metal".
-        precision: "f32"; or "f16", which stores slices of activations in half precision and
-            computes in single precision. Weights stay float32.
+        precision: "f32"; or "f16", which stores weights and slices of activations in half precision
+            and computes in single precision.
         device: "auto", part of the name of an attached device, or the name or file of a device
             profile.
         fallback: Where operators run that the device cannot run: "litert", with a FallbackWarning
             that lists them; or "none", which makes them an UnsupportedError.
         fallback_ops: Names and indices of operators to run on LiteRT in any case.
+        keep_f32: For precision="f16": operators, by name or index or by a tensor that they compute,
+            that stay in single precision; "auto" searches for few of them with which the outputs
+            are within `tolerance`, by runs on an attached device.
+        tolerance: For keep_f32="auto": the allowed error, relative to the largest absolute value of
+            an output or to 1.
         signature: The model's signature to compile, which also names the inputs and outputs; ""
             compiles the first subgraph under its own tensor names.
         tuning: A tuning table with tiles and work-groups, as `tflgpu compile --tune` writes it.
@@ -68,12 +77,14 @@ def compile(
         device=device,
         fallback=fallback,
         fallback_ops=tuple(fallback_ops),
+        keep_f32=AUTO if keep_f32 == "auto" else tuple(keep_f32),
         signature=signature,
         tuning=os.fspath(tuning),
         input_shapes=tuple((name, tuple(shape)) for name, shape in (input_shapes or {}).items()),
         disable_passes=tuple(disable_passes),
         keep_intermediates=keep_intermediates,
     )
+    options = settle(model, options, tolerance)
     compiled = build(model, options)
     if compiled.fallback:
         warn(fallback_text(compiled.report["fallback"]), FallbackWarning, stacklevel=2)

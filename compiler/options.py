@@ -24,7 +24,8 @@ class Options:
     target: TargetName = "opencl"
     """Language of the kernels; tflgpu's own runtime does not run plans for vulkan and metal."""
     precision: Precision = "f32"
-    """f32; or f16, which stores slices of activations in half precision but computes in single."""
+    """f32; or f16, which stores weights and slices of activations in half precision but computes in
+    single."""
     device: str = "auto"
     """"auto", part of the name of an attached device, or the name or file of a device profile."""
     fallback: Fallback = "litert"
@@ -42,6 +43,9 @@ class Options:
     """Input shapes, by name, that replace the model's."""
     disable_passes: tuple[str, ...] = ()
     """Names of rewrites to leave out, for finding the one at fault."""
+    keep_f32: tuple[str | int, ...] = ()
+    """Operators, by name or index or by a tensor that they compute, whose weights, inputs and
+    outputs stay in single precision although the rest is in half."""
     keep_intermediates: bool = False
     """Give every intermediate tensor its own memory, so that all can be read after a run."""
 
@@ -67,7 +71,13 @@ class Options:
             raise OptionError(
                 f"signature={self.signature!r}: give the signature's name as a string"
             )
-        object.__setattr__(self, "fallback_ops", _names_or_positions(self.fallback_ops))
+        for name in ("fallback_ops", "keep_f32"):
+            object.__setattr__(self, name, _names_or_positions(name, getattr(self, name)))
+        if self.keep_f32 and self.precision == "f32":
+            raise OptionError(
+                f"keep_f32={self.keep_f32!r}: with precision='f32' all operators are in single "
+                f"precision; leave it out or choose precision='f16'"
+            )
         if self.fallback_ops and self.fallback == "none":
             raise OptionError(
                 f"fallback_ops={self.fallback_ops!r}: nothing runs on LiteRT with fallback='none'; "
@@ -89,11 +99,11 @@ def _all_strings(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
 
 
-def _names_or_positions(value: object) -> tuple[str | int, ...]:
+def _names_or_positions(option: str, value: object) -> tuple[str | int, ...]:
     """A list or tuple of operator names and indices as a tuple (OptionError)."""
     if not isinstance(value, (list, tuple)) or not all(type(item) in (str, int) for item in value):
         raise OptionError(
-            f"fallback_ops={value!r}: give operators by name or index, such as ('TOPK_V2', 3)"
+            f"{option}={value!r}: give operators by name or index, such as ('TOPK_V2', 3)"
         )
     return tuple(value)
 

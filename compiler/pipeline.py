@@ -29,6 +29,7 @@ from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
 from .schedule.tuning_table import TableSizing, digest, read_table
 from .select.conversions import insert_conversions
+from .select.kept import keep, kept_operators
 from .select.legality import Candidates, candidates
 from .select.storage import Choice, choose_storage
 from .select.supported import unsupported
@@ -106,6 +107,7 @@ def select(
     operators = len(graph)
     observe("read", graph)
     chosen = chosen_by_user(graph, options.fallback_ops)
+    kept = kept_operators(graph, options.keep_f32)
     litert = options.fallback == "litert"
     if litert:
         graph.foreign_shape = ForeignShapes(model, shapes)
@@ -130,6 +132,7 @@ def select(
     fallback = fall_back(graph, hosted) if hosted else ()
 
     rewrite(LOWER)
+    keep(graph, kept)
 
     progress("choose", 0, 1)
     legal = {op: candidates(op, target) for op in graph.ops}

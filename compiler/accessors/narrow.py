@@ -10,7 +10,7 @@ from .sliced import SlicedAccessor
 
 @dataclass(frozen=True)
 class HalfAccessor(SlicedAccessor):
-    """A tensor in channel slices of half precision; kernels still compute in single precision.
+    """Slices of half precision; kernels still compute in single precision.
 
     OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
     """
@@ -29,6 +29,10 @@ class HalfAccessor(SlicedAccessor):
 
     def assign(self, index: str, value: str) -> str:
         return self.call("store_half", self.array, index, value) + ";"
+
+    def entry(self, index: str) -> str:
+        place = affine(quotient(index, self.lanes), 1, self.base)
+        return self.lane_at(place, remainder(index, self.lanes))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
 from .shell import FilePath
 
@@ -88,8 +89,12 @@ def parse_operators(
     return tuple(int(value) if value.isdecimal() else value for value in values)
 
 
-def compile_options(fallback: str) -> Callable[[Function], Function]:
-    """The options of a compilation, passed to the command as an `Options` named `options`."""
+def compile_options(fallback: str, several: bool = False) -> Callable[[Function], Function]:
+    """The options of a compilation, passed to the command as an `Options` named `options`.
+
+    With `several`, --device can be repeated, and the command gets a list of `Options`.
+    """
+    repeated = " Repeat it to compile for several devices." if several else ""
     choices = (
         click.option(
             "--target",
@@ -103,13 +108,23 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
             type=click.Choice(PRECISIONS),
             default="f32",
             show_default=True,
-            help="f16 stores activations in half precision, and computes in single precision.",
+            help="f16 stores weights and activations in half precision, and computes in single.",
+        ),
+        click.option(
+            "--keep-f32",
+            callback=parse_operators,
+            multiple=True,
+            metavar="NAME|INDEX|auto",
+            help="With f16, an operator, or a tensor it computes, to keep in single precision; "
+            "`auto` lets compile and verify search for the fewest.",
         ),
         click.option(
             "--device",
-            default="auto",
+            default=["auto"] if several else "auto",
+            multiple=several,
             show_default=True,
-            help="Part of a device's name as `tflgpu devices` prints it, or a device profile.",
+            help="Part of a device's name as `tflgpu devices` prints it, or a device profile."
+            + repeated,
         ),
         click.option(
             "--tuning",
@@ -159,11 +174,24 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
         @wraps(function)
         def call(**given: Any) -> Any:
             chosen = {name: given.pop(name) for name in _FIELDS if name in given}
-            return function(options=Options(**chosen), **given)
+            if not several:
+                return function(options=Options(**chosen), **given)
+            devices = dict.fromkeys(chosen.pop("device"))
+            options = [Options(device=device, **chosen) for device in devices]
+            return function(options=options, **given)
 
         return _with(choices, call)
 
     return decorate
+
+
+tolerance_option = click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=TOLERANCE,
+    show_default=True,
+    help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",
+)
 
 
 def _with(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:

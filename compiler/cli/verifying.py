@@ -10,11 +10,12 @@ import click
 
 from ...runtime.plan.records import TensorInfo
 from ..ir import Array
+from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
 from .input_arrays import RANDOM, Scaling
-from .options import compile_options, input_options, model_argument
+from .options import compile_options, input_options, model_argument, tolerance_option
 from .running import read_inputs
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
@@ -22,6 +23,7 @@ from .shell import Command, Failure, json_option, print_json, print_table, progr
 @click.command(cls=Command)
 @model_argument
 @compile_options(fallback="none")
+@tolerance_option
 @input_options
 @click.option("--layers", is_flag=True, help="Compare every common tensor, not just outputs.")
 @click.option("--bisect", is_flag=True, help="Find the rewrite that changes the results.")
@@ -29,6 +31,7 @@ from .shell import Command, Failure, json_option, print_json, print_table, progr
 def verify(
     model: Path,
     options: Options,
+    tolerance: float,
     values: tuple[str, ...],
     seed: int,
     mean: float,
@@ -46,6 +49,7 @@ def verify(
         return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
 
     with progress() as show:
+        options = settle(model, options, tolerance, show)
         result = verification.verify(model, options, feed, layers=layers, progress=show)
         departs = result.departure is not None
         culprit = find_culprit(model, options, feed, show) if bisect and departs else None

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..accessors import Accessor, ByteAccessor, LinearAccessor, SlicedAccessor, accessor, image
+import numpy as np
+
+from ..accessors import (
+    Accessor,
+    ByteAccessor,
+    HalfAccessor,
+    LinearAccessor,
+    SlicedAccessor,
+    accessor,
+    image,
+)
 from ..ir import Op, Shape, Tensor
 from ..ops.base import (
     SLICED,
@@ -18,6 +28,7 @@ from ..ops.base import (
     slice_bytes,
     stored_bytes,
 )
+from ..ops.base.storage import FLOAT_LANE, HALF_LANE
 from ..ops.elementwise import read_in_store
 from ..target import Target
 
@@ -61,6 +72,8 @@ class Binding:
     """The accessor of each tensor the epilogue reads."""
     early: dict[Tensor, Accessor] = field(default_factory=dict)
     """The accessor of each early output."""
+    halved: bool = False
+    """Whether the constants are stored in half precision."""
 
     @property
     def sliced(self) -> bool:
@@ -72,6 +85,7 @@ class Binding:
 
         Unreachable if the kernel cannot access a tensor with its layout.
         """
+        self.halved = self.sliced and self._halves(op)
         # This is the order of the kernel's parameters. The constants come after the epilogue's
         # operands, because constant operands are appended to them.
         for role, tensor in self.launch.reads.items():
@@ -158,6 +172,13 @@ class Binding:
 
     # -- constants --------------------------------------------------------------------------
 
+    def _halves(self, op: Op) -> bool:
+        """Whether half precision is wanted for the constants and holds all of them."""
+        if not self.target.half or any(tensor.kept for tensor in op.outputs):
+            return False
+        inner = [tensor.data for tensor in read_in_store(op) if tensor.data is not None]
+        return all(map(_fits_half, (*self.launch.constants.values(), *inner)))
+
     def _add_constant(self, what: str, array: Constant) -> int:
         """Append an array to the constants; returns its start."""
         base = self.taken
@@ -167,10 +188,11 @@ class Binding:
         return base
 
     def _constants(self, shape: Shape) -> Accessor:
-        """The accessor of a constant of that shape; constants are never in half precision."""
+        """The accessor of a constant of that shape."""
         if not self.sliced:
             return LinearAccessor.of(CONSTANTS, shape, self.target.lanes, self.used)
-        return SlicedAccessor.of(CONSTANTS, shape, self.target, self.used)
+        kind = HalfAccessor if self.halved else SlicedAccessor
+        return kind.of(CONSTANTS, shape, self.target, self.used)
 
     def _in_a_row(self, size: int) -> Shape:
         """A shape that holds that many floats in a row: each slice is a column if sliced."""
@@ -185,7 +207,7 @@ class Binding:
         constants = self._constants(self._in_a_row(size))
         fits = self.taken <= self.target.device.image_texels
         if isinstance(constants, SlicedAccessor) and self.target.weight_images and fits:
-            texel = 4 * self.target.lanes
+            texel = (HALF_LANE if self.halved else FLOAT_LANE).bytes * self.target.lanes
             self.roles = {role: _in_image(found, texel) for role, found in self.roles.items()}
             self.operands = {t: _in_image(found, texel) for t, found in self.operands.items()}
             constants = image(constants, texel)
@@ -197,6 +219,11 @@ def _in_image(found: Accessor, texel: int) -> Accessor:
     if isinstance(found, SlicedAccessor) and found.array == CONSTANTS:
         return image(found, texel)
     return found
+
+
+def _fits_half(constant: Constant) -> bool:
+    array = np.asarray(constant)
+    return array.dtype.kind == "f" and bool(np.all(np.abs(array) <= np.finfo(np.float16).max))
 
 
 def is_literal(tensor: Tensor) -> bool:

@@ -14,6 +14,9 @@ Body = Callable[[str], str]
 WIDTH = 100
 """Most characters of a line with the head of a loop and its statement."""
 
+LONGEST_REPETITION = 400
+"""Most lines of a loop that is written out; compilers take long for more."""
+
 
 @dataclass(frozen=True)
 class Variables:
@@ -41,6 +44,15 @@ def each(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = F
     if count == start + 1:
         return _block(caller(str(start)), scope)
     return headed(f"for (int {name} = {start}; {name} < {count}; {name}++)", caller(name))
+
+
+def _repeated(name: str, count: int, body: Body) -> str:
+    """The body for every counter, written out, or a loop if that would be too long."""
+    first = body("0")
+    if count * len(first.splitlines()) > LONGEST_REPETITION:
+        return each(name, count, caller=body)
+    bodies = (first, *(body(str(number)) for number in range(1, count)))
+    return "".join(_block(text, "\n" in text.strip()) for text in bodies)
 
 
 def when(condition: str, *, caller: Callable[[], str], scope: bool = False) -> str:
@@ -84,9 +96,13 @@ def vocabulary(language: Language) -> Mapping[str, Any]:
     """The functions of this module that templates can call, by name."""
 
     def unrolled(name: str, count: int, *, caller: Body, scope: bool = False) -> str:
-        """Like `each`, with a hint to unroll the loop."""
+        """Like `each`, but without a loop in the machine code, so that arrays indexed by the
+        counter stay in registers.
+        """
+        if count > 1 and not language.unroll:
+            return _repeated(name, count, caller)
         loop = each(name, count, caller=caller, scope=scope)
-        return f"{language.unroll}\n{loop}" if language.unroll and count > 1 else loop
+        return f"{language.unroll}\n{loop}" if count > 1 else loop
 
     return {
         "all_of": all_of,

@@ -48,7 +48,9 @@ class RenderedLaunch:
     tensors: tuple[Tensor | None, ...]
     """The tensor bound to each parameter; None for the constants."""
     constants: tuple[Constant, ...]
-    """The contents of the constants, which follow one another as float32."""
+    """The contents of the constants, which follow one another."""
+    halved: bool
+    """Whether they do so as float16, not as float32."""
     flops: int
     why: str
     """Why tile and work-group were chosen."""
@@ -99,6 +101,7 @@ def render(
         tuple(_describe(binding, argument) for argument in binding.arguments),
         tuple(argument.tensor for argument in binding.arguments),
         tuple(binding.arrays),
+        binding.halved,
         launch.flops,
         launch.why,
     )

@@ -59,8 +59,10 @@ class Profile:
     """Work-items of a work-group if each does little work."""
     heavy_group: int
     """Work-items of a work-group if each does much work, as in convolutions."""
-    group_columns: int
-    """Most work-items of a work-group along the first axis, for kernels with much work."""
+    warp: int
+    """Work-items that run in lockstep: a warp, wave or sub-group; 1 on processors."""
+    load_cost: int
+    """Multiply-adds of slices that take as long as the load of a slice, on GPUs."""
     persistent_dispatches: int
     """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
     byte_storage: bool
@@ -95,13 +97,14 @@ LIMITS = {
     "work_items": (1, 1 << 24),
     "light_group": (1, 65536),
     "heavy_group": (1, 65536),
-    "group_columns": (1, 65536),
+    "warp": (1, 128),
+    "load_cost": (1, 64),
     "persistent_dispatches": (0, 4096),
     "image_texels": (1, 1 << 30),
     "sub_group": (0, 64),
 }
 """The smallest and the largest value of each number."""
-POWERS_OF_TWO = ("slice_width", "alignment", "sub_group")
+POWERS_OF_TWO = ("slice_width", "alignment", "warp", "sub_group")
 KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
 TEXEL_LANES = 4

@@ -27,7 +27,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     arguments = []
     for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
         if tensor is None:
-            argument = weights.add(joined(rendered.constants))
+            argument = weights.add(joined(rendered.constants, rendered.halved))
         elif tensor.constant:
             argument = weights.add(_stored(tensor, launch.reads, allocation.target))
         else:
@@ -46,9 +46,12 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     )
 
 
-def joined(constants: Sequence[Constant]) -> Array:
-    """Constants one after the other: floats, or int32 if some are, with the bits of the others."""
-    array = np.empty(sum(item.size for item in constants), np.float32)
+def joined(constants: Sequence[Constant], halved: bool) -> Array:
+    """Constants one after the other, in single or half precision.
+
+    They are int32 if some are, with the bits of the others.
+    """
+    array = np.empty(sum(item.size for item in constants), np.float16 if halved else np.float32)
     start, whole = 0, False
     for item in constants:
         values = np.asarray(item).reshape(-1)

@@ -54,6 +54,8 @@ class Tensor:
     """Whether an operator of the file computes this constant; LiteRT then has it at run time."""
     byte_base: int | None = None
     """The number that a byte of 0 stands for, if slices of the tensor are stored as bytes."""
+    kept: bool = False
+    """Whether slices are stored in single precision although the target stores them in half."""
 
     @property
     def elements(self) -> int:

@@ -27,7 +27,8 @@ class Language:
     vector_cast: str
     """The same for vectors, lane by lane."""
     unroll: str
-    """The hint before a loop to unroll; "" if the language has none."""
+    """The hint before a loop to unroll; "" if the language has none, so that kernels repeat the
+    body instead."""
     images: bool
     """Whether kernels can read image buffers."""
     sub_groups: bool
@@ -109,7 +110,7 @@ VULKAN = Language(
     byte_vector="uint",
     cast="{type}",
     vector_cast="{type}",
-    unroll="",
+    unroll="[[unroll]]",
     images=False,
     sub_groups=False,
 )

@@ -9,7 +9,6 @@ Input 3, if present, is a gate: a factor per channel that `fold_gate_into_conv` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -152,7 +151,10 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
 
 
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    return [replace(*_build_window(op, target, shape), template="conv/conv_linear.jinja")]
+    batch, height, width, channels = op.output.shape
+    count = slice_count(channels, target)
+    tile = choose_tile(width, height * batch, count, target, shape, by_lane=True)
+    return [_launch(op, target, "conv/conv_linear.jinja", False, tile)]
 
 
 def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
@@ -183,7 +185,7 @@ def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
 
 def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs)
+    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, by_lane=True)
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)

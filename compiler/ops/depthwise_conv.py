@@ -17,6 +17,7 @@ from .base import (
     Launch,
     OpDef,
     TiledImplementation,
+    TileLimits,
     TileShape,
     Traits,
     Weights,
@@ -29,6 +30,11 @@ from .weights import bias_slices, check_bias, constant_weights
 
 MAX_PIXELS = 8
 """Adjacent pixels that a work-item computes at most."""
+MAX_ROWS = 4
+"""Pixels below each other that a work-item computes at most: with a column of weights and a pixel,
+four sums of slices leave room in 64 registers."""
+MAX_TAPS = 49
+"""Most taps of a window that is written out."""
 
 
 def window(op: Op) -> Window:
@@ -99,6 +105,38 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
     ]
 
 
+def _by_columns(op: Op, target: Target) -> str | None:
+    """What is loaded once serves several taps, which pays where loads are dear."""
+    if target.on_processor:
+        return "depthwise_conv_rows loads even less"
+    if window(op).height * window(op).width > MAX_TAPS:
+        return f"a window of more than {MAX_TAPS} taps is too long to be written out"
+    return _one_to_one(op, target)
+
+
+def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+    batch, height, width, channels = op.output.shape
+    shape = window(op)
+    count = slice_count(channels, target)
+    limits = TileLimits(MAX_ROWS, 1)
+    tile = choose_tile(height, width * batch * count, 1, target, tile_shape, limits=limits)
+    return [
+        Launch(
+            "conv/depthwise_conv_columns.jinja",
+            (width, -(-height // tile.pixels), batch * count),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {
+                "bias": bias_slices(op, channels, target),
+                "weights": pack_weights(op, target),
+            },
+            {"window": shape, "tile": tile},
+            heavy=True,
+            flops=2 * op.output.elements * shape.height * shape.width,
+        )
+    ]
+
+
 def _by_rows(op: Op, target: Target) -> str | None:
     """Each vector of a row is loaded only once, which pays on processors."""
     if not target.on_processor:
@@ -128,6 +166,7 @@ def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
 
 IMPLEMENTATIONS = (
     Implementation("depthwise_conv_rows", _build_rows, _by_rows),
+    TiledImplementation("depthwise_conv_columns", _build_columns, _by_columns),
     TiledImplementation("depthwise_conv", _build, _one_to_one),
 )
 

@@ -84,6 +84,7 @@ def _tensor(tensor: Tensor | None) -> str:
         return "none"
     constant = "constant " if tensor.constant else ""
     stored = "" if tensor.byte_base is None else " in bytes"
+    stored += " in single precision" if tensor.kept else ""
     return f"{constant}{tensor.dtype}[{','.join(map(str, tensor.shape))}]{stored}"
 
 

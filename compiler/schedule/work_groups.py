@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from math import log2, prod
 
 from ..ops.base import Launch, WorkGroup
+from ..ops.base.launch import Grid
 from ..target import Target
 
 WASTE = 1.25
 """Most work-items that a tuned group may start per work-item of the grid."""
+
+SPLIT_WARP = 0.25
+"""Share of lanes that is worth as much as loading weights once for all work-items of a warp."""
 
 DEEPEST = 64
 """Most work-items of a group along the third axis: the minimum that OpenGL ES and Vulkan guarantee,
@@ -22,18 +27,62 @@ def budget(launch: Launch, target: Target) -> int:
 
 
 def choose_group(launch: Launch, target: Target) -> WorkGroup:
-    """A group of the profile's size, filled from the first axis on, that wastes little."""
+    """A group of at most the profile's size that wastes little."""
+    if target.on_processor:
+        return _filled(launch, target)
+    return max(_candidates(launch, target), key=lambda group: _merit(group, launch, target))
+
+
+def _filled(launch: Launch, target: Target) -> WorkGroup:
+    """A group filled from the first axis on."""
     left = budget(launch, target)
     group = []
     for axis, size in enumerate(launch.grid):
-        columns = target.device.group_columns if launch.heavy and axis == 0 else left
-        part = min(size, left, DEEPEST if axis == 2 else columns)
+        part = min(size, left, DEEPEST if axis == 2 else left)
         if size % part:
             divisors = [d for d in range(part, part // 2, -1) if size % d == 0]
             part = divisors[0] if divisors else part
         group.append(part)
         left = max(left // part, 1)
     return (group[0], group[1], group[2])
+
+
+def _candidates(launch: Launch, target: Target) -> Iterator[WorkGroup]:
+    """Groups within the budget, of powers of two and of parts that leave no rest along an axis."""
+    most = budget(launch, target)
+    parts = [
+        [
+            part
+            for part in range(1, min(most, limit) + 1)
+            if part & (part - 1) == 0 or size % part == 0 or part == size
+        ]
+        for size, limit in zip(launch.grid, (most, most, DEEPEST), strict=True)
+    ]
+    columns, rows, outer = parts
+    for x in columns:
+        for y in rows:
+            if x * y <= most:
+                for z in outer:
+                    if x * y * z <= most:
+                        yield x, y, z
+
+
+def _merit(group: WorkGroup, launch: Launch, target: Target) -> tuple[float, int, int, int]:
+    """How well a group suits a GPU; of equals the first differing entry decides.
+
+    Lanes in use count most, but a warp within one slice of the output loads its weights only once.
+    Then come large groups, which hide more latency, in squares of pixels that share what they see.
+    """
+    lanes = lanes_in_use(group, launch.grid, target.device.warp)
+    split = launch.heavy and group[2] > 1 and group[0] * group[1] % target.device.warp
+    score = lanes - SPLIT_WARP if split else lanes
+    return (round(score, 2), prod(group), -group[2], group[0])
+
+
+def lanes_in_use(group: WorkGroup, grid: Grid, warp: int) -> float:
+    """The share of a GPU's lanes that compute something while a grid runs in such groups."""
+    groups = prod(-(-size // part) for size, part in zip(grid, group, strict=True))
+    return prod(grid) / (groups * -(-prod(group) // warp) * warp)
 
 
 def explain_group(launch: Launch, target: Target) -> str:

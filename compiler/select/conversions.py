@@ -23,7 +23,9 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
     def convert(tensor: Tensor, storage: str, reader: Op | None) -> Tensor:
         name = TO_SLICED if storage == SLICED else TO_LINEAR
         converted = Tensor(
-            f"{tensor.name}/{storage}", tensor.shape, tensor.dtype, byte_base=tensor.byte_base
+            *(f"{tensor.name}/{storage}", tensor.shape, tensor.dtype),
+            byte_base=tensor.byte_base,
+            kept=tensor.kept,
         )
         producer = graph.producer(tensor)
         near = producer or reader

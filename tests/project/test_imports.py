@@ -28,7 +28,7 @@ STAGES = {
             "memory",
             "codegen",
         ),
-        *("emit", "export", "pipeline", "api", "tools", "cli"),
+        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "cli"),
     ),
     "runtime": (
         *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
@@ -57,6 +57,8 @@ OUTSIDE = {
     "compiler.export": ("runtime",),
     # What the runtime checks of LiteRT's files as well.
     "compiler.frontend": ("runtime.litert", "runtime.printable", "runtime.plan"),
+    # Runs what it compiles.
+    "compiler.keep_f32": ("runtime",),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
 }

@@ -34,7 +34,7 @@ def lane_of(tensor: Tensor, target: Target) -> Lane:
     """How the lanes of a tensor in channel slices are stored."""
     if tensor.byte_base is not None:
         return Lane("uint8", 1, tensor.byte_base)
-    return HALF_LANE if target.half else FLOAT_LANE
+    return HALF_LANE if target.half and not tensor.kept else FLOAT_LANE
 
 
 def bhwc(shape: Shape) -> tuple[int, int, int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...devices import Profile
 from ...target import Target
 
 TileShape = tuple[int, int]
@@ -59,12 +60,14 @@ def choose_tile(
     whole_blocks: bool = False,
     most: int | None = None,
     sums: int = 1,
+    by_lane: bool = False,
 ) -> Tile:
     """The wanted tile if it fits, otherwise the one with the smallest estimated time.
 
     `columns`, `rows` and `slices` are the size of the output. `limits` default to the device's;
     with `whole_blocks` the tile's slices must divide those of the output; `most` bounds the tile's
-    pixels; `sums` is the number of accumulators per pixel and slice.
+    pixels; `sums` is the number of accumulators per pixel and slice; `by_lane` says that a step
+    loads a lane of each pixel, not a slice for as many steps as it has lanes.
     """
     limits = limits or TileLimits.of(target)
     limits = TileLimits(max(limits.accumulators // sums, 1), limits.slices)
@@ -75,25 +78,24 @@ def choose_tile(
         return shape[0] <= widest and shape[1] <= slices and whole
 
     def estimated(shape: TileShape) -> Tile:
-        steps = _estimate(shape, sums, columns, rows, slices, target.device.work_items)
-        return Tile(*shape, sums, steps)
+        pixels, blocks = shape
+        items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
+        step = _step(pixels, blocks * sums, target.device, by_lane)
+        idle = max(1.0, target.device.work_items / items)
+        return Tile(*shape, sums, items * step * idle)
 
     fitting = {shape: estimated(shape) for shape in limits.shapes() if fits(shape)}
     chosen = fitting.get(wanted) if wanted else None
     return chosen or min(fitting.values(), key=lambda tile: tile.estimate)
 
 
-def _estimate(
-    shape: TileShape, sums: int, columns: int, rows: int, slices: int, work_items: int
-) -> float:
-    """Estimated time: inner-loop steps of all work-items, scaled up where they are too few.
+def _step(pixels: int, weights: int, device: Profile, by_lane: bool) -> float:
+    """Estimated time of an inner-loop step, which multiplies inputs by slices of weights.
 
-    A step multiplies `pixels` inputs by `blocks * sums` weights; a load counts as half a
-    multiply-add. Partial tiles at the edges cost as much as whole ones, and fewer work-items than
-    the device needs leave it idle.
+    The unit is a multiply-add of slices. Fewer work-items than a device needs leave it idle, and
+    partial tiles at the edges cost as much as whole ones, which `choose_tile` accounts for.
     """
-    pixels, blocks = shape
-    items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
-    weights = blocks * sums
-    steps = items * (pixels * weights + 0.5 * (pixels + weights) + 1)
-    return steps * max(1.0, work_items / items)
+    if device.kind == "processor":
+        return pixels * weights + 0.5 * (pixels + weights) + 1
+    loads = weights + (pixels if by_lane else pixels / device.slice_width)
+    return pixels * weights + device.load_cost * loads + 1

@@ -14,8 +14,8 @@ from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.attached import match
 from tflgpu.compiler.devices.profile import LIMITS
+from tflgpu.compiler.emit.facts import SUB_GROUPS
 from tflgpu.runtime.launch.device import DeviceInfo
-from tflgpu.runtime.opencl.sources import SUB_GROUPS
 
 CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
 
@@ -88,8 +88,8 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         ("alignment = 256", "", "lacks the keys alignment"),
         (
             "alignment = 256",
-            "alignment = 256\nwarp = 32",
-            "has unknown keys warp; known keys are descript",
+            "alignment = 256\nwarps = 32",
+            "has unknown keys warps; known keys are descript",
         ),
         ("alignment = 256", 'alignment = "256"', "alignment is '256', but must be a whole number"),
         ("alignment = 256", "alignment = true", "alignment is True, but must be a whole number"),

@@ -41,7 +41,9 @@ def test_denormal_numbers_become_zeros() -> None:
 
 def test_integers_among_constants_keep_their_bits() -> None:
     """Small ones have the bits of denormal numbers."""
-    found = joined([np.array([1.5, DENORMAL], np.float32), np.arange(-2, 3, dtype=np.int32)])
+    found = joined(
+        [np.array([1.5, DENORMAL], np.float32), np.arange(-2, 3, dtype=np.int32)], halved=False
+    )
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found[:2].view(np.float32), np.array([1.5, 0], np.float32))
     np.testing.assert_array_equal(found[2:], [-2, -1, 0, 1, 2])

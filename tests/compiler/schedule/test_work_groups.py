@@ -7,7 +7,12 @@ import pytest
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base import Launch
-from tflgpu.compiler.schedule.work_groups import WASTE, choose_group, groups_worth_trying
+from tflgpu.compiler.schedule.work_groups import (
+    WASTE,
+    choose_group,
+    groups_worth_trying,
+    lanes_in_use,
+)
 from tflgpu.compiler.target import Target
 
 
@@ -26,5 +31,31 @@ def test_groups_are_legal(name: str, grid: tuple[int, int, int], heavy: bool) ->
             [-(-size // part) * part for size, part in zip(grid, candidate, strict=True)]
         )
         assert candidate == group or started <= WASTE * np.prod(grid)
-    if heavy:
-        assert group[0] <= target.device.group_columns
+
+
+@pytest.mark.parametrize("name", ["adreno", "amd", "intel_gpu", "mali", "nvidia"])
+@pytest.mark.parametrize(
+    "grid, least",
+    [
+        ((112, 28, 8), 1.0),
+        ((3136, 1, 16), 1.0),
+        ((196, 1, 128), 0.76),
+        ((49, 1, 256), 0.76),
+        ((7, 7, 256), 0.76),
+        ((1, 1, 320), 1.0),
+    ],
+)
+def test_groups_of_gpus_use_their_lanes(
+    name: str, grid: tuple[int, int, int], least: float
+) -> None:
+    target = Target(profile(name))
+    launch = Launch("x.jinja", grid, {}, {}, heavy=True)
+    group = choose_group(launch, target)
+    assert np.prod(group) % target.device.warp == 0 or least < 1
+    assert lanes_in_use(group, grid, target.device.warp) >= least
+
+
+def test_a_warp_stays_within_one_slice_where_that_wastes_little() -> None:
+    target = Target(profile("amd"))
+    group = choose_group(Launch("x.jinja", (56, 14, 16), {}, {}, heavy=True), target)
+    assert group[0] * group[1] % target.device.warp == 0

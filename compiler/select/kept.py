@@ -1,0 +1,42 @@
+"""Operators kept in single precision: what users name, and the tensors that are stored so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ..errors import OptionError
+from ..ir import Graph
+
+
+def kept_operators(graph: Graph, wanted: Sequence[str | int]) -> frozenset[int]:
+    """Indices of the operators in the model file to keep in single precision.
+
+    `wanted` has names and indices of operators, and names of tensors, which stand for the operator
+    that computes them; OptionError if one matches nothing.
+    """
+    kept: set[int] = set()
+    for item in wanted:
+        matched = [
+            op.index
+            for op in graph.ops
+            if item in (op.name, op.index) or item in [tensor.name for tensor in op.outputs]
+        ]
+        if not matched:
+            raise OptionError(
+                f"keep_f32: the model has no operator or computed tensor {item!r}; `tflgpu verify "
+                f"--precision f16 --layers` lists the tensors"
+            )
+        kept.update(matched)
+    return frozenset(kept)
+
+
+def keep(graph: Graph, kept: Collection[int]) -> None:
+    """Mark the tensors that kept operators of the model file read and write.
+
+    An operator computed by one kernel with a kept one is kept, too.
+    """
+    for op in graph.ops:
+        if any(origin.index in kept for origin in op.origins):
+            for tensor in (*op.inputs, *op.outputs):
+                if tensor is not None and not tensor.constant:
+                    tensor.kept = True

@@ -1,0 +1,102 @@
+"""Operators kept in single precision: named by the user, or found by a search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases.convolutions import window
+from graphs import Model, call, model, w, x
+from graphs.values import Constant
+
+import tflgpu
+from tflgpu.compiler import pipeline
+from tflgpu.compiler.errors import OptionError
+from tflgpu.compiler.keep_f32 import AUTO, TOLERANCE, relative_error, settle
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.options import Options, Precision
+from tflgpu.compiler.pipeline import build
+
+HALF = Options(precision="f16", device="gpu", fallback="none")
+
+
+def periodic() -> Model:
+    """The sine of large numbers, which half precision does not resolve, and a layer beside it."""
+    image = call("ABS", x(1, 6, 6, 32))
+    far = call("ADD", image, Constant((), values=np.array(300, np.float32)))
+    sine = call("SIN", call("CONV_2D", far, w(32, 1, 1, 32), w(32), **window()))
+    plain = call("CONV_2D", image, w(16, 1, 1, 32), w(16), **window())
+    return model({"sine": sine, "plain": call("TANH", plain)})
+
+
+def error(made: Model, options: Options, folder: Path, device: str) -> float:
+    stored = pipeline.store(build(made.content, options), folder)
+    with tflgpu.load(stored, device=device) as session:
+        found = session.run(made.inputs).values()
+    expected = Reference(made.content).run(made.inputs)
+    return max(map(relative_error, found, expected))
+
+
+def test_kept_operators_mend_a_result(opencl_device: str, tmp_path: Path) -> None:
+    made = periodic()
+    assert error(made, HALF, tmp_path / "half", opencl_device) > 0.1
+    for item in ("CONV_2D", 3, "sine/ADD1.0"):
+        kept = replace(HALF, keep_f32=(item,))
+        assert error(made, kept, tmp_path / str(item)[:5], opencl_device) < TOLERANCE
+
+
+def test_the_search_keeps_what_it_must(opencl_device: str, tmp_path: Path) -> None:
+    made = periodic()
+    options = replace(HALF, device=opencl_device)
+    found = settle(made.content, replace(options, keep_f32=AUTO)).keep_f32
+    # One kernel computes the convolution and its sine.
+    assert len(found) == 1 and found[0] in (1, 2, 3)
+    assert error(made, replace(options, keep_f32=found), tmp_path, opencl_device) < TOLERANCE
+
+
+def test_the_search_keeps_nothing_where_half_precision_suffices(opencl_device: str) -> None:
+    plain = model({"plain": call("TANH", x(1, 6, 6, 32))})
+    options = replace(HALF, device=opencl_device, keep_f32=AUTO)
+    assert settle(plain.content, options).keep_f32 == ()
+
+
+def test_the_search_says_if_a_tolerance_cannot_be_met(opencl_device: str) -> None:
+    options = replace(HALF, device=opencl_device, keep_f32=AUTO)
+    with pytest.raises(OptionError, match="even if all operators are kept; raise the tolerance"):
+        settle(periodic().content, options, tolerance=1e-12)
+
+
+def test_weights_are_halved_except_for_kept_operators() -> None:
+    layer = call("CONV_2D", x(1, 6, 6, 64), w(64, 3, 3, 64), w(64), **window())
+    content = model({"layer": layer}).content
+    single, half, kept = (
+        len(build(content, options).weights)
+        for options in (
+            replace(HALF, precision="f32", disable_passes=("lower_to_winograd",)),
+            HALF,
+            replace(HALF, keep_f32=("CONV_2D",)),
+        )
+    )
+    assert half == single / 2 and kept == single
+
+
+def test_a_weight_beyond_half_precision_stays_in_single() -> None:
+    large = Constant((8,), values=np.full(8, 1e6, np.float32))
+    made = model({"sum": call("CONV_2D", x(1, 4, 4, 8), w(8, 1, 1, 8), large, **window())})
+    compiled = build(made.content, HALF)
+    assert np.frombuffer(compiled.weights, np.float32)[:8].tolist() == [1e6] * 8
+
+
+@pytest.mark.parametrize(
+    "precision, keep, message",
+    [
+        ("f16", ("SOFTMAX",), "no operator or computed tensor 'SOFTMAX'"),
+        ("f32", ("SIN",), "with precision='f32' all operators are in single precision"),
+        ("f16", "SIN", "give operators by name or index"),
+    ],
+)
+def test_a_wrong_name_is_an_error(precision: Precision, keep: object, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        build(periodic().content, replace(HALF, precision=precision, keep_f32=keep))
