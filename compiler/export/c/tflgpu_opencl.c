@@ -449,9 +449,30 @@ static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
   return crc;
 }
 
+/* Whether kernels may use AVX-512 VNNI by name: PoCL's compiler assembles it, even if it takes the
+   processor for an older one. */
+static int multiplies_bytes(const opencl_session *session) {
+#if defined(__GNUC__) && defined(__x86_64__)
+  const driver *cl = &session->cl;
+  cl_object platform = NULL;
+  char name[256] = "";
+  int processor = (number(cl, session->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  if (!processor || !__builtin_cpu_supports("avx512vnni")) return 0;
+  if (cl->GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))
+    return 0;
+  cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+  return !strcmp(name, "Portable Computing Language");
+#else
+  (void)session;
+  return 0;
+#endif
+}
+
 static int build(opencl_session *session) {
-  return !session->cl.BuildProgram(session->program, 1, &session->device,
-                                   session->shared.schedule->options, NULL, NULL);
+  char options[256];
+  snprintf(options, sizeof options, "%s%s", session->shared.schedule->options,
+           multiplies_bytes(session) ? " -D AVX512_VNNI" : "");
+  return !session->cl.BuildProgram(session->program, 1, &session->device, options, NULL, NULL);
 }
 
 static int restore(tflgpu_session *shared, const unsigned char *binary, size_t size) {
