@@ -175,7 +175,7 @@ def _assembly(vulkan: ModuleType, device: Any, executable: Any) -> str:
     for item, text in zip(found, texts, strict=True):
         item.pData = text
     query(device, asked, count, found)
-    by_name = {
+    by_name: dict[str, str] = {
         ffi.string(item.name).decode(): ffi.string(text).decode()
         for item, text in zip(found, texts, strict=True)
     }
