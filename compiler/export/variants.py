@@ -52,7 +52,8 @@ def _rules(variant: Variant) -> list[Rule]:
 def _rule(rule: Rule) -> str:
     parts = (rule.vendor, rule.platform, rule.name)
     texts = (rule.type, *(part.lower() for part in parts), rule.extension)
-    return braced((len(rule.conditions), *map(_text, texts), rule.lanes))
+    numbers = (rule.lanes, _text(rule.instruction))
+    return braced((len(rule.conditions), *map(_text, texts), *numbers))
 
 
 def _text(value: str) -> str:

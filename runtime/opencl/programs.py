@@ -24,12 +24,10 @@ _PROGRAM_BUILD_LOG = 0x1183
 class OpenCLPrograms:
     """Compiles and restores the programs of one device."""
 
-    def __init__(
-        self, name: str, context: int, device: int, owned: Owned, defines: str = ""
-    ) -> None:
+    def __init__(self, name: str, context: int, device: int, owned: Owned, defines: str) -> None:
         """`name` is the device's for messages; `owned` takes the programs, to release them.
 
-        `defines` is added to the options of every program.
+        `defines` are options of the driver's compiler beside those of a plan.
         """
         self._name, self._context, self._device, self._owned = name, context, device, owned
         self._defines = defines
@@ -78,8 +76,8 @@ class OpenCLPrograms:
         return self._owned.add("clReleaseProgram", program)
 
     def _build(self, program: int, options: str) -> None:
-        options = f"{options}{self._defines}"
-        call("clBuildProgram", program, 1, handles(self._device), options.encode(), None, None)
+        text = f"{options}{self._defines}".encode()
+        call("clBuildProgram", program, 1, handles(self._device), text, None, None)
 
     def _log(self, program: int) -> str:
         with driver_call(self._name, "asking why a kernel was rejected"):

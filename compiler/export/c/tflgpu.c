@@ -74,7 +74,9 @@ void tflgpu_unlock(void) { pthread_mutex_unlock(&asking); }
 
 /* -- variants ------------------------------------------------------------------------------- */
 
-static int lower(int letter) { return letter >= 'A' && letter <= 'Z' ? letter + 'a' - 'A' : letter; }
+static int lower(int letter) {
+  return letter >= 'A' && letter <= 'Z' ? letter + 'a' - 'A' : letter;
+}
 
 int tflgpu_contains(const char *text, const char *part) {
   size_t i;
@@ -85,6 +87,28 @@ int tflgpu_contains(const char *text, const char *part) {
   }
 }
 
+int tflgpu_lists(const char *list, const char *word) {
+  const size_t length = strlen(word);
+  const char *place = list;
+  for (; (place = strstr(place, word)) != NULL; place += length)
+    if ((place == list || strchr(" \t:", place[-1])) && (!place[length] || place[length] == ' ' ||
+                                                         place[length] == '\n'))
+      return 1;
+  return 0;
+}
+
+void tflgpu_instructions(char *line, size_t size) {
+#ifdef __linux__
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  int found = 0;
+  while (file && !found && fgets(line, (int)size, file))
+    found = !strncmp(line, "flags", 5) || !strncmp(line, "Features", 8);
+  if (file) fclose(file);
+  if (found) return;
+#endif
+  if (size) line[0] = '\0';
+}
+
 static int holds(tflgpu_session *session, const tflgpu_rule *rule) {
   const tflgpu_device *device = &session->device;
   return (!rule->type || !strcmp(rule->type, device->type)) &&
@@ -92,6 +116,8 @@ static int holds(tflgpu_session *session, const tflgpu_rule *rule) {
          (!rule->platform || tflgpu_contains(device->platform, rule->platform)) &&
          (!rule->name || tflgpu_contains(device->name, rule->name)) &&
          (!rule->lanes || rule->lanes == device->lanes) &&
+         (!rule->instruction ||
+          session->model->backend->has_instruction(session, rule->instruction)) &&
          (!rule->extension || session->model->backend->has_extension(session, rule->extension));
 }
 
@@ -312,18 +338,11 @@ static uint32_t binary_key(tflgpu_session *session) {
   uint32_t key = tflgpu_crc32(0, digest, strlen(digest));
   key = tflgpu_crc32(key, options, strlen(options) + 1);
   key = session->model->backend->identify(session, key);
-#ifdef __linux__
-  if (session->device.on_processor) { /* compiled for this very one, whatever the device's name says */
-    char line[1024];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && fgets(line, sizeof line, file))
-      if (!strncmp(line, "flags", 5) || !strncmp(line, "Features", 8)) {
-        key = tflgpu_crc32(key, line, strlen(line));
-        break;
-      }
-    if (file) fclose(file);
+  if (session->device.on_processor) { /* compiled for this very one, whatever its name says */
+    char line[4096];
+    tflgpu_instructions(line, sizeof line);
+    key = tflgpu_crc32(key, line, strlen(line));
   }
-#endif
   return key;
 }
 

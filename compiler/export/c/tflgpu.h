@@ -136,7 +136,8 @@ typedef struct tflgpu_rule {
   uint32_t conditions; /* rules with more of them are more specific */
   const char *type;    /* gpu, accelerator, cpu or other */
   const char *vendor, *platform, *name, *extension;
-  uint32_t lanes; /* floats of its vectors */
+  uint32_t lanes;          /* floats of its vectors */
+  const char *instruction; /* of its processor, which kernels may use by name */
 } tflgpu_rule;
 
 /* Some of a variant's weights: `size` bytes at `from` of the file, which belong at `to`. */
@@ -188,7 +189,7 @@ typedef struct tflgpu_options {
   const char *weights_file; /* NULL for weights.bin in the current folder */
   const void *weights;      /* the content of weights.bin, until tflgpu_close; NULL for the file */
   uint64_t weights_size;
-  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL to compile them always */
+  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL for none */
   void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
   int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
 } tflgpu_options;

@@ -42,6 +42,7 @@ struct tflgpu_backend {
   /* Loads the driver, opens a device, describes it in the session, and enters. */
   tflgpu_status (*open)(tflgpu_session *, const tflgpu_options *, tflgpu_error *);
   int (*has_extension)(tflgpu_session *, const char *name);
+  int (*has_instruction)(tflgpu_session *, const char *name);
   /* A function of the driver or of an extension, NULL if there is none. */
   void (*find)(tflgpu_session *, const char *name, void *function);
   void *(*context)(tflgpu_session *); /* the cl_context; NULL on OpenGL ES */
@@ -78,9 +79,9 @@ struct tflgpu_backend {
 /* The driver whose sessions have this type, and whose functions have these names. */
 #define TFLGPU_BACKEND(session)                                                                  \
   {                                                                                              \
-    sizeof(session), open_device, has_extension, find, context, enter, leave, close_device,      \
-        identify, compile, restore, read_binary, discard, allocate, release, buffer_size,        \
-        bind_steps, rebind, write_buffer, clear, launch, mark, read_buffer, finish               \
+    sizeof(session), open_device, has_extension, has_instruction, find, context, enter, leave,   \
+        close_device, identify, compile, restore, read_binary, discard, allocate, release,       \
+        buffer_size, bind_steps, rebind, write_buffer, clear, launch, mark, read_buffer, finish  \
   }
 
 tflgpu_status tflgpu_fail(tflgpu_error *error, tflgpu_status status, const char *format, ...);
@@ -102,6 +103,12 @@ void tflgpu_unlock(void);
 
 /* Whether a text has a part, whatever the case of its letters. */
 int tflgpu_contains(const char *text, const char *part);
+
+/* Whether a word is one of a list with spaces between them. */
+int tflgpu_lists(const char *list, const char *word);
+
+/* The line of Linux that lists the instructions of this processor; empty on other systems. */
+void tflgpu_instructions(char *line, size_t size);
 
 /* The checksum of zlib and PNG, continued. */
 uint32_t tflgpu_crc32(uint32_t crc, const void *data, uint64_t size);

@@ -369,11 +369,12 @@ static void read_limits(gles_session *session) {
 }
 
 static int has_extension(tflgpu_session *shared, const char *extension) {
-  const gles_session *session = gles(shared);
-  const size_t length = strlen(extension);
-  const char *place = text(session, GL_EXTENSIONS);
-  for (; (place = strstr(place, extension)) != NULL; place += length)
-    if (!place[length] || place[length] == ' ') return 1;
+  return tflgpu_lists(text(gles(shared), GL_EXTENSIONS), extension);
+}
+
+static int has_instruction(tflgpu_session *shared, const char *name) {
+  (void)shared;
+  (void)name;
   return 0;
 }
 

@@ -232,7 +232,8 @@ static int preference(const driver *cl, cl_object device) {
 }
 
 /* What is searched for the name of a wanted device: PLATFORM (VERSION): NAME. */
-static void describe(const driver *cl, cl_object platform, cl_object device, char *to, size_t size) {
+static void describe(const driver *cl, cl_object platform, cl_object device, char *to,
+                     size_t size) {
   char parts[2][256], name[256];
   static const cl_uint asked[] = {CL_PLATFORM_NAME, CL_PLATFORM_VERSION};
   int i;
@@ -344,7 +345,8 @@ static uint32_t resident_groups(opencl_session *session) {
   return units < usable ? (uint32_t)units : usable;
 }
 
-/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on these. */
+/* A PoCL older than Zen 4 takes that for a Zen 3 with vectors twice as wide, and aborts on
+ * these. */
 static uint32_t usable_lanes(opencl_session *session) {
   uint32_t lanes =
       (uint32_t)number(&session->cl, session->device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -400,14 +402,14 @@ static void describe_device(opencl_session *session) {
 
 static int has_extension(tflgpu_session *shared, const char *extension) {
   const opencl_session *session = opencl(shared);
-  size_t size = 0, length = strlen(extension);
-  char *all, *place;
-  int found = 0;
+  size_t size = 0;
+  char *all;
+  int found;
   if (session->cl.GetDeviceInfo(session->device, CL_DEVICE_EXTENSIONS, 0, NULL, &size)) return 0;
   all = (char *)calloc(size + 1, 1);
-  if (all && !session->cl.GetDeviceInfo(session->device, CL_DEVICE_EXTENSIONS, size, all, NULL))
-    for (place = all; !found && (place = strstr(place, extension)) != NULL; place += length)
-      found = (place == all || place[-1] == ' ') && (!place[length] || place[length] == ' ');
+  found = all &&
+          !session->cl.GetDeviceInfo(session->device, CL_DEVICE_EXTENSIONS, size, all, NULL) &&
+          tflgpu_lists(all, extension);
   free(all);
   return found;
 }
@@ -427,6 +429,16 @@ static void find(tflgpu_session *shared, const char *name, void *function) {
 }
 
 static void *context(tflgpu_session *shared) { return opencl(shared)->context; }
+
+/* PoCL's compiler assembles instructions even if it takes the processor for an older one. */
+static int has_instruction(tflgpu_session *shared, const char *instruction) {
+  char line[4096];
+  if (strcmp(shared->device.type, "cpu") ||
+      strcmp(shared->device.platform, "Portable Computing Language"))
+    return 0;
+  tflgpu_instructions(line, sizeof line);
+  return tflgpu_lists(line, instruction);
+}
 
 /* -- compiled kernels ----------------------------------------------------------------------- */
 
@@ -449,29 +461,16 @@ static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
   return crc;
 }
 
-/* Whether kernels may use AVX-512 VNNI by name: PoCL's compiler assembles it, even if it takes the
-   processor for an older one. */
-static int multiplies_bytes(const opencl_session *session) {
-#if defined(__GNUC__) && defined(__x86_64__)
-  const driver *cl = &session->cl;
-  cl_object platform = NULL;
-  char name[256] = "";
-  int processor = (number(cl, session->device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
-  if (!processor || !__builtin_cpu_supports("avx512vnni")) return 0;
-  if (cl->GetDeviceInfo(session->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL))
-    return 0;
-  cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-  return !strcmp(name, "Portable Computing Language");
-#else
-  (void)session;
-  return 0;
-#endif
-}
-
 static int build(opencl_session *session) {
-  char options[256];
-  snprintf(options, sizeof options, "%s%s", session->shared.schedule->options,
-           multiplies_bytes(session) ? " -D AVX512_VNNI" : "");
+  /* Kernels use an instruction where a macro of its name is defined. */
+  static const char *const instructions[][2] = {{"avx512_vnni", " -D AVX512_VNNI"}};
+  char options[512];
+  size_t i;
+  snprintf(options, sizeof options, "%s", session->shared.schedule->options);
+  for (i = 0; i < sizeof instructions / sizeof *instructions; i++)
+    if (has_instruction(&session->shared, instructions[i][0]) &&
+        strlen(options) + strlen(instructions[i][1]) < sizeof options)
+      strcat(options, instructions[i][1]);
   return !session->cl.BuildProgram(session->program, 1, &session->device, options, NULL, NULL);
 }
 
@@ -536,7 +535,7 @@ static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void 
     flags = CL_MEM_READ_ONLY | (shared->device.on_processor && (uintptr_t)content % 64 == 0
                                     ? CL_MEM_USE_HOST_PTR
                                     : CL_MEM_COPY_HOST_PTR);
-  else if (shared->device.on_processor) /* else PoCL allocates at first use, and exits if that fails */
+  else if (shared->device.on_processor) /* PoCL would allocate at first use, and exit if it fails */
     flags |= CL_MEM_ALLOC_HOST_PTR;
   *buffer = session->cl.CreateBuffer(session->context, flags, (size_t)size,
                                      (void *)(uintptr_t)content, &code);

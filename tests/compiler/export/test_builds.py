@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from devices import need_programs
-from paths import DIGITS_MODEL
+from paths import DIGITS_MODEL, ROOT
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.export import export
@@ -80,3 +80,12 @@ def test_the_runtime_has_at_most_32_kb(project: Path) -> None:
     sizes = [sum(map(int, row.split()[:3])) for row in rows]
     assert len(sizes) == 2
     assert sum(sizes) <= 32 * 1024
+
+
+def test_lines_have_at_most_100_characters() -> None:
+    """As in Python, which ruff checks."""
+    sources = [*(ROOT / "compiler/export/c").rglob("*.[ch]"), *(ROOT / "samples").rglob("*.c")]
+    lines = {path.name: path.read_text(encoding="utf-8").splitlines() for path in sources}
+    long = [f"{name}: {line}" for name, each in lines.items() for line in each if len(line) > 100]
+    assert len(sources) > 7
+    assert long == []

@@ -14,8 +14,9 @@ from exporting import CHECKED, Found, build, exported
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.export import RUNTIMES
+from tflgpu.compiler.export import RUNTIMES, export
 from tflgpu.compiler.options import TargetName
+from tflgpu.runtime.store.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
@@ -117,12 +118,12 @@ def test_half_floats_are_those_of_numpy(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose program says how many groups a persistent kernel would have."""
+    """A program that says how many groups a persistent kernel would have."""
     folder = tmp_path_factory.mktemp("digits")
     options = Options(target="opencl", device="gpu", fallback="none")
     project = exported(pipeline.build(DIGITS_MODEL, options), folder, embed=True).folder
-    build(project, "program", f"-I{project}", str(CALLERS / "processors.c"), "tflgpu.c")
-    return project
+    build(project, "processors", f"-I{project}", str(CALLERS / "processors.c"), "tflgpu.c")
+    return project / "processors"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="asks Linux")
@@ -177,3 +178,16 @@ def test_what_the_device_lacks(
     (tmp_path / "in.bin").write_bytes(bytes(256))
     ran = run(tmp_path / "demo", "in.bin", "out.bin", "--device", driver.found.name)
     assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr
+
+
+def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> None:
+    names: dict[str, TargetName] = {"first": "opencl", "second": "glsl"}
+    for name, target in names.items():
+        options = Options(target=target, device="gpu", fallback="none")
+        stored = pipeline.store(pipeline.build(DIGITS_MODEL, options), tmp_path / "cache")
+        export([read_variant(stored)], tmp_path / name, name, embed=True)
+    sources = ("first/first.c", "second/second.c", "first/tflgpu.c", "first/tflgpu_opencl.c")
+    files = (*sources, "second/tflgpu_gles.c", str(CALLERS / "both.c"))
+    build(tmp_path, "both", *CHECKED, "-Ifirst", "-Isecond", *files)
+    ran = run(tmp_path / "both", found.name, gles.name)
+    assert (ran.returncode, ran.stderr) == (0, "")
