@@ -39,6 +39,11 @@ class Target:
         return self.device.byte_storage and not self.half
 
     @property
+    def byte_products(self) -> bool:
+        """Whether layers of integers multiply bytes; only OpenCL C has kernels for that."""
+        return self.byte_storage and self.device.byte_products and self.language == OPENCL
+
+    @property
     def on_processor(self) -> bool:
         """Whether the device is a processor, where a work-group runs on a single core."""
         return self.device.kind == "processor"

@@ -18,9 +18,9 @@ from .inputs import device_arrays
 from .launch.commands import Commands, compile_commands, restore_commands
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
-from .launch.schedule import Submission, schedule
 from .litert.part import LoadedPart, load_parts
 from .plan.records import Plan, Region
+from .plan.running import Schedule
 from .plan.storage import device_dtype
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
@@ -52,7 +52,8 @@ class Execution:
         self._folder = variant.folder
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
-        self._uploaded = _uploaded(self._plan)
+        buffers = variant.plan.input_buffers
+        self._uploaded = [index for index, buffer in enumerate(buffers) if buffer.used]
         try:
             reason = device.unsupported_reason(self._plan)
             if reason is not None:
@@ -63,10 +64,10 @@ class Execution:
                 )
             self._parts = load_parts(variant)
             self.memory = DeviceMemory(self._plan, device, variant.weights.content)
-            submissions = schedule(self._plan, device.resident_groups)
-            restored = self._restore(submissions)
+            schedule = self._plan.schedule(device.resident_groups)
+            restored = self._restore(schedule)
             self._commands = restored or compile_commands(
-                self._plan, submissions, device, self.memory.buffers, variant.sources
+                self._plan, schedule, device, self.memory.buffers, variant.sources
             )
             # Nothing may run before the weights have been checked.
             variant.weights.check(self._plan)
@@ -76,12 +77,12 @@ class Execution:
             device.release()
             raise
 
-    def _restore(self, submissions: Sequence[Submission]) -> Commands | None:
+    def _restore(self, schedule: Schedule) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
         binary = read_binary(self._folder, self.device, self._plan)
         if binary is None:
             return None
-        return restore_commands(self._plan, submissions, self.device, self.memory.buffers, binary)
+        return restore_commands(self._plan, schedule, self.device, self.memory.buffers, binary)
 
     def _store_binary(self) -> None:
         """Store the compiled kernels beside the plan.
@@ -200,10 +201,9 @@ class Execution:
         if not self._plan.persistent or not self.device.resident_groups:
             return self._commands
         if self._dispatch_commands is None:
-            submissions = schedule(self._plan, 0)
             sources = read_sources(self._folder, self._plan)
             self._dispatch_commands = compile_commands(
-                self._plan, submissions, self.device, self.memory.buffers, sources
+                self._plan, self._plan.schedule(0), self.device, self.memory.buffers, sources
             )
         return self._dispatch_commands
 
@@ -247,11 +247,3 @@ class Execution:
                 self.device.download(self.memory.buffers[Region.OUTPUT, index], results[-1])
         self.device.finish()
         return results
-
-
-def _uploaded(plan: Plan) -> list[int]:
-    """The inputs that the device needs: for a dispatch, or to copy them from there to a part."""
-    places = [tensor.place for tensor in plan.host_tensors if tensor.place is not None]
-    arguments = [argument for dispatch in plan.dispatches for argument in dispatch.arguments]
-    used = {span.index for span in (*places, *arguments) if span.region is Region.INPUT}
-    return sorted(used)

@@ -12,18 +12,31 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 """Where Linux states the limits of a container."""
 
 
+def instructions() -> frozenset[str]:
+    """The names of the extensions of the processor's instructions as Linux gives them, such as
+    avx512_vnni; empty on other systems."""
+    return frozenset(_features().partition(":")[2].split())
+
+
+def _features() -> str:
+    """The line of /proc/cpuinfo that lists them; empty if there is none."""
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith(("flags", "Features")):
+                return line
+            if line == "\n":
+                break
+    return ""
+
+
 def instruction_set() -> str:
     """A digest of the instructions the processor has, or the system's name for it.
 
     CPU drivers compile for the processor they run on, and a cache may be copied to another machine.
     Processor names will not do: a whole family often shares one.
     """
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith(("flags", "Features")):
-                return hashlib.sha256(line.encode()).hexdigest()
-            if line == "\n":
-                break
+    if line := _features():
+        return hashlib.sha256(line.encode()).hexdigest()
     # Imported only where there is no such file, because it is slow.
     import platform
 

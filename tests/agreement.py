@@ -16,6 +16,7 @@ import pytest
 from cases import Case
 from devices import Way
 from graphs import Model, model
+from guards import guarded
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
@@ -75,11 +76,19 @@ def any_order() -> Iterator[None]:
 def run(
     compiled: CompiledModel, device: str, folder: Path, inputs: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """The outputs of a compiled model; what it does not write is NaN."""
+    """The outputs of a compiled model; what it does not write is NaN.
+
+    Nothing behind its buffers may be written either.
+    """
     stored = pipeline.store(compiled, folder)
-    with tflgpu.load(stored, device=device, store_binaries=False) as session:
+    with (
+        guarded() as check_guards,
+        tflgpu.load(stored, device=device, store_binaries=False) as session,
+    ):
         session.poison()
-        return session.run(inputs)
+        results = session.run(inputs)
+        check_guards()
+        return results
 
 
 def assert_agrees(

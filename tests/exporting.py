@@ -7,16 +7,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cases import Case
 from devices import fitting_profiles, need_programs
+from graphs import model
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, pipeline
 from tflgpu.compiler.export import export
+from tflgpu.compiler.export.tables import TYPES
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.store.variant import read_variant
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
+CHECKED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+"""Options that find wrong uses of memory and undefined behaviour."""
+
+
+def content(inputs: Mapping[str, Array]) -> bytes:
+    """The file of inputs for a demo."""
+    return b"".join(array.tobytes() for array in inputs.values())
+
+
+def portable(case: Case) -> bool:
+    """Whether all inputs and outputs have types that a program can hand over."""
+    graph = model({case.name: case.value}).graph
+    return all(tensor.dtype in TYPES for tensor in (*graph.inputs, *graph.outputs))
+
+
+@dataclass(frozen=True)
+class Found:
+    """A device that both Python and a program that loads the system's drivers can open."""
+
+    device: str
+    """For `tflgpu.load`."""
+    name: str
+    """For the demo's option --device."""
+
+    @property
+    def profile(self) -> str:
+        return fitting_profiles(self.device)[-1]
 
 
 @dataclass(frozen=True)
@@ -35,6 +65,12 @@ class Demo:
         return subprocess.run(
             command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=600
         )
+
+    def assert_agrees(self, found: Found, inputs: Mapping[str, Array], runs: int = 1) -> None:
+        """The last of some runs has the results of Python's runtime, bit for bit."""
+        ran = self.run(*("--device", found.name, "--runs", str(runs)), content=content(inputs))
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert self.outputs == self.expected(found.device, inputs, runs)
 
     @property
     def outputs(self) -> bytes:
@@ -55,23 +91,13 @@ def exported(
     need_programs("gcc")
     stored = pipeline.store(compiled, folder / "cache")
     project = folder / "project"
-    export(read_variant(stored), project, "net", "opencl", embed)
-    sources = sorted(path.name for path in project.glob("*.c"))
-    command = [*STRICT, *options, "-o", "demo", *sources, *LIBRARIES]
-    built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-    assert not built.returncode, built.stderr
+    export([read_variant(stored)], project, "net", embed)
+    build(project, "demo", *options, *sorted(path.name for path in project.glob("*.c")))
     return Demo(project, stored)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A device that both Python and a program that loads the system's driver can open."""
-
-    device: str
-    """For `tflgpu.load`."""
-    name: str
-    """For the demo's option --device."""
-
-    @property
-    def profile(self) -> str:
-        return fitting_profiles(self.device)[-1]
+def build(project: Path, program: str, *words: str) -> None:
+    """Build a program in an exported project from these files and options."""
+    command = [*STRICT, "-o", program, *words, *LIBRARIES]
+    built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert not built.returncode, built.stderr

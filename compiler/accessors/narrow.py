@@ -61,6 +61,10 @@ class ByteAccessor(SlicedAccessor):
     def assign(self, index: str, value: str) -> str:
         return self.call("store_bytes", self.array, index, value, f"{self.least}.0f") + ";"
 
+    def word(self, pixel: str, slice: str, number: str) -> str:
+        """Four lanes of a slice of the pixel at that index, as one integer."""
+        return self.call("bytes_at", self.array, self._further(pixel, slice), number)
+
     def entry(self, index: str) -> str:
         place = affine(quotient(index, self.lanes), 1, self.base)
         return self.lane_at(place, remainder(index, self.lanes))

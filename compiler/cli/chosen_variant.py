@@ -1,23 +1,50 @@
-"""The variant of a cache that a command shows or exports."""
+"""The variants of a cache that a command shows or exports."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from ...runtime.store.cache import find_variants
-from ...runtime.store.variant import PLAN, Variant, read_variant
+from ...runtime.errors import PlanError
+from ...runtime.store.cache import find_variants, newest_first
+from ...runtime.store.variant import Variant, read_plan, read_variant
 from .shell import warn
 
 
-def newest_variant(cache: Path, model: str | None) -> Variant:
+def newest_variant(cache: Path, model: str | None, target: str | None = None) -> Variant:
     """The variant compiled last, of a model if there are several; others are listed on stderr.
 
-    PlanError if there is none or it is damaged.
+    With a target, only its variants count. PlanError if there is none or it is damaged.
     """
-    folders = find_variants(cache, model)
-    newest = max(folders, key=lambda folder: ((folder / PLAN).lstat().st_mtime_ns, folder.name))
-    others = [folder for folder in folders if folder != newest]
+    newest, *others = _folders(cache, model, target)
     if others:
         listed = "".join(f"\n  {folder}" for folder in others)
         warn(f"note: this is the variant compiled last; the others are{listed}")
     return read_variant(newest)
+
+
+def variants_for(
+    cache: Path, model: str | None, target: str | None, profiles: Sequence[str]
+) -> list[Variant]:
+    """The variant compiled last for each device profile (PlanError)."""
+    newest: dict[str, Path] = {}
+    for folder in _folders(cache, model, target):
+        newest.setdefault(read_plan(folder).profile, folder)
+    for profile in profiles:
+        if profile not in newest:
+            present = ", ".join(newest)
+            raise PlanError(
+                f"{cache} has no variant for {profile}, only for {present}; compile it with: "
+                f"tflgpu-compile MODEL -o {cache} --device {profile}"
+            )
+    return [read_variant(newest[profile]) for profile in dict.fromkeys(profiles)]
+
+
+def _folders(cache: Path, model: str | None, target: str | None) -> list[Path]:
+    """The variants' folders, the newest first."""
+    folders = newest_first(find_variants(cache, model))
+    if target is not None:
+        folders = [folder for folder in folders if read_plan(folder).target == target]
+        if not folders:
+            raise PlanError(f"{cache} has no variant for {target}; compile with --target {target}")
+    return folders

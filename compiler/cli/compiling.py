@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.filesize import decimal
@@ -12,7 +13,7 @@ from rich.filesize import decimal
 from ...runtime.plan.records import HostPart
 from .. import pipeline
 from ..api import build_kernels
-from ..emit.compiled_model import fallback_text
+from ..emit.compiled_model import CompiledModel, fallback_text
 from ..events import Event
 from ..keep_f32 import settle
 from ..options import Options
@@ -49,7 +50,7 @@ FEW = 8
     type=FilePath(),
     help="The cache folder, created if it does not exist.",
 )
-@compile_options(fallback="litert")
+@compile_options(fallback="litert", several=True)
 @tolerance_option
 @click.option(
     "--tune",
@@ -69,13 +70,39 @@ FEW = 8
 def compile_command(
     model: Path,
     cache: Path,
-    options: Options,
+    options: list[Options],
     tolerance: float,
     search: bool,
     prebuild: str,
     as_json: bool,
 ) -> None:
     """Compile MODEL, a .tflite file, into a cache folder."""
+    results = [_compile(model, cache, each, tolerance, search, prebuild) for each in options]
+    for result in results:
+        _warn(result, search)
+    if as_json:
+        reports = [result.as_dict() for result in results]
+        print_json(reports[0] if len(reports) == 1 else {"variants": reports})
+        return
+    for result in results:
+        print_table(result.compiled.plan.model, ("property", "value"), _rows(result))
+        click.echo(result.path)
+
+
+@dataclass(frozen=True)
+class _Result:
+    compiled: CompiledModel
+    path: Path
+    options: Options
+    """As settled: with the tuning table and the operators kept in single precision."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"path": self.path, **self.compiled.report, "tuning": self.options.tuning or None}
+
+
+def _compile(
+    model: Path, cache: Path, options: Options, tolerance: float, search: bool, prebuild: str
+) -> _Result:
     with progress() as show:
         options = settle(model, options, tolerance, show)
         if search:
@@ -91,21 +118,26 @@ def compile_command(
         if prebuild:
             show("prebuild", 0, 1)
             build_kernels(path, prebuild)
-    report = compiled.report
-    if options.tuning and not (search or compiled.tuned):
-        device = read_table(Path(options.tuning)).device
+    return _Result(compiled, path, options)
+
+
+def _warn(result: _Result, search: bool) -> None:
+    if result.options.tuning and not (search or result.compiled.tuned):
+        device = read_table(Path(result.options.tuning)).device
         warn(
-            f"warning: {options.tuning}, measured on {device}, has no sizes for kernels of this "
-            f"model; --tune searches for them"
+            f"warning: {result.options.tuning}, measured on {device}, has no sizes for kernels of "
+            f"this model; --tune searches for them"
         )
-    if report["fallback"]:
-        warn(f"warning: {fallback_text(report['fallback'])}")
-    if as_json:
-        print_json({"path": path, **report, "tuning": options.tuning or None})
-        return
+    fallback = result.compiled.report["fallback"]
+    if fallback:
+        warn(f"warning: {fallback_text(fallback)}")
+
+
+def _rows(result: _Result) -> list[tuple[str, object]]:
+    compiled, report = result.compiled, result.compiled.report
     memory = {name: decimal(size) for name, size in report["memory"].items()}
     applied = sum(event["applied"] for event in report["passes"])
-    rows = (
+    return [
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", kernels_in_launches(compiled.plan)),
@@ -119,11 +151,13 @@ def compile_command(
         ),
         ("weights", decimal(compiled.plan.weights_size)),
         ("for", f"{compiled.plan.target}, {compiled.plan.precision}, {compiled.plan.profile}"),
-        *(("kept in single precision", len(kept)) for kept in [options.keep_f32] if kept),
-        *(("tuning", f"{name}, {compiled.tuned} kernels") for name in [options.tuning] if name),
-    )
-    print_table(compiled.plan.model, ("property", "value"), rows)
-    click.echo(path)
+        *(("kept in single precision", len(kept)) for kept in [result.options.keep_f32] if kept),
+        *(
+            ("tuning", f"{name}, {compiled.tuned} kernels")
+            for name in [result.options.tuning]
+            if name
+        ),
+    ]
 
 
 def _part(part: HostPart) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..export import BACKENDS
+from ..export import RUNTIMES
 from ..export import export as export_project
-from .chosen_variant import newest_variant
+from .chosen_variant import newest_variant, variants_for
 from .options import cache_argument, model_option
 from .shell import Command, FilePath, json_option, print_json
 
@@ -25,7 +25,19 @@ from .shell import Command, FilePath, json_option, print_json
     help="The folder to write, which must be empty or not exist.",
 )
 @click.option("--name", required=True, metavar="NAME", help="Name of the C variable and its files.")
-@click.option("--backend", type=click.Choice(sorted(BACKENDS)), default="opencl", show_default=True)
+@click.option(
+    "--backend",
+    type=click.Choice(sorted(RUNTIMES.values())),
+    help="The driver it runs on: only variants compiled for it are considered.",
+)
+@click.option(
+    "--device",
+    "profiles",
+    multiple=True,
+    metavar="PROFILE",
+    help="A device profile whose variant to export. With several, the program picks the one that "
+    "suits its device. Default: the variant compiled last.",
+)
 @click.option(
     "--weights",
     type=click.Choice(["file", "embed"]),
@@ -39,16 +51,21 @@ def export(
     model: str | None,
     output: Path,
     name: str,
-    backend: str,
+    backend: str | None,
+    profiles: tuple[str, ...],
     weights: str,
     as_json: bool,
 ) -> None:
     """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
 
-    The model must have been compiled for OpenCL, without parts on LiteRT.
+    The model must have been compiled for OpenCL or GLSL, without parts on LiteRT.
     """
-    variant = newest_variant(cache, model)
-    export_project(variant, output, name, backend, weights == "embed")
+    target = next((target for target, runtime in RUNTIMES.items() if runtime == backend), None)
+    if profiles:
+        variants = variants_for(cache, model, target, profiles)
+    else:
+        variants = [newest_variant(cache, model, target)]
+    export_project(variants, output, name, weights == "embed")
     files = sorted(path.name for path in output.iterdir())
     if as_json:
         print_json({"folder": str(output), "files": files})

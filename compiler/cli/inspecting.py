@@ -12,7 +12,8 @@ import click
 from rich.filesize import decimal
 from rich.syntax import Syntax
 
-from ...runtime.plan.records import Kernel, PlacedTensor, Plan, Region
+from ...runtime.plan.kernels import Kernel
+from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from .chosen_variant import newest_variant

@@ -89,8 +89,12 @@ def parse_operators(
     return tuple(int(value) if value.isdecimal() else value for value in values)
 
 
-def compile_options(fallback: str) -> Callable[[Function], Function]:
-    """The options of a compilation, passed to the command as an `Options` named `options`."""
+def compile_options(fallback: str, several: bool = False) -> Callable[[Function], Function]:
+    """The options of a compilation, passed to the command as an `Options` named `options`.
+
+    With `several`, --device can be repeated, and the command gets a list of `Options`.
+    """
+    repeated = " Repeat it to compile for several devices." if several else ""
     choices = (
         click.option(
             "--target",
@@ -116,9 +120,11 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
         ),
         click.option(
             "--device",
-            default="auto",
+            default=["auto"] if several else "auto",
+            multiple=several,
             show_default=True,
-            help="Part of a device's name as `tflgpu devices` prints it, or a device profile.",
+            help="Part of a device's name as `tflgpu devices` prints it, or a device profile."
+            + repeated,
         ),
         click.option(
             "--tuning",
@@ -168,7 +174,11 @@ def compile_options(fallback: str) -> Callable[[Function], Function]:
         @wraps(function)
         def call(**given: Any) -> Any:
             chosen = {name: given.pop(name) for name in _FIELDS if name in given}
-            return function(options=Options(**chosen), **given)
+            if not several:
+                return function(options=Options(**chosen), **given)
+            devices = dict.fromkeys(chosen.pop("device"))
+            options = [Options(device=device, **chosen) for device in devices]
+            return function(options=options, **given)
 
         return _with(choices, call)
 

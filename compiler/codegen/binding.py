@@ -223,7 +223,7 @@ def _in_image(found: Accessor, texel: int) -> Accessor:
 
 def _fits_half(constant: Constant) -> bool:
     array = np.asarray(constant)
-    return array.dtype.kind != "f" or bool(np.all(np.abs(array) <= np.finfo(np.float16).max))
+    return array.dtype.kind == "f" and bool(np.all(np.abs(array) <= np.finfo(np.float16).max))
 
 
 def is_literal(tensor: Tensor) -> bool:

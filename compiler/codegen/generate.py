@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ...runtime.plan.records import Kernel
+from ...runtime.plan.kernels import Kernel
 from ..ir import Op, Tensor
 from ..language.comment import in_comment
 from ..ops.base import StridedLayout

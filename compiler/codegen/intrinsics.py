@@ -105,8 +105,17 @@ def definitions(
     """The lines that define intrinsics and those they need, in the order of the table.
 
     All OpenCL files of a plan become one program, so that functions are named after `kernel` to be
-    distinct in each file.
+    distinct in each file; every intrinsic is a macro there, to be undefined at the file's end.
     """
+    for entry in defined(used, language):
+        lines = _definition(entry, language, lanes)
+        if language == OPENCL and not lines[0].startswith("#"):
+            yield f"#define {entry.name} {entry.name}_{kernel}"
+        yield from lines
+
+
+def defined(used: Collection[str], language: Language) -> list[Intrinsic]:
+    """The intrinsics used and those they need, as far as a language does not have them built in."""
     wanted: set[str] = set()
     waiting = list(used)
     while waiting:
@@ -114,12 +123,11 @@ def definitions(
         if name not in wanted:
             wanted.add(name)
             waiting += intrinsics()[name].needs.get(language.name, ())
-    for name, entry in intrinsics().items():
-        if name in wanted and language.name in entry.definitions:
-            lines = _definition(entry, language, lanes)
-            if language == OPENCL and not lines[0].startswith("#"):
-                yield f"#define {name} {name}_{kernel}"
-            yield from lines
+    return [
+        entry
+        for name, entry in intrinsics().items()
+        if name in wanted and language.name in entry.definitions
+    ]
 
 
 @cache

@@ -10,12 +10,12 @@ import hashlib
 from dataclasses import dataclass
 from math import prod
 
-from ...runtime.plan.records import Kernel
+from ...runtime.plan.kernels import Kernel
 from ..language import Language
 from ..ops.base import WorkGroup
 from .environment import environment
 from .indent import indent
-from .intrinsics import definitions
+from .intrinsics import defined, definitions
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ class KernelSource:
             name,
             comment=comment,
             definitions=definitions(self.intrinsics, self.language, self.lanes, name),
+            macros=[entry.name for entry in defined(self.intrinsics, self.language)],
         )
 
     def functions(self, name: str) -> str:

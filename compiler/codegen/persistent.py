@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ...runtime.plan.records import Argument, Dispatch, Kernel, Persistent, Region
+from ...runtime.plan.kernels import Kernel
+from ...runtime.plan.records import Argument, Dispatch, Persistent, Region
 from ..language import OPENCL
 from ..target import Target
 from .environment import environment
 from .generate import GeneratedLaunch, Kernels
-from .intrinsics import definitions
+from .intrinsics import defined, definitions
 from .kernel_source import KernelSource
 
 COUNTERS_APART = 16
@@ -138,6 +139,7 @@ class _Text:
             name=name,
             comment=self._comment(name),
             definitions=definitions(used, OPENCL, self.target.lanes, name),
+            macros=[entry.name for entry in defined(used, OPENCL)],
             functions=list(functions.values()),
             steps=steps,
             regions=[(region, span.writes) for region, span in self.spans.items()],

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...runtime.plan.records import Companion, Kernel
+from ...runtime.plan.kernels import Companion, Kernel
 from .spirv import assemble, to_metal
 
 METAL_ENTRY = "main0"

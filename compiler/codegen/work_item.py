@@ -62,8 +62,9 @@ class WorkItem:
         if count <= LINEAR_ROW:
             self.declared[0] = "index"
             return f"if (index >= {count}) return;" if 0 in self._ragged else ""
-        self.declared |= {0: AXES[0], 1: AXES[1]}
-        lines = [f"int index = gy * {LINEAR_ROW} + gx;"]
+        # Not gx and gy, which may be the coordinates of the element's pixel.
+        self.declared |= {0: "grid_column", 1: "grid_row"}
+        lines = [f"int index = grid_row * {LINEAR_ROW} + grid_column;"]
         if count % LINEAR_ROW:
             lines.append(f"if (index >= {count}) return;")
         return "\n".join(lines)

@@ -67,6 +67,8 @@ class Profile:
     """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
     byte_storage: bool
     """Whether slices of integers of 8 bits are stored as bytes rather than as floats."""
+    byte_products: bool = False
+    """Whether the device multiplies bytes four at a time; needs `byte_storage`."""
     weight_storage: str = "buffer"
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
@@ -129,8 +131,8 @@ def parse(text: str, name: str, place: str) -> Profile:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage"):
-        _typed(values[key], bool, f"{place}: {key}")
+    for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products"):
+        _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(
             f"{place}: kind is {values['kind']!r}, but must be one of {', '.join(KINDS)}"

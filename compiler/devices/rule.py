@@ -26,6 +26,8 @@ class Rule:
     """Float lanes of its native vectors."""
     extension: str = ""
     """An extension that it supports."""
+    instruction: str = ""
+    """An instruction of its processor that kernels may use by name."""
 
     def holds(self, info: DeviceInfo) -> bool:
         """Whether all conditions hold for a device."""
@@ -37,6 +39,7 @@ class Rule:
             "name": self.name.lower() in info.name.lower(),
             "lanes": self.lanes == info.vector_width,
             "extension": self.extension in info.extensions,
+            "instruction": self.instruction in info.instructions,
         }
         return all(holding[condition] for condition in self.conditions)
 

@@ -13,7 +13,7 @@ from ..ir import Array, Tensor
 from ..memory.allocation import Allocation
 from ..ops.base import SLICED, Constant, device_array, lane_of, pack_slices
 from ..target import Target
-from .weights import Weights
+from .weights import Weights, without_denormals
 
 
 def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tuple[Dispatch, ...]:
@@ -27,7 +27,7 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     arguments = []
     for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
         if tensor is None:
-            argument = weights.add(_joined(rendered.constants, rendered.halved))
+            argument = weights.add(joined(rendered.constants, rendered.halved))
         elif tensor.constant:
             argument = weights.add(_stored(tensor, launch.reads, allocation.target))
         else:
@@ -46,14 +46,23 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
     )
 
 
-def _joined(constants: Sequence[Constant], halved: bool) -> Array:
-    """Constants one after the other, as floats in single or half precision."""
-    joined = np.empty(sum(item.size for item in constants), np.float16 if halved else np.float32)
-    start = 0
+def joined(constants: Sequence[Constant], halved: bool) -> Array:
+    """Constants one after the other, in single or half precision.
+
+    They are int32 if some are, with the bits of the others.
+    """
+    array = np.empty(sum(item.size for item in constants), np.float16 if halved else np.float32)
+    start, whole = 0, False
     for item in constants:
-        joined[start : start + item.size] = np.asarray(item).reshape(-1)
+        values = np.asarray(item).reshape(-1)
+        place = array[start : start + item.size]
+        if values.dtype == np.int32:
+            place.view(np.int32)[:] = values
+            whole = True
+        else:
+            place[:] = without_denormals(values)
         start += item.size
-    return joined
+    return array.view(np.int32) if whole else array
 
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> Array:

@@ -19,6 +19,7 @@ from ..memory.allocation import Allocation
 from ..options import Options
 from .compiled_model import CompiledModel
 from .dispatches import dispatches
+from .facts import stated
 from .index_checks import index_checks
 from .parts import host_parts
 from .tensors import inputs, kept_variables, outputs, placed
@@ -80,7 +81,7 @@ def emit(
         index_checks=checks,
     )
     return CompiledModel(
-        sealed(plan),
+        sealed(stated(plan)),
         shipped.sources,
         memoryview(weights.data).toreadonly(),
         {**shipped.companions, **host.contents},

@@ -36,7 +36,7 @@ class Weights:
         place = len(self.data)
         flat = np.ascontiguousarray(array).reshape(-1)
         for start in range(0, flat.size, CHUNK):
-            self.data += _without_denormals(flat[start : start + CHUNK]).tobytes()
+            self.data += without_denormals(flat[start : start + CHUNK]).tobytes()
         with memoryview(self.data) as view:
             key = hashlib.sha256(view[place:]).digest()
         if key in self._places:
@@ -47,7 +47,8 @@ class Weights:
         return Argument(Region.WEIGHTS, 0, *self._places[key], writes=False)
 
 
-def _without_denormals(array: Array) -> Array:
+def without_denormals(array: Array) -> Array:
+    """Floats with zeros for denormal numbers; other arrays as they are."""
     if array.dtype != np.float32:
         return array
     denormal = np.abs(array) < np.finfo(np.float32).tiny

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 LONGEST_STRING = 4000
 """Bytes of a string literal: compilers need not accept more than 4095."""
@@ -55,3 +55,17 @@ def floating(value: float) -> str:
     ('0x1.0000000000000p-1f', '0.0f')
     """
     return f"{value.hex()}f" if value else "0.0f"
+
+
+def braced(values: Iterable[object]) -> str:
+    """Values in the order of an array or structure.
+
+    >>> braced((1, "NULL", 3))
+    '{1, NULL, 3}'
+    """
+    return f"{{{', '.join(map(str, values))}}}"
+
+
+def array(kind: str, name: str, rows: Iterable[str]) -> str:
+    """The definition of an array, a row for each line."""
+    return "\n".join([f"static const {kind} {name}[] = {{", *(f"    {row}," for row in rows), "};"])

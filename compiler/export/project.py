@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -11,12 +11,10 @@ from string import Template
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
-from .tables import TYPES, header, tables
+from .tables import RUNTIMES, header, tables
+from .weights import join_weights
 
-BACKENDS = {"opencl": "opencl"}
-"""The runtimes, and the target that each runs."""
-
-_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
+_IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
 _KEYWORDS = frozenset(
     [
         "auto",
@@ -57,15 +55,24 @@ _KEYWORDS = frozenset(
         "class",
         "new",
         "this",
-        "inputs",
-        "outputs",
-        "variables",
-        "dispatches",
-        "persistent",
-        "embedded_weights",
     ]
 )
-"""Names that C or C++ keeps for itself, or that the tables use."""
+"""Names that C or C++ keeps for itself."""
+_TABLES = re.compile(
+    r"(inputs|outputs|variables|variants|rules|spans|dispatches|persistent|embedded_weights)(_.*)?\Z"
+)
+"""Names that the tables use."""
+
+
+PROJECT = ("main.c", "CMakeLists.txt", "README.md")
+"""Files that name the model."""
+DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1"}
+"""What each runtime needs, in words."""
+RUNTIME = (
+    *("tflgpu.h", "tflgpu_backend.h", "tflgpu.c"),
+    *("android/tflgpu_android.h", "android/tflgpu_android.c"),
+)
+"""Files that every model needs, apart from its driver's runtime."""
 
 
 class _Files(Template):
@@ -74,59 +81,68 @@ class _Files(Template):
     delimiter = "@"
 
 
-def export(variant: Variant, folder: Path, name: str, backend: str, embed: bool) -> None:
-    """Write a variant as a C99 project called `name` into a folder, made if it does not exist.
+def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) -> None:
+    """Write variants of a model as a C99 project called `name` into a folder, made if missing.
 
-    With `embed`, the weights become a part of the program. OptionError, with all reasons, if the
-    variant cannot be exported or the folder has files already.
+    A program that opens the model picks the variant that suits the device. With `embed`, the
+    weights become a part of the program. OptionError, with all reasons, if a variant cannot be
+    exported or the folder has files already.
     """
-    reasons = unsupported(variant.plan, backend)
-    if not _IDENTIFIER.match(name) or name in _KEYWORDS:
+    reasons = unsupported([variant.plan for variant in variants])
+    if not _IDENTIFIER.match(name) or name in _KEYWORDS or _TABLES.match(name):
         reasons.append(
             f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
-            "digits and underscores"
+            "digits and underscores, other than a word of C or of the runtime"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         reasons.append(f"{folder} is not an empty folder")
     if reasons:
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
-    folder.mkdir(parents=True, exist_ok=True)
-    plan = variant.plan
+    (folder / "android").mkdir(parents=True, exist_ok=True)
+    plan, weights = variants[0].plan, join_weights(variants)
+    runtime = RUNTIMES[plan.target]
     (folder / f"{name}.h").write_text(header(name), encoding="utf-8")
-    (folder / f"{name}.c").write_text(tables(variant, name, embed), encoding="utf-8")
+    (folder / f"{name}.c").write_text(tables(variants, weights, name, embed), encoding="utf-8")
     values = {
         "name": name,
+        "runtime": runtime,
+        "driver": DRIVERS[runtime],
         "model": plan.model,
-        "profile": plan.profile,
+        "profiles": ", ".join(f"`{variant.plan.profile}`" for variant in variants),
         "tensors": _listed(plan),
     }
-    for file in ("main.c", "CMakeLists.txt", "README.md", "tflgpu.h", f"tflgpu_{backend}.c"):
+    for file in (*PROJECT, *RUNTIME, f"tflgpu_{runtime}.c"):
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
-        if not file.startswith("tflgpu"):
+        if file in PROJECT:
             text = _Files(text).substitute(values)
         (folder / file).write_text(text, encoding="utf-8")
-    if plan.weights_size and not embed:
-        shutil.copyfile(variant.folder / WEIGHTS, folder / WEIGHTS)
+    if weights.content and not embed:
+        (folder / WEIGHTS).write_bytes(weights.content)
 
 
-def unsupported(plan: Plan, backend: str) -> list[str]:
-    """Why a plan cannot be exported, each reason naming what is at fault."""
+def unsupported(plans: Sequence[Plan]) -> list[str]:
+    """Why variants of a model cannot be exported, each reason naming what is at fault."""
+    first = plans[0]
     reasons = []
-    if plan.target != BACKENDS[backend]:
+    if first.target not in RUNTIMES:
         reasons.append(
-            f"it was compiled for {plan.target}; compile it with --target {BACKENDS[backend]}"
+            f"it was compiled for {first.target}; compile it with --target {' or '.join(RUNTIMES)}"
         )
-    reasons += [
-        f"operators {', '.join(map(str, part.operators))} ({part.label}) run on LiteRT, which "
-        "needs Python; `tflgpu explain` says why"
-        for part in plan.parts
-    ]
-    for kind, infos in (("input", plan.inputs), ("output", plan.outputs)):
-        for info in infos:
-            if info.dtype not in TYPES or info.dynamic:
-                what = "a shape known only while it runs" if info.dynamic else f"type {info.dtype}"
-                reasons.append(f"{kind} {info.name} has {what}")
-    return reasons
+    for plan in plans[1:]:
+        if plan.target != first.target:
+            reasons.append(f"variants are for {first.target} and {plan.target}; export each alone")
+        elif _interface(plan) != _interface(first):
+            reasons.append(
+                f"the variants for {first.profile} and {plan.profile} differ in their inputs, "
+                "outputs or variables; compile them from the same model with the same options"
+            )
+    return [*dict.fromkeys((*reasons, *(reason for plan in plans for reason in plan.obstacles)))]
+
+
+def _interface(plan: Plan) -> object:
+    """What an application sees of a plan."""
+    variables = [(variable.name, variable.size) for variable in plan.variables]
+    return plan.inputs, plan.outputs, variables
 
 
 def _listed(plan: Plan) -> str:

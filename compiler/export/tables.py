@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
-from ...runtime.launch.schedule import Submission, schedule, used_kernels
-from ...runtime.opencl.sources import (
-    BUILD_OPTIONS,
-    PERSISTENT_OPTIONS,
-    SUB_GROUPS,
-    join_sources,
-)
-from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
-from ...runtime.plan.storage import region_size, takes_whole_region
+from ...runtime.plan.records import TensorInfo
+from ...runtime.plan.running import TensorBuffer
 from ...runtime.store.variant import Variant
 from ..language.comment import in_comment
-from .literals import floating, pieces, string
+from .literals import array, braced, floating, string
+from .variants import variant_tables
+from .weights import JoinedWeights
 
 TYPES = {
     "float32": "TFLGPU_FLOAT32",
+    "float16": "TFLGPU_FLOAT16",
     "bool": "TFLGPU_BOOL",
     "int8": "TFLGPU_INT8",
     "uint8": "TFLGPU_UINT8",
@@ -32,7 +26,10 @@ TYPES = {
     "uint32": "TFLGPU_UINT32",
     "int64": "TFLGPU_INT64",
 }
-"""By dtype, the types of inputs and outputs that the runtime converts."""
+"""The type of an input or output, by its dtype: all that are on devices."""
+
+RUNTIMES = {"opencl": "opencl", "glsl": "gles"}
+"""The runtime that runs the kernels of each target."""
 
 WORDS = 8
 """Words of embedded weights on a line."""
@@ -49,182 +46,91 @@ def header(name: str) -> str:
     )
 
 
-def tables(variant: Variant, name: str, embed: bool) -> str:
-    """NAME.c, which defines the model; with `embed`, including its weights."""
-    plan = variant.plan
-    schedules = [_schedule(variant, "dispatches", 0, BUILD_OPTIONS)]
-    if plan.persistent:
-        schedules.append(_schedule(variant, "persistent", 1, PERSISTENT_OPTIONS))
-    parts = [
-        f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for OpenCL, "
-        f"profile {in_comment(plan.profile)}. */",
-        f'#include "{name}.h"',
-        "#include <stddef.h>",
-        *_tensors("inputs", plan.inputs, plan, Region.INPUT),
-        *_tensors("outputs", plan.outputs, plan, Region.OUTPUT),
-        *_variables(plan),
-        *(_weights(variant.weights.content) if embed and plan.weights_size else ()),
-        *schedules,
+def tables(variants: Sequence[Variant], weights: JoinedWeights, name: str, embed: bool) -> str:
+    """NAME.c, which defines a model of these variants; with `embed`, including its weights."""
+    plan = variants[0].plan
+    profiles = ", ".join(in_comment(variant.plan.profile) for variant in variants)
+    described = [
+        variant_tables(variant, number, spans)
+        for number, (variant, spans) in enumerate(zip(variants, weights.spans, strict=True))
     ]
-    text = "\n\n".join(parts)
-    digest = hashlib.sha256(text.encode() + plan.weights_sha256).hexdigest()[:32]
-    return f"{text}\n\n{_model(variant, name, digest, embed)}"
+    inputs = _reaches([variant.plan.input_buffers for variant in variants])
+    outputs = _reaches([variant.plan.output_buffers for variant in variants])
+    return "\n\n".join(
+        [
+            f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
+            f"profile {profiles}. */",
+            f'#include "{name}.h"',
+            "#include <stddef.h>",
+            *_tensors("inputs", plan.inputs, inputs),
+            *_tensors("outputs", plan.outputs, outputs),
+            *_variables(variants),
+            *(_embedded(weights.content) if embed and weights.content else ()),
+            *(text for text, _ in described),
+            array("tflgpu_variant", "variants", [row for _, row in described]),
+            _model(variants, weights.content, name, embed),
+        ]
+    )
 
 
 # -- inputs, outputs, variables ---------------------------------------------------------------
 
 
-def _tensors(table: str, infos: Sequence[TensorInfo], plan: Plan, region: Region) -> list[str]:
+def _tensors(table: str, infos: Sequence[TensorInfo], reaches: Sequence[int]) -> list[str]:
     if not infos:
         return []
     shapes, rows = [], []
-    for index, info in enumerate(infos):
+    for index, (info, reach) in enumerate(zip(infos, reaches, strict=True)):
         shape = "NULL"
         if info.shape:
             shape = f"{table}_{index}_shape"
-            sizes = ", ".join(map(str, info.shape))
-            shapes.append(f"static const uint32_t {shape}[] = {{{sizes}}};")
-        rows.append(
-            f"    {{{string(info.name)}, {TYPES[info.dtype]}, {len(info.shape)}, {shape}, "
-            f"{prod(info.shape)}, {floating(info.scale)}, {info.zero_point}, "
-            f"{region_size(plan, region, index)}}},"
-        )
-    listed = ["\n".join(shapes)] if shapes else []
-    return [*listed, _array("tflgpu_tensor", table, rows)]
+            shapes.append(f"static const uint32_t {shape}[] = {braced(info.shape)};")
+        kind = (string(info.name), TYPES[info.dtype], len(info.shape), shape, prod(info.shape))
+        rows.append(braced((*kind, floating(info.scale), info.zero_point, reach)))
+    return [*(["\n".join(shapes)] if shapes else []), array("tflgpu_tensor", table, rows)]
 
 
-def _variables(plan: Plan) -> list[str]:
+def _reaches(buffers: Sequence[Sequence[TensorBuffer]]) -> list[int]:
+    """What every variant's kernels may access of each of some buffers."""
+    return [max(buffer.reach for buffer in each) for each in zip(*buffers, strict=True)]
+
+
+def _variables(variants: Sequence[Variant]) -> list[str]:
+    """The weights of the first variant, with the variables' contents, begin the file."""
     rows = []
-    for index, variable in enumerate(plan.variables):
+    for index, variable in enumerate(variants[0].plan.variables):
+        reach = max(variant.plan.variables[index].reach for variant in variants)
         content, size = (0, 0) if variable.content is None else (variable.content, variable.size)
-        whole = region_size(plan, Region.STATE, index)
-        rows.append(f"    {{{whole}, {content}, {size}}}, /* {in_comment(variable.name)} */")
-    return [_array("tflgpu_variable", "variables", rows)] if rows else []
+        rows.append(f"{braced((reach, content, size))} /* {in_comment(variable.name)} */")
+    return [array("tflgpu_variable", "variables", rows)] if rows else []
 
 
-def _weights(content: memoryview) -> list[str]:
+def _embedded(content: bytes) -> list[str]:
     """The content of weights.bin as numbers of 64 bits, little-endian."""
-    padded = bytes(content) + b"\0" * (-len(content) % 8)
-    words = memoryview(padded).cast("Q")
+    words = memoryview(content + b"\0" * (-len(content) % 8)).cast("Q")
     rows = [
-        "    " + ", ".join(f"0x{word:x}u" for word in words[start : start + WORDS]) + ","
+        ", ".join(f"0x{word:x}u" for word in words[start : start + WORDS])
         for start in range(0, len(words), WORDS)
     ]
-    return [_array("uint64_t", "embedded_weights", rows)]
-
-
-def _array(kind: str, name: str, rows: Iterable[str]) -> str:
-    return "\n".join([f"static const {kind} {name}[] = {{", *rows, "};"])
-
-
-# -- schedules --------------------------------------------------------------------------------
-
-
-def _schedule(variant: Variant, name: str, resident_groups: int, options: str) -> str:
-    plan = variant.plan
-    submissions = schedule(plan, resident_groups)
-    used = used_kernels(submissions)
-    kernels = [plan.kernels[index] for index in used]
-    source = join_sources({kernel.file: variant.sources[kernel.file] for kernel in kernels})
-    arguments = [argument for each in submissions for argument in each.arguments]
-    texts = [f"{text}," for text in pieces(source)]
-    rows = [f"    {string(kernel.name)}," for kernel in kernels]
-    return "\n\n".join(
-        [
-            f"/* -- {name} {'-' * (89 - len(name))} */",
-            _array("char *const", f"{name}_source", texts or ['    "",']),
-            _array("char *const", f"{name}_kernels", rows or ["    NULL,"]),
-            _array(
-                "tflgpu_argument",
-                f"{name}_arguments",
-                [_argument(plan, argument) for argument in arguments]
-                or ["    {0, 1, 0, 0, 0, 0},"],
-            ),
-            _array(
-                "tflgpu_step",
-                f"{name}_steps",
-                [*_steps(plan, submissions, used)] or ["    {0, {0, 0, 0}, {0, 0, 0}, 0, 0, 0},"],
-            ),
-            f"static const tflgpu_schedule {name} = {{\n"
-            f"    {name}_source, {max(1, len(texts))},\n"
-            f"    {string(options)},\n"
-            f"    {name}_kernels, {len(kernels)}, {name}_steps, {len(submissions)}, "
-            f"{name}_arguments,\n}};",
-        ]
-    )
-
-
-def _steps(plan: Plan, submissions: Sequence[Submission], used: Sequence[int]) -> list[str]:
-    rows, first = [], 0
-    for submission in submissions:
-        grid = ", ".join(map(str, submission.grid))
-        group = ", ".join(map(str, plan.kernels[submission.kernel].group))
-        count = len(submission.arguments)
-        rows.append(
-            f"    {{{used.index(submission.kernel)}, {{{grid}}}, {{{group}}}, "
-            f"{submission.counters}, {first}, {count}}},"
-        )
-        first += count
-    return rows
-
-
-def _argument(plan: Plan, argument: Argument) -> str:
-    whole = int(takes_whole_region(plan, argument) and not argument.texel)
-    return (
-        f"    {{TFLGPU_{argument.region.name}, {whole}, {argument.texel}, {argument.index}, "
-        f"{argument.offset}, {argument.size}}},"
-    )
+    return [array("uint64_t", "embedded_weights", rows)]
 
 
 # -- the model --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Requirements:
-    """What a device must have."""
-
-    alignment: int
-    group: tuple[int, int, int]
-    group_size: int
-    local_memory: int
-    image_texels: int
-    sub_groups: bool
-
-    @staticmethod
-    def of(plan: Plan) -> Requirements:
-        launched: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
-        arguments = [argument for each in launched for argument in each.arguments]
-        groups = [kernel.group for kernel in plan.kernels] or [(1, 1, 1)]
-        offsets = {argument.offset for argument in arguments if argument.offset}
-        return Requirements(
-            # The greatest power of two that divides all offsets.
-            min((offset & -offset for offset in offsets), default=4096),
-            (max(g[0] for g in groups), max(g[1] for g in groups), max(g[2] for g in groups)),
-            max(map(prod, groups)),
-            max((kernel.shared_memory for kernel in plan.kernels), default=0),
-            max((a.size // a.texel for a in arguments if a.texel), default=0),
-            any(kernel.sub_group for kernel in plan.kernels),
-        )
-
-
-def _model(variant: Variant, name: str, digest: str, embed: bool) -> str:
-    plan, needs = variant.plan, Requirements.of(variant.plan)
-    weights = "embedded_weights" if embed and plan.weights_size else "NULL"
+def _model(variants: Sequence[Variant], content: bytes, name: str, embed: bool) -> str:
+    plan = variants[0].plan
+    weights = "embedded_weights" if embed and content else "NULL"
 
     def table(key: str, rows: Sequence[object]) -> str:
         return f"{key if rows else 'NULL'}, {len(rows)}"
 
     lines = [
-        f"{string(plan.model)}, {string(digest)},",
+        f"&tflgpu_{RUNTIMES[plan.target]}, {string(plan.model)},",
         f"{table('inputs', plan.inputs)}, {table('outputs', plan.outputs)}, "
         f"{table('variables', plan.variables)},",
-        f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}, "
-        f"0x{zlib.crc32(variant.weights.content):08x}u, {weights},",
-        f"/* alignment */ {needs.alignment}, /* groups */ {{{', '.join(map(str, needs.group))}}}, "
-        f"{needs.group_size}, /* local memory */ {needs.local_memory}, "
-        f"/* texels */ {needs.image_texels},",
-        f"{string(SUB_GROUPS) if needs.sub_groups else 'NULL'}, &dispatches, "
-        f"{'&persistent' if plan.persistent else 'NULL'},",
+        f"/* weights */ {len(content)}, 0x{zlib.crc32(content):08x}u, {weights},",
+        f"{table('variants', variants)},",
     ]
     body = "\n".join(f"    {line}" for line in lines)
     return f"const tflgpu_model {name} = {{\n{body}\n}};\n"

@@ -82,9 +82,10 @@ _DECLARED = {
         "ZEROS_LIKE DENSIFY MATRIX_DIAG"
     ),
     "a:T b:T -> y:T": (
-        "ADD SUB MUL DIV ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM POW RIGHT_SHIFT "
+        "ADD SUB DIV ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM POW RIGHT_SHIFT "
         "SQUARED_DIFFERENCE"
     ),
+    "a:U b:U -> y:U": "MUL",
     "a:T b:T -> y:bool": "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL",
     "a b -> y": "BATCH_MATMUL",
     "a:bool b:bool -> y:bool": "LOGICAL_AND LOGICAL_OR",
@@ -93,7 +94,8 @@ _DECLARED = {
     "x:U axes:integer -> y:U": "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD",
     "x:T axes:integer -> y:T": "REVERSE_V2",
     "x:bool axes:integer -> y:bool": "REDUCE_ALL REDUCE_ANY",
-    "x:T axis:integer -> y:T": "CUMSUM EXPAND_DIMS",
+    "x:T axis:integer -> y:T": "EXPAND_DIMS",
+    "x:U axis:integer -> y:U": "CUMSUM",
     "x axis:integer -> y:integer": "ARG_MAX ARG_MIN",
     "x:T order:integer -> y:T": "TRANSPOSE",
     "x:T sizes:integer -> y:T": "TILE BROADCAST_TO RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR",
@@ -185,8 +187,10 @@ class Operands:
             if given is None and (operand.repeated or not operand.optional):
                 raise ModelError(f"its operand {operand.name} is left out")
         for operand, tensor in self._given(op):
-            _check_kind(operand, tensor)
-        alike = [tensor for operand, tensor in self._given(op) if operand.kind in ALIKE]
+            _check_kind("operand", operand, tensor)
+        for result, tensor in self._computed(op, "integer"):
+            _check_kind("result", result, tensor)
+        alike = self.alike(op)
         for operand, tensor in [*self._given(op), *self._computed(op, "U")]:
             if operand.kind in ALIKE and tensor.dtype != alike[0].dtype:
                 raise ModelError(
@@ -195,11 +199,14 @@ class Operands:
                     f"{tensor.dtype}"
                 )
 
+    def alike(self, op: Op) -> list[Tensor]:
+        """The operands that must have one element type."""
+        return [tensor for operand, tensor in self._given(op) if operand.kind in ALIKE]
+
     def set_result_types(self, op: Op) -> None:
         """Give results the element types that the declaration says."""
-        alike = [tensor for operand, tensor in self._given(op) if operand.kind == "T"]
         for _, tensor in self._computed(op, "T"):
-            if alike:
+            if alike := self.alike(op):
                 tensor.dtype = alike[0].dtype
         for name in ("bool", "int32", "resource"):
             for _, tensor in self._computed(op, name):
@@ -234,10 +241,10 @@ def _check_count(what: str, declared: Sequence[Operand], count: int) -> None:
         raise ModelError(f"it has {count} {what}{'s' * (count != 1)}, but {verb} {names}")
 
 
-def _check_kind(declared: Operand, tensor: Tensor) -> None:
+def _check_kind(what: str, declared: Operand, tensor: Tensor) -> None:
     if declared.kind in _KINDS and tensor.dtype not in _KINDS[declared.kind]:
         raise ModelError(
-            f"its operand {declared.name} must be {declared.kind}, but tensor "
+            f"its {what} {declared.name} must be {declared.kind}, but tensor "
             f"{printable(tensor.name)} is {tensor.dtype}"
         )
 
@@ -265,6 +272,12 @@ def declared(op: Op) -> Operands | None:
     """The declaration of an operator; None for one that is not in the table."""
     known = _declarations()
     return known.get(f"{op.name}:{op.attrs.get('kernel_type')}", known.get(op.name))
+
+
+def declared_alike(op: Op) -> list[Tensor]:
+    """The operands that share an element type, in contrast to axes, sizes and the like."""
+    found = declared(op)
+    return found.alike(op) if found is not None else []
 
 
 def check_operands(op: Op) -> None:

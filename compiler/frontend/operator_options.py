@@ -11,10 +11,14 @@ from .model_file import ModelFile
 from .tflite_schema import (
     ENUMERATIONS,
     Field,
+    OptionTable,
     option_table,
     option_table_of,
     refers_to_subgraph,
 )
+
+EMPTY_TABLE = bytes([4, 0, 4, 0, 4, 0, 0, 0])
+"""A vtable without fields, and a table that refers to it."""
 
 
 def operator_options(model: ModelFile, name: str, custom: bool, table: Any) -> dict[str, Any]:
@@ -36,10 +40,10 @@ def _custom(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
 
 
 def _built_in(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
-    """The options of a built-in operator; {} if it has no option table or an unknown one.
+    """The options of a built-in operator; {} if it takes none.
 
-    Like LiteRT, ignores the option table of another operator. ModelError if the operator runs a
-    subgraph and does not say which.
+    Like LiteRT, ignores the option table of another operator. Without a table, numbers have the
+    schema's defaults. ModelError if the operator runs a subgraph and does not say which.
     """
     attrs: dict[str, Any] = {}
     own = option_table_of(name)
@@ -52,10 +56,21 @@ def _built_in(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
         options.Init(union.Bytes, union.Pos)
         for field in kind.fields:
             attrs[field.key] = _option(model, options, field)
-    for field in own.fields if own is not None else ():
-        if refers_to_subgraph(field.key) and field.key not in attrs:
+    return attrs if own is None else {**_defaults(own, attrs), **attrs}
+
+
+def _defaults(table: OptionTable, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers that are not given (ModelError for a subgraph that is not)."""
+    options = table.new()
+    options.Init(EMPTY_TABLE, len(EMPTY_TABLE) // 2)
+    found = {}
+    for field in table.fields:
+        if field.key in given or field.vector or field.key in ENUMERATIONS:
+            continue
+        if refers_to_subgraph(field.key):
             raise ModelError(f"its option {field.key} is missing")
-    return attrs
+        found[field.key] = getattr(options, field.accessor)()
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _option(model: ModelFile, options: Any, field: Field) -> Any:

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ...runtime.litert.dataflow import OMITTED
 from ...runtime.printable import printable
 from ..errors import ModelError
@@ -148,6 +150,11 @@ class _Subgraph:
         self._check_order(ops)
         for op in ops:
             graph.add(op)
+        for tensor in self.tensors:
+            if tensor.variable and tensor.dtype == "int8" and tensor.quantization:
+                # LiteRT's variables of this type begin with their zero point, others with 0.
+                zero = tensor.quantization.zero_point[0]
+                graph.contents[tensor] = np.full(tensor.shape, zero, np.int8)
         graph.inputs = [self.tensors[index] for index in self.inputs]
         graph.outputs = [self.tensors[index] for index in self.outputs]
         graph.input_names = list(self.input_names)

@@ -119,6 +119,17 @@ class Op:
             raise UnsupportedError([Finding(self.index, self.name, reason, advice)])
         return tensor.data
 
+    def number(self, position: int) -> Any:
+        """The number that the input at `position` holds: the first, if it holds several.
+
+        UnsupportedError if the input is not a constant, ModelError if it is empty.
+        """
+        content = self.constant(position)
+        if not content.size:
+            name = self.operand(position).name
+            raise ModelError(f"operator {self!r} takes a number from {name}, which is empty")
+        return content.reshape(-1)[0]
+
     def replace_operands(self, new: Mapping[Tensor, Tensor]) -> None:
         """Read the mapped tensors instead; only the graph may call this."""
         inputs = list(self._inputs)

@@ -21,7 +21,7 @@ MAX_MOVES = 1 << 19
 
 
 def _axis(op: Op) -> int:
-    return normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(op.operand(0).shape))
+    return normalize_axis(op, int(op.number(1)), len(op.operand(0).shape))
 
 
 def _infer_arg(op: Op) -> list[Shape]:
@@ -73,7 +73,7 @@ def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _infer_top(op: Op) -> list[Shape]:
-    shape, count = op.operand(0).shape, int(op.constant(1).reshape(-1)[0])
+    shape, count = op.operand(0).shape, int(op.number(1))
     if not shape or not 0 <= count <= shape[-1]:
         raise ModelError(
             f"operator {op.index} {op.name}: cannot take {count} values along the last axis of "

@@ -98,6 +98,7 @@ define(
         (Implementation("cast", _cast, reads=LINEAR, writes=LINEAR),),
         _reference,
         ANY,
+        note="floats beyond an integer's range give any number",
         versions=9,
         traits=Traits(converts=True),
     ),

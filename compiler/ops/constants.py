@@ -39,7 +39,7 @@ def _zeros(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _range(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    start, limit, step = (op.constant(i).reshape(-1)[0] for i in range(3))
+    start, limit, step = (op.number(i) for i in range(3))
     if step == 0:
         raise ModelError(f"operator {op.index} RANGE: the step is 0")
     return [np.arange(start, limit, step).astype(op.output.dtype)]

@@ -33,6 +33,7 @@ from .base import (
     define,
     slice_count,
 )
+from .byte_products import byte_products, multiplies_bytes
 from .elementwise import flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
@@ -156,6 +157,11 @@ def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
     return [_launch(op, target, "conv/conv_linear.jinja", False, tile)]
 
 
+def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    geometry = window(op)
+    return byte_products(op, target, None if geometry.pointwise else geometry, shape)
+
+
 def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
@@ -222,8 +228,8 @@ def _winograd(op: Op, target: Target) -> str | None:
 
 
 def _from_rows(op: Op, target: Target) -> str | None:
-    if _winograd(op, target) is None:
-        return "conv_winograd is faster, even with a conversion to slices"
+    if _winograd(op, target) is None or multiplies_bytes(op, target) is None:
+        return "another kernel is faster, even with a conversion to slices"
     if groups(op) > 1 or window(op).dilation_x > 1:
         return "the input values of a window row are not adjacent"
     return _ungated(op, target)
@@ -259,6 +265,7 @@ def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence
 
 
 IMPLEMENTATIONS = (
+    TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
     Implementation("conv_split", _build_split, _one_pixel),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise),

@@ -24,7 +24,7 @@ from .base import (
 
 
 def _axis(op: Op) -> int:
-    return normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(op.operand(0).shape))
+    return normalize_axis(op, int(op.number(1)), len(op.operand(0).shape))
 
 
 def _build(op: Op, target: Target) -> Sequence[Launch]:

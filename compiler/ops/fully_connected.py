@@ -22,6 +22,7 @@ from .base import (
     define,
     slice_count,
 )
+from .byte_products import byte_products, multiplies_bytes
 from .elementwise import flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
@@ -91,7 +92,16 @@ def _build_split(op: Op, target: Target) -> Sequence[Launch]:
     return [split_sums(op, target, bias, op.constant(1))]
 
 
+def _bytes(op: Op, target: Target) -> str | None:
+    return _rows(op, target) or multiplies_bytes(op, target)
+
+
+def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    return byte_products(op, target, None, shape)
+
+
 IMPLEMENTATIONS = (
+    TiledImplementation("fully_connected_bytes", _build_bytes, _bytes),
     Implementation("fully_connected_split", _build_split, _vector),
     Implementation("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
     TiledImplementation("fully_connected", _build, _rows),

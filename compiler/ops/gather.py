@@ -144,7 +144,7 @@ def _one_hot_axis(op: Op) -> int:
 
 def _infer_one_hot(op: Op) -> list[Shape]:
     shape, axis = op.operand(0).shape, _one_hot_axis(op)
-    depth = int(op.constant(1).reshape(-1)[0])
+    depth = int(op.number(1))
     if depth < 0 or op.operand(2).elements != 1 or op.operand(3).elements != 1:
         raise ModelError(
             f"operator {op.index} {op.name}: the depth {depth} is negative, or the on and off "

@@ -26,7 +26,7 @@ def _count(op: Op) -> int:
         raise ModelError(
             f"operator {op.index} {op.name}: boxes {list(boxes)} do not match scores {list(scores)}"
         )
-    return max(int(op.constant(2).reshape(-1)[0]), 0)
+    return max(int(op.number(2)), 0)
 
 
 def _infer_v4(op: Op) -> list[Shape]:

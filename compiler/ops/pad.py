@@ -28,7 +28,7 @@ def paddings(op: Op) -> list[tuple[int, int]]:
 def fill(op: Op) -> float:
     """The value of the added entries; PAD uses the zero point for a quantized tensor."""
     if op.input(2) is not None:
-        return float(op.constant(2).reshape(-1)[0])
+        return float(op.number(2))
     quantization = op.operand(0).quantization
     return float(quantization.zero_point[0]) if quantization else 0.0
 

@@ -56,7 +56,7 @@ def infer_squeeze(op: Op) -> list[Shape]:
 
 def infer_expand_dims(op: Op) -> list[Shape]:
     shape = op.operand(0).shape
-    axis = normalize_axis(op, int(op.constant(1).reshape(-1)[0]), len(shape) + 1)
+    axis = normalize_axis(op, int(op.number(1)), len(shape) + 1)
     return [(*shape[:axis], 1, *shape[axis:])]
 
 

@@ -121,11 +121,10 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
                 f"{extent}"
             )
         return _Range(start, 1, 1)
+    first, last = (None if bit["begin"] else begin), (None if bit["end"] else end)
     if op.attrs.get("offset", False):
-        end = begin + end
-    start, stop, stride = slice(
-        None if bit["begin"] else begin, None if bit["end"] else end, step
-    ).indices(extent)
+        last = begin + end  # LiteRT ignores the mask then
+    start, stop, stride = slice(first, last, step).indices(extent)
     return _Range(start, stride, len(range(start, stop, stride)))
 
 
@@ -133,7 +132,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
     """The axis and the sizes of the parts; SPLIT has the axis as input 0, SPLIT_V as input 2."""
     if op.name == "SPLIT":
         shape = op.operand(1).shape
-        axis = normalize_axis(op, int(op.constant(0).reshape(-1)[0]), len(shape))
+        axis = normalize_axis(op, int(op.number(0)), len(shape))
         parts = len(op.results)
         if shape[axis] % parts:
             raise ModelError(
@@ -142,7 +141,7 @@ def _split_sizes(op: Op) -> tuple[int, list[int]]:
             )
         return axis, [shape[axis] // parts] * parts
     shape = op.operand(0).shape
-    axis = normalize_axis(op, int(op.constant(2).reshape(-1)[0]), len(shape))
+    axis = normalize_axis(op, int(op.number(2)), len(shape))
     sizes = [int(v) for v in op.constant(1).reshape(-1)]
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)

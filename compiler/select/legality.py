@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..errors import SPLIT, Finding
+from ..frontend.operands import declared_alike
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
@@ -71,7 +74,7 @@ def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
 
 def finding(op: Op, target: Target) -> Finding | None:
     """Why an operator cannot run on a target as it is, with advice; None if it can."""
-    found = _newer_version(op) or _wrong_types(op)
+    found = _newer_version(op) or _wrong_types(op) or _wide_constant(op)
     if found is not None:
         return found
     legal = candidates(op, target)
@@ -105,6 +108,16 @@ def _wrong_types(op: Op) -> Finding | None:
             if tensor.quantization != op.output.quantization and not tensor.constant:
                 reason = f"tensors {tensor.name} and {op.output.name} are quantized differently"
                 return Finding(op.index, op.name, reason, _advice(op.output))
+    return None
+
+
+def _wide_constant(op: Op) -> Finding | None:
+    for tensor in declared_alike(op):
+        if tensor.data is not None and tensor.dtype in ("int64", "uint32") and tensor.data.size:
+            limits = np.iinfo(np.int32)
+            if tensor.data.min() < limits.min or tensor.data.max() > limits.max:
+                reason = f"constant {tensor.name} holds integers of more than 32 bits"
+                return Finding(op.index, op.name, reason)
     return None
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import DeviceError
-from ..plan.records import Argument, Kernel, Plan, Region
-from ..plan.storage import takes_whole_region
+from ..plan.kernels import Kernel
+from ..plan.records import Argument, Persistent, Plan, Region
+from ..plan.running import Schedule
 from .device import Buffer, Command, Device, Program
-from .schedule import Submission, barriers, segments, used_kernels
+from .segments import segments
 
 Buffers = Mapping[tuple[Region, int], Buffer]
 """The buffer of each region and index."""
@@ -19,10 +20,10 @@ _Span = tuple[Region, int, int, int, int]
 
 @dataclass(frozen=True)
 class Commands:
-    """The commands of some submissions of a plan."""
+    """The commands of a schedule."""
 
     programs: Sequence[Program]
-    """Of `used_kernels`, in that order."""
+    """Of `Schedule.kernels`, in that order."""
     segments: Sequence[Sequence[Command]]
     """What to enqueue before each part on LiteRT, and after the last."""
     recorded: Sequence[Sequence[Command]]
@@ -31,63 +32,64 @@ class Commands:
 
 def compile_commands(
     plan: Plan,
-    submissions: Sequence[Submission],
+    schedule: Schedule,
     device: Device,
     buffers: Buffers,
     sources: Mapping[str, str],
 ) -> Commands:
     """Compile the kernels from their sources, by file, and bind them (BuildError, DeviceError)."""
-    programs = device.build(plan, _kernels(plan, submissions), sources)
-    return _bind(plan, submissions, device, buffers, programs)
+    programs = device.build(_kernels(plan, schedule), schedule.options, sources)
+    return _bind(plan, schedule, device, buffers, programs)
 
 
 def restore_commands(
     plan: Plan,
-    submissions: Sequence[Submission],
+    schedule: Schedule,
     device: Device,
     buffers: Buffers,
     binary: bytes,
 ) -> Commands | None:
     """Bind kernels that were compiled before; None if they must be compiled again."""
-    programs = device.restore(plan, _kernels(plan, submissions), binary)
+    programs = device.restore(_kernels(plan, schedule), schedule.options, binary)
     if programs is None:
         return None
     try:
-        return _bind(plan, submissions, device, buffers, programs)
+        return _bind(plan, schedule, device, buffers, programs)
     except DeviceError:
         # Only now may a driver notice that it cannot use the binary.
         return None
 
 
-def _kernels(plan: Plan, submissions: Sequence[Submission]) -> list[Kernel]:
-    return [plan.kernels[index] for index in used_kernels(submissions)]
+def _kernels(plan: Plan, schedule: Schedule) -> list[Kernel]:
+    return [plan.kernels[index] for index in schedule.kernels]
 
 
 def _bind(
     plan: Plan,
-    submissions: Sequence[Submission],
+    schedule: Schedule,
     device: Device,
     buffers: Buffers,
     programs: Sequence[Program],
 ) -> Commands:
     spans: dict[_Span, Buffer] = {}
-    compiled = dict(zip(used_kernels(submissions), programs, strict=True))
+    compiled = dict(zip(schedule.kernels, programs, strict=True))
     commands = []
-    for submission, barrier in zip(submissions, barriers(submissions), strict=True):
-        arguments = [
-            _argument(plan, argument, device, buffers, spans) for argument in submission.arguments
-        ]
-        if submission.counters:
-            arguments.insert(0, device.allocate(submission.counters))
-            device.fill(arguments[0], submission.counters, 0)
-        program, group = compiled[submission.kernel], plan.kernels[submission.kernel].group
-        commands.append(device.bind(program, arguments, submission.grid, group, barrier))
-    divided = [commands[some] for some in segments(plan, submissions)]
+    for submission in schedule.submissions:
+        launched = plan.launched(submission)
+        arguments = [_argument(item, device, buffers, spans) for item in launched.arguments]
+        if isinstance(launched, Persistent):
+            arguments.insert(0, device.allocate(launched.counters))
+            device.fill(arguments[0], launched.counters, 0)
+            grid = (device.resident_groups, 1, 1)
+        else:
+            grid = launched.grid
+        program, group = compiled[launched.kernel], plan.kernels[launched.kernel].group
+        commands.append(device.bind(program, arguments, grid, group, submission.barrier))
+    divided = [commands[some] for some in segments(plan, schedule)]
     return Commands(programs, divided, [device.record(segment) for segment in divided])
 
 
 def _argument(
-    plan: Plan,
     argument: Argument,
     device: Device,
     buffers: Buffers,
@@ -95,7 +97,7 @@ def _argument(
 ) -> Buffer:
     """The memory of an argument. `spans` holds what was made so far, to be made only once."""
     buffer = buffers[argument.region, argument.index]
-    if takes_whole_region(plan, argument) and not argument.texel:
+    if argument.whole and not argument.texel:
         return buffer
     span, texel = (argument.offset, argument.size), argument.texel
     key = (argument.region, argument.index, *span, texel)

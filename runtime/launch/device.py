@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ..errors import DeviceError
-from ..plan.records import Kernel, Plan
+from ..plan.kernels import Kernel
+from ..plan.records import Plan
 
 Program = Any
 """What the driver compiled a kernel to."""
@@ -56,6 +57,8 @@ class DeviceInfo:
     """OpenCL extensions; empty for OpenGL."""
     image_texels: int = 0
     """Texels in an image of a buffer, at most; 0 if kernels cannot read such images."""
+    instructions: tuple[str, ...] = ()
+    """Instructions of a processor that kernels may use by name, as Linux calls them."""
 
     def __str__(self) -> str:
         return f"{self.platform} ({self.version}): {self.name}"
@@ -70,17 +73,14 @@ class Device(Protocol):
     resident_groups: int
     """Work-groups to launch a persistent kernel with; 0 if the device runs none."""
 
-    @property
-    def build_options(self) -> str:
-        """Options of the driver's compiler. Binaries made with other options cannot be used."""
-
     def unsupported_reason(self, plan: Plan) -> str | None:
         """Why the device cannot run a plan; None if it can."""
 
     def build(
-        self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
+        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
-        """Compile kernels of the plan from their sources, by file (BuildError)."""
+        """Compile kernels from their sources, by file, with options of the driver's compiler
+        (BuildError)."""
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
         """The programs as one binary; None if the driver does not return it.
@@ -88,7 +88,9 @@ class Device(Protocol):
         To be called after each program has run once: some drivers compile at the first launch.
         """
 
-    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
+    def restore(
+        self, kernels: Sequence[Kernel], options: str, binary: bytes
+    ) -> list[Program] | None:
         """The programs of the kernels that `binary` was made from; None if it cannot be used."""
 
     def allocate(self, size: int) -> Buffer:
@@ -161,15 +163,3 @@ def matching(
         listing = "".join(f"\n  {info}" for info, _ in present)
         raise DeviceError(f"no {api} device has {name!r} in its name; there are:{listing}")
     return found
-
-
-def misaligned_argument(plan: Plan, alignment: int) -> str | None:
-    """The first argument of a plan whose offset is not a multiple of `alignment`; None if none."""
-    for index, dispatch in enumerate(plan.dispatches):
-        for argument in dispatch.arguments:
-            if argument.offset % alignment:
-                return (
-                    f"dispatch {index} ({dispatch.label}) has an argument at byte "
-                    f"{argument.offset}, but this device needs multiples of {alignment}"
-                )
-    return None

@@ -6,21 +6,22 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import POINTER, byref, c_void_p, cast, sizeof
-from math import prod
 from sys import byteorder
 from typing import Any
 
 from ..errors import DeviceError
-from ..launch.device import DeviceInfo, misaligned_argument
-from ..plan.records import Kernel, Plan, Region
-from ..plan.storage import region_size
+from ..launch.device import DeviceInfo
+from ..launch.fit import unmet
+from ..plan.kernels import Kernel
+from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
+from ..plan.records import Plan
+from ..plan.running import Limits
 from ..processor import usable_cores
 from .command_buffers import EXTENSION, CommandBuffers
 from .info import device_platform, orders_atomics, shares_memory
 from .library import OpenCLError, Owned, call, driver_call, handles, library, make, query, sizes
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
-from .sources import BUILD_OPTIONS, PERSISTENT_OPTIONS, SUB_GROUPS
 
 Command = tuple[Any, ...]
 """A function and its arguments, which ctypes passes on without conversion."""
@@ -56,8 +57,8 @@ class OpenCLDevice:
         objects = (self._context, self._queue, self._owned)
         self._memory = OpenCLMemory(self._name, *objects, on_host, shared)
         self._command_buffers = self._open_command_buffers()
-        options = PERSISTENT_OPTIONS if persistent else BUILD_OPTIONS
-        self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, options)
+        defines = "".join(f" -D {name.upper()}" for name in info.instructions)
+        self._programs = OpenCLPrograms(self._name, self._context, device, self._owned, defines)
         # Frees everything even if the device is dropped without being released.
         self._finalizer = weakref.finalize(self, _release, self._queue, self._owned, self._memory)
         self._finalizer.atexit = False
@@ -73,62 +74,36 @@ class OpenCLDevice:
     def unsupported_reason(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
             return f"it was compiled for {plan.target}, but this device runs opencl"
-        for kernel in plan.kernels:
-            limits = self.info.max_group_sizes
-            if prod(kernel.group) > self.info.max_group or any(
-                size > limit for size, limit in zip(kernel.group, limits, strict=False)
-            ):
-                return f"{kernel.file} has work-groups of {list(kernel.group)}, which are too large"
-            if kernel.sub_group and SUB_GROUPS not in self.info.extensions:
-                return (
-                    f"{kernel.file} requires sub-groups of {kernel.sub_group} work-items, but this "
-                    f"device lacks {SUB_GROUPS}"
-                )
-        return (
-            misaligned_argument(plan, self.info.alignment)
-            or self._too_large(plan)
-            or self._too_many_texels(plan)
+        return unmet(plan.needs, self._limits())
+
+    def _limits(self) -> Limits:
+        info = self.info
+        x, y, z = (*info.max_group_sizes, 0, 0, 0)[:3]
+        return Limits(
+            info.alignment,
+            info.max_group,
+            (x, y, z),
+            (LARGEST_GRID,) * 3,
+            info.local_memory,
+            LARGEST_ARGUMENTS,
+            info.max_allocation,
+            info.max_allocation,
+            info.image_texels,
+            info.extensions,
         )
 
-    def _too_many_texels(self, plan: Plan) -> str | None:
-        limit = self.info.image_texels
-        for index, dispatch in enumerate(plan.dispatches):
-            for argument in dispatch.arguments:
-                texels = argument.size // argument.texel if argument.texel else 0
-                if texels > limit:
-                    return (
-                        f"dispatch {index} ({dispatch.label}) reads an image of {texels} texels, "
-                        f"but images of this device have at most {limit}"
-                    )
-        return None
-
-    def _too_large(self, plan: Plan) -> str | None:
-        sizes = {"the arena": plan.arena_size, "the weights": plan.weights_size}
-        for region, infos in ((Region.INPUT, plan.inputs), (Region.OUTPUT, plan.outputs)):
-            for index, info in enumerate(infos):
-                sizes[f"{region.name.lower()} {info.name}"] = region_size(plan, region, index)
-        for index, variable in enumerate(plan.variables):
-            sizes[f"variable {variable.name}"] = region_size(plan, Region.STATE, index)
-        limit = self.info.max_allocation
-        for name, size in sizes.items():
-            if size > limit:
-                return f"{name} takes {size} bytes, but a buffer of this device at most {limit}"
-        return None
-
-    @property
-    def build_options(self) -> str:
-        return self._programs.options
-
     def build(
-        self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
+        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Program]:
-        return self._programs.build(kernels, sources)
+        return self._programs.build(kernels, options, sources)
 
     def binary(self, programs: Sequence[Program]) -> bytes | None:
         return self._programs.binary(programs)
 
-    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
-        return self._programs.restore(kernels, binary)
+    def restore(
+        self, kernels: Sequence[Kernel], options: str, binary: bytes
+    ) -> list[Program] | None:
+        return self._programs.restore(kernels, options, binary)
 
     def allocate(self, size: int) -> int:
         return self._memory.allocate(size)

@@ -6,7 +6,7 @@ import sys
 
 from ..launch.device import DeviceInfo
 from .library import OpenCLError, query
-from .pocl import usable_lanes
+from .pocl import usable_instructions, usable_lanes
 
 # As in OpenCL's headers, without the prefix CL_.
 _PLATFORM_VERSION, _PLATFORM_NAME = 0x0901, 0x0902
@@ -38,12 +38,14 @@ def describe(device: int) -> DeviceInfo:
     platform = device_platform(device)
     types = _number(device, _DEVICE_TYPE)
     group_sizes = query("clGetDeviceInfo", device, _DEVICE_MAX_WORK_ITEM_SIZES)
+    type = next((name for bit, name in _TYPES.items() if types & bit), "other")
+    platform_name = _text("clGetPlatformInfo", platform, _PLATFORM_NAME)
     return DeviceInfo(
         name=_text("clGetDeviceInfo", device, _DEVICE_NAME),
-        platform=_text("clGetPlatformInfo", platform, _PLATFORM_NAME),
+        platform=platform_name,
         version=" ".join(_text("clGetPlatformInfo", platform, _PLATFORM_VERSION).split()),
         driver=_text("clGetDeviceInfo", device, _DRIVER_VERSION),
-        type=next((name for bit, name in _TYPES.items() if types & bit), "other"),
+        type=type,
         vendor=_text("clGetDeviceInfo", device, _DEVICE_VENDOR),
         vector_width=usable_lanes(device, _number(device, _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT)),
         alignment=max(1, _number(device, _DEVICE_MEM_BASE_ADDR_ALIGN) // 8),
@@ -58,6 +60,7 @@ def describe(device: int) -> DeviceInfo:
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
         extensions=tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
         image_texels=_image_texels(device),
+        instructions=usable_instructions(platform_name, type),
     )
 
 

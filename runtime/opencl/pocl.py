@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from ctypes import c_char_p
 
+from ..processor import instructions
 from .library import OpenCLError, call, handles, make, query
 
 _VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
 _UNKNOWN_PROCESSOR = re.compile(rb"x86_64\S*-generic\s*\0*$")
 _EARLIER_ZEN = re.compile(rb"znver[123]\s*\0*$")
 _LANES_OF_EARLIER_ZEN = 8
+_PLATFORM = "Portable Computing Language"
+_NAMED = frozenset({"avx512_vnni"})
+"""Instructions that intrinsics name; the macro that says so is the name in capitals."""
 _DEVICE_VERSION = 0x102F
 """CL_DEVICE_VERSION, which names the processor in PoCL."""
 
@@ -49,6 +53,15 @@ def usable_lanes(device: int, native: int) -> int:
     """
     version = query("clGetDeviceInfo", device, _DEVICE_VERSION)
     return min(native, _LANES_OF_EARLIER_ZEN) if _EARLIER_ZEN.search(version) else native
+
+
+def usable_instructions(platform: str, type: str) -> tuple[str, ...]:
+    """The instructions that kernels may use by name on a device of a platform.
+
+    PoCL's compiler assembles them even if it takes the processor for an older one.
+    """
+    mine = platform == _PLATFORM and type == "cpu"
+    return tuple(sorted(_NAMED & instructions())) if mine else ()
 
 
 def _compiles(device: int) -> bool:

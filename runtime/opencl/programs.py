@@ -8,7 +8,7 @@ from ctypes import addressof, byref, c_char_p, c_void_p, create_string_buffer, s
 from sys import byteorder
 
 from ..errors import BuildError
-from ..plan.records import Kernel
+from ..plan.kernels import Kernel
 from ..store.binaries import join_programs, split_programs
 from .library import OpenCLError, Owned, call, driver_call, handles, make, query, sizes
 from .sources import join_sources
@@ -24,13 +24,17 @@ _PROGRAM_BUILD_LOG = 0x1183
 class OpenCLPrograms:
     """Compiles and restores the programs of one device."""
 
-    def __init__(self, name: str, context: int, device: int, owned: Owned, options: str) -> None:
-        """`name` is the device's for messages; `owned` takes the programs, to release them."""
-        self._name, self._context, self._device, self._owned = name, context, device, owned
-        self.options = options
-        """Of the driver's compiler."""
+    def __init__(self, name: str, context: int, device: int, owned: Owned, defines: str) -> None:
+        """`name` is the device's for messages; `owned` takes the programs, to release them.
 
-    def build(self, kernels: Sequence[Kernel], sources: Mapping[str, str]) -> list[Program]:
+        `defines` are options of the driver's compiler beside those of a plan.
+        """
+        self._name, self._context, self._device, self._owned = name, context, device, owned
+        self._defines = defines
+
+    def build(
+        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
+    ) -> list[Program]:
         """Compile all files as one program, several times faster than one by one.
 
         If that fails, every file is compiled by itself to find the one at fault (BuildError).
@@ -40,20 +44,20 @@ class OpenCLPrograms:
         if names and len(set(names)) == len(names):
             with suppress(OpenCLError):
                 joined = self._program(join_sources(texts))
-                self._build(joined)
+                self._build(joined, options)
                 return [(joined, name) for name in names]
         single: dict[str, int] = {}
         for kernel in kernels:
             text = texts[kernel.file]
             if text not in single:
-                single[text] = self._build_single(kernel, text)
+                single[text] = self._build_single(kernel, options, text)
         return [(single[texts[kernel.file]], kernel.name) for kernel in kernels]
 
-    def _build_single(self, kernel: Kernel, source: str) -> int:
+    def _build_single(self, kernel: Kernel, options: str, source: str) -> int:
         with driver_call(self._name, f"passing {kernel.file} to the compiler"):
             program = self._program(join_sources({kernel.file: source}))
         try:
-            self._build(program)
+            self._build(program, options)
         except OpenCLError as error:
             raise BuildError(kernel.file, self._log(program), source) from error
         return program
@@ -71,9 +75,9 @@ class OpenCLPrograms:
             )
         return self._owned.add("clReleaseProgram", program)
 
-    def _build(self, program: int) -> None:
-        options = self.options.encode()
-        call("clBuildProgram", program, 1, handles(self._device), options, None, None)
+    def _build(self, program: int, options: str) -> None:
+        text = f"{options}{self._defines}".encode()
+        call("clBuildProgram", program, 1, handles(self._device), text, None, None)
 
     def _log(self, program: int) -> str:
         with driver_call(self._name, "asking why a kernel was rejected"):
@@ -90,7 +94,9 @@ class OpenCLPrograms:
             return None
         return join_programs(contents, [compiled.index(program) for program, _ in programs])
 
-    def restore(self, kernels: Sequence[Kernel], binary: bytes) -> list[Program] | None:
+    def restore(
+        self, kernels: Sequence[Kernel], options: str, binary: bytes
+    ) -> list[Program] | None:
         """The programs that `binary` was made from; None if the driver rejects it."""
         joined = split_programs(binary)
         if joined is None or len(joined[1]) != len(kernels):
@@ -99,7 +105,7 @@ class OpenCLPrograms:
         try:
             programs = [self._program(content) for content in contents]
             for program in programs:
-                self._build(program)
+                self._build(program, options)
         except OpenCLError:
             return None
         return [

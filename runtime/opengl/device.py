@@ -11,13 +11,14 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from ..errors import BuildError, DeviceError
-from ..launch.device import misaligned_argument
-from ..plan.records import Kernel, Plan
+from ..launch.fit import unmet
+from ..plan.kernels import Kernel
+from ..plan.records import Plan
 from ..store.binaries import join_programs, split_programs
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
 from .info import describe
-from .limits import exceeded_limit, exceeded_limit_of_dispatches, read_limits
+from .limits import read_limits
 
 try:
     import moderngl
@@ -58,7 +59,6 @@ class OpenGLDevice:
     The context is current only during calls, on the calling thread.
     """
 
-    build_options = ""
     resident_groups = 0
 
     def __init__(self, context: egl.Context) -> None:
@@ -93,18 +93,12 @@ class OpenGLDevice:
     def unsupported_reason(self, plan: Plan) -> str | None:
         if plan.target != "glsl":
             return f"it was compiled for {plan.target}, but this device runs glsl"
-        return misaligned_argument(plan, self.info.alignment)
+        return unmet(plan.needs, self._limits)
 
     def build(
-        self, plan: Plan, kernels: Sequence[Kernel], sources: Mapping[str, str]
+        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
     ) -> list[Shader]:
-        """Raises a DeviceError, too, if the plan exceeds a limit of the device."""
-        exceeded = exceeded_limit(plan, self._limits)
-        if exceeded is not None:
-            raise DeviceError(
-                f"{self._name}: {exceeded}; compile the model for a device with lower limits: "
-                f"tflgpu-compile --target glsl --device gles31"
-            )
+        """OpenGL's compilers take no options."""
         shaders: dict[str, Shader] = {}
         programs: list[Shader] = []
         with self._current:
@@ -133,12 +127,14 @@ class OpenGLDevice:
             return None
         return join_programs(returned, [order.index(program.glo) for program in programs])
 
-    def restore(self, plan: Plan, kernels: Sequence[Kernel], binary: bytes) -> list[Shader] | None:
+    def restore(
+        self, kernels: Sequence[Kernel], options: str, binary: bytes
+    ) -> list[Shader] | None:
         joined = split_programs(binary)
         if joined is None or not self.has_binaries:
             return None
         contents, places = joined
-        if len(places) != len(kernels) or exceeded_limit_of_dispatches(plan, self._limits):
+        if len(places) != len(kernels):
             return None
         restored = []
         with self._current:

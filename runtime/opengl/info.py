@@ -6,8 +6,8 @@ import ctypes
 import re
 
 from ..launch.device import DeviceInfo
+from ..plan.running import Limits
 from .egl import Context
-from .limits import Limits
 
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader")
 """Words in the names of renderers that run on the CPU."""
@@ -29,8 +29,8 @@ def describe(context: Context, limits: Limits) -> DeviceInfo:
         alignment=limits.alignment,
         max_group=limits.group,
         max_group_sizes=limits.group_sizes,
-        max_allocation=limits.block_size,
-        local_memory=limits.shared_memory,
+        max_allocation=limits.argument_size,
+        local_memory=limits.local_memory,
         compute_units=0,
         unified=software,
         target="glsl",

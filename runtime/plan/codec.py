@@ -27,6 +27,14 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from .buffer import OFFSET, Buffer
 
+UInt8 = Annotated[int, "uint8"]
+Int32 = Annotated[int, "int32"]
+UInt32 = Annotated[int, "uint32"]
+Int64 = Annotated[int, "int64"]
+UInt64 = Annotated[int, "uint64"]
+Extent = tuple[UInt32, UInt32, UInt32]
+"""Along x, y and z."""
+
 _Record = TypeVar("_Record")
 _Builder = Any
 """A flatbuffers.Builder. It writes a buffer from its end to its start, so children come first."""

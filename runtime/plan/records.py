@@ -7,15 +7,10 @@ grids and groups in work-items.
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Annotated
 
-UInt8 = Annotated[int, "uint8"]
-Int32 = Annotated[int, "int32"]
-UInt32 = Annotated[int, "uint32"]
-Int64 = Annotated[int, "int64"]
-UInt64 = Annotated[int, "uint64"]
-Extent = tuple[UInt32, UInt32, UInt32]
-"""Along x, y and z."""
+from .codec import Extent, Int32, Int64, UInt8, UInt32, UInt64
+from .kernels import Companion, Kernel
+from .running import NOTHING, Limits, Schedule, Submission, TensorBuffer
 
 
 class Region(IntEnum):
@@ -62,6 +57,11 @@ class Argument:
     """Whether the kernel writes it rather than reads it."""
     texel: UInt8 = 0
     """If the kernel reads it as an image, the size of a texel of four channels; otherwise 0."""
+    whole: bool = False
+    """Whether it is the whole buffer of its region, or empty: drivers make no empty parts of a
+    buffer, and a kernel never reads an empty argument."""
+    beside_writes: bool = False
+    """Whether another argument of the same dispatch writes to the same buffer."""
 
 
 @dataclass(frozen=True)
@@ -72,36 +72,8 @@ class Variable:
     size: UInt64
     content: UInt64 | None = None
     """The offset of its initial content in the weights; None if it starts with zeros."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """One source file with one entry point."""
-
-    name: str
-    """The entry point."""
-    file: str
-    """Path in the plan's folder, such as kernels/003_conv_2d.cl."""
-    sha256: bytes
-    """Digest of the file."""
-    group: Extent
-    """Work-group size."""
-    parameters: UInt32
-    """Buffers that it takes."""
-    shared_memory: UInt32 = 0
-    """Bytes that the work-items of a group share."""
-    sub_group: UInt32 = 0
-    """The sub-group size it relies on; 0 if none."""
-
-
-@dataclass(frozen=True)
-class Companion:
-    """A file made from a kernel's source for other tools, such as its SPIR-V."""
-
-    file: str
-    """Path in the plan's folder, such as kernels/003_conv.spv."""
-    sha256: bytes
-    """Digest of the file."""
+    reach: UInt64 = 0
+    """Bytes of its buffer that kernels may access, at least `size`."""
 
 
 @dataclass(frozen=True)
@@ -292,8 +264,26 @@ class Plan:
     """In the order of their dispatches, which a device may also run one by one."""
     index_checks: tuple[IndexCheck, ...] = ()
     """In the order of their dispatches."""
+    input_buffers: tuple[TensorBuffer, ...] = ()
+    output_buffers: tuple[TensorBuffer, ...] = ()
+    schedules: tuple[Schedule, ...] = ()
+    """A submission for each dispatch; then, if there are persistent kernels, the schedule for
+    devices that run them."""
+    needs: Limits = NOTHING
+    """What a device must have."""
+    obstacles: tuple[str, ...] = ()
+    """Why it cannot run without Python; empty if it can."""
 
     @property
     def launches(self) -> int:
         """Launches per run on a device that runs persistent kernels."""
-        return len(self.dispatches) - sum(record.count - 1 for record in self.persistent)
+        return len(self.schedules[-1].submissions)
+
+    def schedule(self, resident_groups: int) -> Schedule:
+        """For a device that runs persistent kernels with so many work-groups, 0 if it does not."""
+        return self.schedules[-1 if resident_groups else 0]
+
+    def launched(self, submission: Submission) -> Dispatch | Persistent:
+        """What a submission launches."""
+        number = submission.persistent
+        return self.dispatches[submission.first] if number < 0 else self.persistent[number]

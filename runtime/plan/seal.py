@@ -13,7 +13,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from .records import Argument, Dispatch, Kernel, Persistent, Plan
+from .kernels import Kernel
+from .records import Argument, Dispatch, Persistent, Plan
 
 
 def sealed(plan: Plan) -> Plan:

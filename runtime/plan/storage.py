@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from .records import Argument, PlacedTensor, Plan, Region, TensorInfo
+from .records import PlacedTensor, Plan, Region, TensorInfo
 
 DEVICE_TYPES = {
     "float32": "float32",
@@ -28,9 +28,6 @@ ITEM_SIZE = 4
 
 NARROW_SIZES = {"float16": 2, "uint8": 1}
 """Bytes of a lane of a slice that is stored in fewer than 32 bits, by its dtype in memory."""
-
-BUFFER_GRANULE = 256
-"""Input, output and variable buffers have a multiple of this size, in bytes."""
 
 
 def device_dtype(dtype: str) -> str:
@@ -66,24 +63,11 @@ def storage_of(tensor: PlacedTensor) -> str:
 def region_size(plan: Plan, region: Region, index: int) -> int:
     """Bytes of the buffer of a region; IndexError if there is no such buffer."""
     if region is Region.INPUT:
-        return _whole_granules(byte_size(plan.inputs[index]))
+        return plan.input_buffers[index].reach
     if region is Region.OUTPUT:
-        return _whole_granules(byte_size(plan.outputs[index]))
+        return plan.output_buffers[index].reach
     if region is Region.STATE:
-        return _whole_granules(plan.variables[index].size)
+        return plan.variables[index].reach
     if index:
         raise IndexError(index)
     return plan.arena_size if region is Region.ARENA else plan.weights_size
-
-
-def takes_whole_region(plan: Plan, argument: Argument) -> bool:
-    """Whether an argument is the whole buffer of its region, or empty.
-
-    Drivers cannot make an empty part of a buffer; a kernel never reads an empty argument.
-    """
-    return argument.size in (0, region_size(plan, argument.region, argument.index))
-
-
-def _whole_granules(size: int) -> int:
-    # Kernels write whole slices, so the last one may reach beyond the tensor.
-    return -(-size // BUFFER_GRANULE) * BUFFER_GRANULE

@@ -16,6 +16,7 @@ from itertools import islice
 from math import isfinite, prod
 
 from ..errors import PlanError
+from .kernels import Kernel
 from .limits import (
     ENTRY_POINT,
     HEX_DIGEST,
@@ -38,7 +39,6 @@ from .limits import (
 from .records import (
     Argument,
     Dispatch,
-    Kernel,
     Persistent,
     PlacedTensor,
     Plan,
@@ -48,6 +48,7 @@ from .seal import dispatch_seal, persistent_seal
 from .storage import ITEM_SIZE, NARROW_SIZES, sliced_shape
 from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
+from .validate_running import check_buffers, check_needs, check_schedules
 
 TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal"}
 """The suffix of kernel files for each target."""
@@ -68,8 +69,9 @@ def validate(plan: Plan, source: str = "the plan") -> None:
 def _problems(plan: Plan) -> Iterator[str]:
     # Each check relies on the ones before it, so the first to find a problem is the last to run.
     for check in (
-        *(_header, _interface, _kernels, _dispatches),
+        *(_header, _interface, check_buffers, _kernels, _dispatches),
         *(_tensors, check_host_tensors, check_parts, _persistent, check_index_checks),
+        *(check_needs, check_schedules),
     ):
         found = False
         for problem in check(plan):
@@ -101,6 +103,7 @@ def _header(plan: Plan) -> Iterator[str]:
     yield from check_count("parts on LiteRT", len(plan.parts))
     yield from check_count("persistent kernels", len(plan.persistent))
     yield from check_count("checks of indices", len(plan.index_checks))
+    yield from check_count("obstacles", len(plan.obstacles))
 
 
 def _interface(plan: Plan) -> Iterator[str]:

@@ -54,7 +54,7 @@ def binary_key(device: Device, plan: Plan) -> str:
         "device": info.name,
         "driver": info.driver,
         "processor": instruction_set() if info.type == "cpu" else "",
-        "options": device.build_options,
+        "options": plan.schedule(device.resident_groups).options,
         "sources": sources.hexdigest(),
     }
     return "".join(f"{name}: {value!r}\n" for name, value in items.items())

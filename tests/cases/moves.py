@@ -61,8 +61,10 @@ def slices() -> Iterator[Case]:
         yield Case("SLICE", f"{shape} from {begin} of {size}", value)
 
 
-def strided(shape: Shape, begin: Shape, end: Shape, stride: Shape, /, **masks: int) -> Call:
-    attrs = {f"{name}_mask": mask for name, mask in masks.items()}
+def strided(
+    shape: Shape, begin: Shape, end: Shape, stride: Shape, /, offset: bool = False, **masks: int
+) -> Call:
+    attrs = {"offset": offset, **{f"{name}_mask": mask for name, mask in masks.items()}}
     return call("STRIDED_SLICE", x(*shape), ints(*begin), ints(*end), ints(*stride), **attrs)
 
 
@@ -79,6 +81,9 @@ def strided_slices() -> Iterator[Case]:
         "ends beyond": strided((2, 5, 7), (-9, 2, 1), (9, 99, 7), (1, 1, 1)),
         "begin mask": strided((2, 5, 7), (1, 3, 2), (2, 5, 6), (1, 1, 1), begin=0b011),
         "end mask": strided((2, 5, 7), (0, 1, 2), (1, 2, 3), (1, 2, 1), end=0b110),
+        "ends as offsets, in spite of their mask": strided(
+            (2, 5, 7), (0, 1, 2), (1, 2, 3), (1, 2, 1), offset=True, end=0b110
+        ),
         "masks with negative strides": strided(
             (2, 5, 7), (0, 1, 1), (0, 2, 2), (-1, -1, -2), begin=0b111, end=0b111
         ),

@@ -44,6 +44,7 @@ def unary_operators() -> Iterator[Case]:
     others: tuple[Shape, ...] = ((2, 5, 32), (2, 3, 2, 2, 5), ())
     for other in others:
         yield Case("ABS", f"{other}", call("ABS", x(*other)))
+    yield Case("LEAKY_RELU", "without options", call("LEAKY_RELU", x(2, 5, 7)))
     tall = call("LEAKY_RELU", x(2, 5, 7), alpha=1.5)
     yield Case("LEAKY_RELU", "alpha above 1", tall)
     below = call("LEAKY_RELU", x(2, 5, 7), alpha=-0.5)

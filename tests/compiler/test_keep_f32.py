@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,6 +98,6 @@ def test_a_weight_beyond_half_precision_stays_in_single() -> None:
         ("f16", "SIN", "give operators by name or index"),
     ],
 )
-def test_a_wrong_name_is_an_error(precision: Precision, keep: object, message: str) -> None:
+def test_a_wrong_name_is_an_error(precision: Precision, keep: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         build(periodic().content, replace(HALF, precision=precision, keep_f32=keep))  # type: ignore[arg-type]

@@ -42,10 +42,12 @@ RUN = ("sh", "python")
 """Languages of blocks that are run."""
 
 NOT_RUN = ("not run:", "file", "change", "cases")
-"""Notes of blocks that are not run here; test_extending.py runs all but the first kind."""
+"""Notes of blocks that are not run here; test_extending.py and test_programs.py run all but the
+first kind."""
 
-SHOWN = ("text", "c", "jinja", "diff")
-"""Languages of blocks that are not run; test_extending.py and test_generated.py check most."""
+SHOWN = ("text", "c", "cmake", "xml", "kotlin", "jinja", "diff")
+"""Languages of blocks that are not run; test_extending.py, test_generated.py and test_programs.py
+check most."""
 
 FOLDERS = ("compiler", "docs", "samples", "templates")
 

@@ -11,8 +11,11 @@ from dataclasses import fields, is_dataclass, replace
 from enum import IntEnum
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from cases import CASES
+from graphs import model
 
 from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.frontend.tflite_schema import option_table_of
@@ -168,7 +171,23 @@ MUTATIONS: Sequence[Mutation] = (
 )
 
 
-def mutated_model(content: bytes, mutations: Sequence[tuple[int, int]]) -> bytes | None:
+Mutations = tuple[tuple[int, int], ...]
+"""Mutations, each as its place in `MUTATIONS` and a seed."""
+
+
+def sound_model(seed: int) -> tuple[str, bytes]:
+    """The name and the file of a sound model; one more case changes few other choices."""
+    case = min(CASES, key=lambda case: crc32(f"{seed} {case.name}".encode()))
+    return case.name, model({case.name: case.value}).content
+
+
+def drawn_mutations(seed: int) -> Mutations:
+    random = Random(seed)
+    count = random.choice((1, 1, 1, 2, 3))
+    return tuple((random.randrange(len(MUTATIONS)), random.getrandbits(32)) for _ in range(count))
+
+
+def mutated_model(content: bytes, mutations: Mutations) -> bytes | None:
     """A model after mutations, each given by its number and a seed; None if no file can say it."""
     graph = read(content)
     for number, seed in mutations:

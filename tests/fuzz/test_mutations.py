@@ -15,12 +15,18 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from random import Random
 
-import pytest
-from cases import CASES
 from graphs import call, model, typed, x, xi
 from plans import chain
 
-from fuzz.mutations import MUTATIONS, leaves, mutated_model, mutated_plan
+from fuzz.mutations import (
+    MUTATIONS,
+    Mutations,
+    drawn_mutations,
+    leaves,
+    mutated_model,
+    mutated_plan,
+    sound_model,
+)
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.errors import PassError, RenderError
 from tflgpu.runtime.errors import PlanError, TflgpuError
@@ -28,9 +34,6 @@ from tflgpu.runtime.plan.file import from_bytes, to_bytes
 from tflgpu.runtime.plan.records import Plan
 from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.validate import validate
-
-SHORT = 150
-"""How many are tried by default."""
 
 BOUND = frozenset(
     [
@@ -43,34 +46,6 @@ BOUND = frozenset(
     ]
 )
 """Fields on which the memory that kernels touch depends, where every other value is an accident."""
-
-
-@pytest.fixture
-def seeds(request: pytest.FixtureRequest) -> range:
-    count = request.config.getoption("--fuzz") or SHORT
-    first = request.config.getoption("--fuzz-seed")
-    print(f"seeds {first} to {first + count - 1}")
-    return range(first, first + count)
-
-
-@cache
-def sound(position: int) -> tuple[str, bytes]:
-    """The name and the file of a sound model."""
-    case = CASES[position]
-    return case.name, model({case.name: case.value}).content
-
-
-Mutations = tuple[tuple[int, int], ...]
-
-
-def drawn(seed: int) -> tuple[int, Mutations]:
-    """The number of a model and its mutations."""
-    random = Random(seed)
-    count = random.choice((1, 1, 1, 2, 3))
-    mutations = tuple(
-        (random.randrange(len(MUTATIONS)), random.getrandbits(32)) for _ in range(count)
-    )
-    return random.randrange(len(CASES)), mutations
 
 
 @dataclass(frozen=True)
@@ -122,8 +97,8 @@ def fewest(mutations: Mutations, known: Failure, fails: Fails) -> Mutations:
 def test_models(seeds: range) -> None:
     found, built = [], 0
     for seed in seeds:
-        position, mutations = drawn(seed)
-        name, content = sound(position)
+        name, content = sound_model(seed)
+        mutations = drawn_mutations(seed)
         built += mutated_model(content, mutations) is not None
         target = ("opencl", "glsl")[seed % 2]
         fails = partial(failure, content, target=target)

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from tflgpu.compiler.emit.facts import stated
 from tflgpu.compiler.emit.folder import pack
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import load
+from tflgpu.runtime.plan.kernels import Kernel
 from tflgpu.runtime.plan.records import (
     Argument,
     Dispatch,
-    Kernel,
     Memory,
     PlacedTensor,
     Plan,
@@ -55,20 +56,20 @@ void scale(__global const float* restrict x, __global const float* restrict weig
     int i = get_global_id(0);
     y[i] = FACTOR * x[i] * weights[i];
 }
+#undef FACTOR
 """
 
 
-# FACTOR means something else here than in SCALE, as it may: each file compiles alone.
+# FACTOR means something else here than in SCALE, as it may: each file undefines what it defines.
 SUBTRACT = """// y = FACTOR * a - b
-#ifndef FACTOR
 #define FACTOR 3.0f
-#endif
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void subtract(__global const float* restrict a, __global const float* restrict b,
               __global float* restrict y) {
     int i = get_global_id(0);
     y[i] = FACTOR * a[i] - b[i];
 }
+#undef FACTOR
 """
 
 
@@ -113,7 +114,7 @@ class Parts:
 
     def write(self, cache: Path, variant: str = "variant") -> Path:
         folder = variant_folder(cache, self.plan.fingerprint, variant)
-        return pack(sealed(self.plan), self.sources, self.weights, folder)
+        return pack(sealed(stated(self.plan)), self.sources, self.weights, folder)
 
     def replacing(self, **fields: Any) -> Parts:
         return replace(self, plan=replace(self.plan, **fields))
@@ -207,7 +208,7 @@ def chain(
         tensors=tensors,
         memory=Memory(2 * SIZE, OFFSET + SIZE, 2 * SIZE),
     )
-    return Parts(sealed(plan), sources, weights)
+    return Parts(sealed(stated(plan)), sources, weights)
 
 
 def pair(seed: int = 3) -> tuple[Array, Array]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tflgpu.compiler.emit.facts import stated
+from tflgpu.runtime.plan.kernels import Companion
 from tflgpu.runtime.plan.records import (
     Argument,
-    Companion,
     HostPart,
     HostTensor,
     IndexCheck,
@@ -45,7 +46,7 @@ def complete() -> Plan:
         persistent=(Persistent(0, 1, 2, 448, (place, image)),),
         index_checks=(IndexCheck(1, "4 GATHER", "ids", (2, 1), place, 4, 8, (5,)),),
     )
-    return sealed(whole)
+    return sealed(stated(whole))
 
 
 def misaligned() -> Parts:

@@ -1,4 +1,4 @@
-"""How many cores a process may use."""
+"""The instructions of a processor, and how many of its cores a process may use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 
 from tflgpu.runtime import processor
+
+
+def test_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "_features", lambda: "flags\t\t: fpu avx512f avx512_vnni\n")
+    assert processor.instructions() == {"fpu", "avx512f", "avx512_vnni"}
+    monkeypatch.setattr(processor, "_features", lambda: "")
+    assert processor.instructions() == frozenset()
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from graphs import call, model, w, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.emit.schedules import PERSISTENT_OPTIONS
 from tflgpu.compiler.options import TargetName
-from tflgpu.runtime.opencl.sources import PERSISTENT_OPTIONS
 
 pytestmark = pytest.mark.slow
 

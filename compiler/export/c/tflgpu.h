@@ -6,7 +6,8 @@
  *     tflgpu_close(session);
  *
  * C99. Functions print nothing and keep no state outside of sessions. Sessions are independent of
- * each other; one session is for one thread at a time. */
+ * each other; one session is for one thread at a time. Models for different drivers can be parts of
+ * one program. */
 #ifndef TFLGPU_H
 #define TFLGPU_H
 
@@ -39,6 +40,7 @@ typedef struct tflgpu_error {
 
 typedef enum tflgpu_type {
   TFLGPU_FLOAT32,
+  TFLGPU_FLOAT16, /* as the bits of a uint16_t */
   TFLGPU_BOOL, /* one byte, 0 or 1 */
   TFLGPU_INT8,
   TFLGPU_UINT8,
@@ -58,7 +60,7 @@ typedef struct tflgpu_tensor {
   uint64_t elements;
   float scale; /* real value = scale * (stored value - zero_point); 0 if not quantized */
   int64_t zero_point;
-  uint64_t buffer_size; /* bytes of its buffer on the device, four for each element and padding */
+  uint64_t buffer_size; /* bytes of its buffer on the device, at least four for each element */
 } tflgpu_tensor;
 
 /* -- the tables of a model, which the compiler writes --------------------------------------- */
@@ -80,9 +82,16 @@ typedef struct tflgpu_argument {
   uint64_t offset, size;
 } tflgpu_argument;
 
+/* An entry point, and the pieces of source that it is compiled from. */
+typedef struct tflgpu_kernel {
+  const char *name;
+  uint32_t first_source, source_count;
+} tflgpu_kernel;
+
 /* A launch of a kernel. */
 typedef struct tflgpu_step {
   uint32_t kernel;
+  uint8_t barrier;  /* it depends on steps since the last one with a barrier */
   uint32_t grid[3]; /* work-items; of a persistent kernel, one for each resident group */
   uint32_t group[3];
   uint32_t counters; /* bytes of a persistent kernel's first buffer, which holds zeros; else 0 */
@@ -91,10 +100,10 @@ typedef struct tflgpu_step {
 
 /* Everything that one run launches, in order. */
 typedef struct tflgpu_schedule {
-  const char *const *source; /* pieces of one text */
+  const char *const *source; /* pieces of text */
   uint32_t source_count;
   const char *options; /* of the driver's compiler */
-  const char *const *kernels; /* names of entry points */
+  const tflgpu_kernel *kernels;
   uint32_t kernel_count;
   const tflgpu_step *steps;
   uint32_t step_count;
@@ -104,31 +113,71 @@ typedef struct tflgpu_schedule {
 /* A tensor that keeps its content between runs. */
 typedef struct tflgpu_variable {
   uint64_t size;        /* bytes of its buffer */
-  uint64_t content;     /* where its first content lies in the weights */
+  uint64_t content;     /* where its first content lies in the file of weights */
   uint64_t content_size; /* 0 if it starts with zeros */
 } tflgpu_variable;
 
+/* What a variant needs of a device, or what a device has. Sizes are in bytes. */
+typedef struct tflgpu_limits {
+  uint32_t alignment;       /* every offset of an argument is, or must be, a multiple of it */
+  uint32_t group;           /* work-items of a work-group */
+  uint32_t group_sizes[3];  /* the same along each axis */
+  uint32_t group_counts[3]; /* work-groups of a launch along each axis */
+  uint32_t local_memory;    /* of a work-group */
+  uint32_t arguments;       /* buffers of a kernel */
+  uint64_t argument_size;
+  uint64_t buffer_size;
+  uint64_t image_texels;    /* of an image of a buffer */
+} tflgpu_limits;
+
+/* Devices that a variant is for. What is NULL or 0 always holds; texts are parts of the device's,
+ * in small letters. */
+typedef struct tflgpu_rule {
+  uint32_t conditions; /* rules with more of them are more specific */
+  const char *type;    /* gpu, accelerator, cpu or other */
+  const char *vendor, *platform, *name, *extension;
+  uint32_t lanes;          /* floats of its vectors */
+  const char *instruction; /* of its processor, which kernels may use by name */
+} tflgpu_rule;
+
+/* Some of a variant's weights: `size` bytes at `from` of the file, which belong at `to`. */
+typedef struct tflgpu_span {
+  uint64_t to, from, size;
+} tflgpu_span;
+
+/* The model compiled for one kind of device. */
+typedef struct tflgpu_variant {
+  const char *profile; /* of the devices it is for, such as adreno */
+  const char *digest;  /* of all its tables; names the files of compiled kernels */
+  const tflgpu_rule *rules;
+  uint32_t rule_count;
+  tflgpu_limits needs;
+  const char *extension; /* that the kernels need; NULL for none */
+  uint64_t arena_size;
+  uint64_t weights_size;
+  const tflgpu_span *spans;
+  uint32_t span_count;
+  const tflgpu_schedule *dispatches; /* a launch for each kernel */
+  const tflgpu_schedule *persistent; /* for processors, whose launches are slow; NULL for none */
+} tflgpu_variant;
+
+typedef struct tflgpu_backend tflgpu_backend;
+extern const tflgpu_backend tflgpu_opencl, tflgpu_gles;
+
 typedef struct tflgpu_model {
+  const tflgpu_backend *backend; /* the driver that its kernels are for */
   const char *name;
-  const char *digest; /* of everything in these tables; names the files of compiled kernels */
   const tflgpu_tensor *inputs;
   uint32_t input_count;
   const tflgpu_tensor *outputs;
   uint32_t output_count;
   const tflgpu_variable *variables;
   uint32_t variable_count;
-  uint64_t arena_size;
-  uint64_t weights_size;
+  uint64_t weights_size; /* of the file */
   uint32_t weights_crc32;
-  const void *weights;    /* NULL if they are in a file */
-  uint32_t alignment;     /* bytes; every offset of an argument is a multiple of it */
-  uint32_t group[3];      /* the largest work-group along each axis, and in all */
-  uint32_t group_size;
-  uint32_t local_memory;  /* bytes */
-  uint64_t image_texels;  /* of the largest image; 0 without images */
-  const char *extension;  /* that the kernels need; NULL for none */
-  const tflgpu_schedule *dispatches; /* a launch for each kernel */
-  const tflgpu_schedule *persistent; /* for processors, whose launches are slow; NULL for none */
+  const void *weights; /* NULL if they are in a file */
+  const tflgpu_variant *variants;
+  uint32_t variant_count;
 } tflgpu_model;
 
 /* -- sessions ------------------------------------------------------------------------------- */
@@ -138,24 +187,47 @@ typedef struct tflgpu_session tflgpu_session;
 typedef struct tflgpu_options {
   const char *device;       /* a part of the device's or platform's name; NULL for the best */
   const char *weights_file; /* NULL for weights.bin in the current folder */
-  const void *weights;      /* the content of weights.bin, valid until tflgpu_close; NULL: the file */
+  const void *weights;      /* the content of weights.bin, until tflgpu_close; NULL for the file */
   uint64_t weights_size;
-  const char *cache_folder; /* where compiled kernels are kept; NULL to compile them every time */
+  const char *cache_folder; /* keeps compiled kernels, made if missing; NULL for none */
+  void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
+  int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
 } tflgpu_options;
 
-/* Loads a model onto a device. `options` and `error` may be NULL. NULL if that fails. */
+/* Loads a model onto a device. `options` and `error` may be NULL. NULL if that fails.
+ *
+ * A session on OpenGL ES has a context of its own, which is current only during calls, unless it
+ * uses the caller's: then that context, or one that shares its objects, must be current during
+ * every call. Calls change the program in use and the bindings of buffers, and clear errors. */
 tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *options,
                             tflgpu_error *error);
 
-/* Runs the model on arrays of the host, in the order of its inputs and outputs. An output that is
- * NULL is not copied. */
+/* Runs the model on arrays of the host, in the order of its inputs and outputs. The array of an
+ * input that is bound to a buffer must be NULL; an output whose array is NULL is not copied. */
 tflgpu_status tflgpu_run(tflgpu_session *session, const void *const *inputs, void *const *outputs,
                          tflgpu_error *error);
+
+/* Starts a run as tflgpu_run does, without waiting: `inputs` must not change until it is done.
+ * `done`, unless it is NULL, receives a cl_event or GLsync, which the caller releases. */
+tflgpu_status tflgpu_enqueue(tflgpu_session *session, const void *const *inputs, void **done,
+                             tflgpu_error *error);
+
+/* Waits for the runs that were started, and copies the outputs of the last. */
+tflgpu_status tflgpu_finish(tflgpu_session *session, void *const *outputs, tflgpu_error *error);
+
+/* Makes a buffer of the caller an input or output until another is bound: a cl_mem, or the name of
+ * an OpenGL buffer as a pointer. It holds each element as 32 bits, a float or an integer, and must
+ * have at least the tensor's `buffer_size`, which kernels may write in full. With NULL, the
+ * session uses its own buffer again. */
+tflgpu_status tflgpu_bind_input(tflgpu_session *session, uint32_t index, void *buffer,
+                                tflgpu_error *error);
+tflgpu_status tflgpu_bind_output(tflgpu_session *session, uint32_t index, void *buffer,
+                                 tflgpu_error *error);
 
 /* Gives every variable its first content. */
 tflgpu_status tflgpu_reset(tflgpu_session *session, tflgpu_error *error);
 
-/* Frees everything; NULL is allowed. */
+/* Waits for all runs and frees everything; NULL is allowed. */
 void tflgpu_close(tflgpu_session *session);
 
 /* Bytes of a tensor in memory of the host. */
@@ -163,6 +235,9 @@ uint64_t tflgpu_byte_size(const tflgpu_tensor *tensor);
 
 /* The name of the device, valid until tflgpu_close. */
 const char *tflgpu_device_name(const tflgpu_session *session);
+
+/* The profile of the variant that suits the device best, such as adreno. */
+const char *tflgpu_profile(const tflgpu_session *session);
 
 /* Whether the kernels came from the cache folder. */
 int tflgpu_restored(const tflgpu_session *session);

@@ -57,7 +57,7 @@ CONTROL = ("IF", "WHILE")
 
 def _branch(graph: Graph, op: Op) -> list[Graph]:
     """The branch that a constant condition selects."""
-    holds = op.constant(0).reshape(-1)[0]
+    holds = op.number(0)
     called = graph.subgraphs[op.attrs[f"{'then' if holds else 'else'}_subgraph_index"]]
     _check(op, called, len(op.inputs) - 1, len(op.outputs))
     return [called]
@@ -81,7 +81,7 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
         holds = _evaluate(trial, condition, op, values, target)
         if holds is None:
             return "the number of iterations is known only while the model runs"
-        if not holds.reshape(-1)[0]:
+        if not holds.any():
             return [body] * rounds
         values = inline(trial, body, values, op)
         trial.outputs = values

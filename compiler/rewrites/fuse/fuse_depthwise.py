@@ -43,6 +43,8 @@ def _unsupported_reason(depthwise: Op, op: Op, target: Target) -> str | None:
         return "the convolution's epilogue also reads the result"
     if groups(op) != 1 or not window(op).pointwise:
         return "the convolution is not 1x1 and ungrouped"
+    if target.byte_products and op.attrs.get("exact"):
+        return "alone, the convolution multiplies bytes"
     constants = (*depthwise.inputs[1:], *op.inputs[1:])
     if any(tensor is not None and not tensor.constant for tensor in constants):
         return "weights or a bias are computed while the model runs"

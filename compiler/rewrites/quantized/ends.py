@@ -24,7 +24,9 @@ def quantize(lowering: Lowering) -> None:
     ratio = float(lowering.scale(source) / lowering.scale(result))
     low, high = lowering.bounds(result)
     centered = lowering.centered(source)
-    if source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
+    if ratio == 1.0 and _moved(lowering, source, result):
+        value = centered
+    elif source.dtype == result.dtype != "int16" and ratio in CONVERSIONS:
         steps = int(np.rint(np.float32(256) * np.float32(ratio)))
         numbers: dict[str, Any] = {
             "factor": steps << 7,
@@ -42,6 +44,13 @@ def quantize(lowering: Lowering) -> None:
         name = "tflgpu.requantize_channels_upwards"
         value = lowering.add(name, *operands, ties_away, low=low, high=high)
     lowering.finish_centered(value)
+
+
+def _moved(lowering: Lowering, source: Tensor, result: Tensor) -> bool:
+    """Whether centered integers are those of the result, as from uint8 to int8 128 below."""
+    low, high = INTEGERS[source.dtype]
+    zero = lowering.zero(source)
+    return lowering.bounds(result) == (low - zero, high - zero)
 
 
 def _beyond_blocks(source: Tensor, block: int) -> Array:

@@ -205,6 +205,8 @@ FORMULAS = (
         "both",
     ),
     Formula(("ARG_MAX", "ARG_MIN"), _EIGHT, "", _RAW, _OWN),
+    Formula(("EMBEDDING_LOOKUP",), f"{_EIGHT}, int16", "", _RAW, _OWN),
+    Formula(("EMBEDDING_LOOKUP",), "float32", "a table of int8", "float32 product", _OWN),
     Formula(
         ("SUM",),
         "int16",
@@ -293,8 +295,6 @@ FORMULAS = (
         f"features: {_TWICE}; 32-bit sum that wraps, rounded alike",
         _OWN,
     ),
-    Formula(
-        ("TFLite_Detection_PostProcess",), _EIGHT, "", "float32, of dequantized operands", _OWN
-    ),
+    Formula(("TFLite_Detection_PostProcess",), _EIGHT, "", "float32, dequantized first", _OWN),
 )
 """In the order of the operators; those that only move integers are in `moves.MOVES`."""

@@ -33,7 +33,7 @@ def int16_softmax(lowering: Lowering) -> None:
         raise lowering.declined("its operand is int16, but its result is not")
     lowering.require_exact(count * ONE)
     x = lowering.centered(source)
-    last = lowering.constant([len(source.shape) - 1], "int32")
+    last = lowering.last_axis(source)
     distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
     beta = np.float32(op.attrs.get("beta", 0.0))
     factor = fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))

@@ -118,6 +118,10 @@ class Lowering(Decomposition):
         apart = self.zero(source) - self.zero(result)
         return self.add("tflgpu.add_exact", value, self.constant(apart)) if apart else value
 
+    def last_axis(self, tensor: Tensor) -> Tensor:
+        """The last axis of a tensor, as operators along axes take it."""
+        return self.constant([len(tensor.shape) - 1], "int32")
+
     def finish_centered(self, *values: Tensor) -> None:
         """Set the centered values (float32) that become the operator's outputs, in order."""
         outputs = zip(values, self.op.outputs, strict=True)

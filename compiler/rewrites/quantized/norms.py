@@ -14,7 +14,7 @@ def log_softmax(lowering: Lowering) -> None:
     """Less the largest integer of the row and the logarithm of its powers' sum, in float32."""
     source, result = lowering.op.operand(0), lowering.op.output
     scale = lowering.scale(source)
-    x, last = lowering.centered(source), _last(lowering)
+    x, last = lowering.centered(source), lowering.last_axis(source)
     most = lowering.add("REDUCE_MAX", x, last, keep_dims=True)
     powers = np.exp(-scale * np.arange(256, dtype=np.float32)).astype(np.float32)
     distance = lowering.add("SUB", most, x)
@@ -41,7 +41,7 @@ def l2_normalization(lowering: Lowering) -> None:
     """Times 1 / sqrt(sum of squares) as a fixed-point number; the result's scale is 1 / 128."""
     source, result = lowering.op.operand(0), lowering.op.output
     x, zero = lowering.centered(source), lowering.constant(0)
-    squares, last = lowering.add("SQUARE", x), _last(lowering)
+    squares, last = lowering.add("SQUARE", x), lowering.last_axis(source)
 
     def added(values: Tensor) -> Tensor:
         return lowering.add("SUM", values, last, keep_dims=True)
@@ -61,7 +61,3 @@ def l2_normalization(lowering: Lowering) -> None:
     name = "tflgpu.requantize_channels_rounded_twice"
     value = lowering.add(name, zero, x, upper, lower, exponent, low=-128, high=127)
     lowering.finish_centered(value)
-
-
-def _last(lowering: Lowering) -> Tensor:
-    return lowering.constant([len(lowering.op.operand(0).shape) - 1], "int32")

@@ -234,7 +234,7 @@ class _Cell:
         return lowering.add("tflgpu.requantize_rounded_twice", sums, **numbers, **limits)
 
     def keep(self) -> None:
-        """Keep the states until the next run; LiteRT begins with their zero points."""
+        """Keep the states until the next run."""
         lowering = self.lowering
         states: Sequence[tuple[int, Tensor]] = (
             (OUTPUT_STATE, self.output),
@@ -242,9 +242,6 @@ class _Cell:
         )
         for position, value in states:
             state = self.op.operand(position)
-            zero = lowering.zero(state)
-            if zero and state.variable:
-                lowering.graph.contents[state] = np.full(state.shape, zero, state.dtype)
             keep_state(
                 lowering, state, lowering.stored(lowering.reshape(value, state.shape), state)
             )

@@ -7,6 +7,8 @@ y = requantize(sum over memory and rank of s * time weights + bias)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...ir import Tensor
@@ -35,16 +37,8 @@ def svdf(lowering: Lowering) -> None:
         older = lowering.add("SLICE", kept, begin, lowering.constant([-1, -1, -1], "int32"))
         newest = lowering.add("CONCATENATION", older, newest, axis=2)
     sums = _sums(lowering, newest, rank)
-    scale = np.float32(lowering.scale(state) * lowering.scale(ages)) / lowering.scale(op.output)
-    factor = fixed_point(float(np.float32(scale)))
-    low, high = (bound - lowering.zero(op.output) for bound in INTEGERS[op.output.dtype])
-    value = lowering.add(
-        *("tflgpu.requantize_wide_rounded_twice", *sums),
-        multiplier=factor.multiplier,
-        exponent=factor.exponent,
-        low=low,
-        high=high,
-    )
+    name = "tflgpu.requantize_wide_rounded_twice"
+    value = _rounded(lowering, name, sums, (state, ages), op.output)
     keep_state(lowering, state, lowering.stored(lowering.reshape(newest, state.shape), state))
     lowering.finish_centered(value)
 
@@ -58,15 +52,22 @@ def _features(lowering: Lowering, source: Tensor, weights: Tensor, state: Tensor
         float(np.abs(matrix.data).sum(1, dtype=np.float64).max()) * lowering.reach(source)
     )
     sums = lowering.add("FULLY_CONNECTED", lowering.centered(source), matrix, None, exact=True)
-    scale = np.float32(lowering.scale(source) * lowering.scale(weights)) / lowering.scale(state)
-    factor = fixed_point(float(np.float32(scale)))
-    low, high = INTEGERS["int16"]
+    return _rounded(lowering, "tflgpu.requantize_rounded_twice", (sums,), (source, weights), state)
+
+
+def _rounded(
+    lowering: Lowering,
+    name: str,
+    sums: Sequence[Tensor],
+    factors: tuple[Tensor, Tensor],
+    result: Tensor,
+) -> Tensor:
+    """Sums of products of two factors, as centered integers of the result, by the row `name`."""
+    first, second = (lowering.scale(tensor) for tensor in factors)
+    factor = fixed_point(float(np.float32(np.float32(first * second) / lowering.scale(result))))
+    low, high = (bound - lowering.zero(result) for bound in INTEGERS[result.dtype])
     return lowering.add(
-        *("tflgpu.requantize_rounded_twice", sums),
-        multiplier=factor.multiplier,
-        exponent=factor.exponent,
-        low=low,
-        high=high,
+        name, *sums, multiplier=factor.multiplier, exponent=factor.exponent, low=low, high=high
     )
 
 

@@ -14,8 +14,8 @@ from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.attached import match
 from tflgpu.compiler.devices.profile import LIMITS
+from tflgpu.compiler.emit.facts import SUB_GROUPS
 from tflgpu.runtime.launch.device import DeviceInfo
-from tflgpu.runtime.opencl.sources import SUB_GROUPS
 
 CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
 
@@ -32,6 +32,11 @@ def device(**said: Any) -> DeviceInfo:
         ({"type": "cpu", "vector_width": 4}, "cpu", "target opencl, type cpu"),
         ({"type": "cpu", "vector_width": 8}, "cpu_avx2", "target opencl, type cpu, lanes 8"),
         ({"type": "cpu", "vector_width": 16}, "cpu_avx512", "target opencl, type cpu, lanes 16"),
+        (
+            {"type": "cpu", "vector_width": 16, "instructions": ("avx512_vnni",)},
+            "cpu_avx512_vnni",
+            "target opencl, type cpu, lanes 16, instruction avx512_vnni",
+        ),
         ({"vendor": "NVIDIA Corporation"}, "nvidia", "type gpu, vendor nvidia"),
         (
             {"extensions": ("cl_khr_fp16", "cl_nv_device_attribute_query")},

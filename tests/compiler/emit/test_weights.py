@@ -6,6 +6,7 @@ import numpy as np
 
 from tflgpu.compiler.codegen.intrinsics import Use
 from tflgpu.compiler.codegen.literal import literal
+from tflgpu.compiler.emit.dispatches import joined
 from tflgpu.compiler.emit.weights import Weights
 
 DENORMAL = np.float32(1e-40)
@@ -36,6 +37,16 @@ def test_denormal_numbers_become_zeros() -> None:
     found = np.frombuffer(bytes(weights.data), np.float32)
     np.testing.assert_array_equal(found, [0, 0, SMALLEST, -SMALLEST, np.nan, 0, 1])
     assert values[0] == DENORMAL
+
+
+def test_integers_among_constants_keep_their_bits() -> None:
+    """Small ones have the bits of denormal numbers."""
+    found = joined(
+        [np.array([1.5, DENORMAL], np.float32), np.arange(-2, 3, dtype=np.int32)], halved=False
+    )
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found[:2].view(np.float32), np.array([1.5, 0], np.float32))
+    np.testing.assert_array_equal(found[2:], [-2, -1, 0, 1, 2])
 
 
 def test_denormal_literals_are_zeros() -> None:

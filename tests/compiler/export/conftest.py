@@ -1,4 +1,4 @@
-"""The device on which exported models run."""
+"""The devices on which exported models run."""
 
 from __future__ import annotations
 
@@ -26,3 +26,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
         if not demo.run("--device", version, content=bytes(8 * 8 * 4)).returncode:
             return Found(device, version)
     unavailable("a program finds no OpenCL driver of the system")
+
+
+@pytest.fixture(scope="session")
+def gles() -> Found:
+    """The best OpenGL device."""
+    for info in tflgpu.devices():
+        if info.target == "glsl":
+            return Found(str(info), info.name)
+    unavailable("no OpenGL device is present")

@@ -94,6 +94,22 @@ def test_the_callers_values_take_the_place_of_an_inputs_content() -> None:
     np.testing.assert_array_equal(negated, np.array([-7, 8], np.float32))
 
 
+def test_int8_variables_begin_with_their_zero_point() -> None:
+    graph = Graph("model")
+    kind = Quantization((0.5,), (-3,), 0)
+    state = Tensor("state", (2,), "int8", quantization=kind, variable=True)
+    x, y = (Tensor(name, (2,), "int8", quantization=kind) for name in ("x", "y"))
+    graph.add(Op("ADD", (x, state), (y,)))
+    graph.inputs, graph.input_names = [x], ["x"]
+    graph.outputs, graph.output_names = [y], ["y"]
+    content = write(graph)
+    found = read(content)
+    (begin,) = found.contents.values()
+    np.testing.assert_array_equal(begin, np.array([-3, -3], np.int8))
+    (result,) = Reference(content).run({"x": np.array([7, -3], np.int8)})
+    np.testing.assert_array_equal(result, np.array([7, -3], np.int8))
+
+
 def test_both_operator_codes_count() -> None:
     def name(old: int, new: int) -> str:
         def change(model: Any) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tflgpu.compiler import Options, UnsupportedError, build
+from tflgpu.compiler import ModelError, Options, UnsupportedError, build
 from tflgpu.compiler.errors import Finding
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 
 
 def findings(*ops: Op) -> list[Finding]:
-    """Why a model of these operators is unsupported; what none of them writes is an input."""
+    """Why a model of these operators is unsupported; what none writes is an input or a constant."""
     graph = Graph()
     written = {tensor for op in ops for tensor in op.outputs}
     read = dict.fromkeys(tensor for op in ops for tensor in op.reads)
-    graph.inputs = [tensor for tensor in read if tensor not in written]
+    graph.inputs = [t for t in read if t not in written and not t.constant]
     graph.outputs = [tensor for tensor in written if tensor not in read]
     graph.input_names = [tensor.name for tensor in graph.inputs]
     graph.output_names = [tensor.name for tensor in graph.outputs]
@@ -55,3 +56,16 @@ def test_strings_are_reported_for_the_operator_of_the_model() -> None:
     assert found.operator == "RESHAPE"
     assert found.reason.startswith("tensor x is string; supported types are float32, ")
     assert found.advice.startswith("split the model after the operators on strings")
+
+
+def test_constants_wider_than_the_devices_integers() -> None:
+    x, y = Tensor("x", (2,), "int64"), Tensor("y", (2,), "int64")
+    (found,) = findings(Op("SUB", (x, constant("wide", np.array([1, 1 << 40]))), (y,)))
+    assert found.reason == "constant wide holds integers of more than 32 bits"
+
+
+def test_an_axis_without_elements() -> None:
+    x, y = Tensor("x", (2, 3)), Tensor("y", (2, 3))
+    axis = constant("axis", np.zeros(0, np.int32))
+    with pytest.raises(ModelError, match="takes a number from axis, which is empty"):
+        findings(Op("CUMSUM", (x, axis), (y,)))

@@ -55,6 +55,14 @@ def test_ranking() -> None:
     assert sorted(worst_first, key=find.preference, reverse=True) == best_first
 
 
+def test_instructions_are_used_by_name_in_pocl_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pocl, "instructions", lambda: frozenset({"avx2", "avx512_vnni"}))
+    platform = "Portable Computing Language"
+    assert pocl.usable_instructions(platform, "cpu") == ("avx512_vnni",)
+    assert pocl.usable_instructions(platform, "gpu") == ()
+    assert pocl.usable_instructions("Intel(R) OpenCL", "cpu") == ()
+
+
 def test_pocl_version() -> None:
     assert pocl_version("OpenCL 3.0 PoCL 3.1+debian  Linux") == ((3, 1), True, 0)
     assert pocl_version("OpenCL 3.0 PoCL 3.0-rc2  Linux") == ((3, 0), False, 2)

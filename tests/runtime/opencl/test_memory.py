@@ -110,8 +110,8 @@ def test_everything_is_released(
         monkeypatch.setattr(module, "make", counting_make)
     monkeypatch.setattr(library, "call", counting_call)
     load(chain().write(tmp_path), device=opencl_device).close()
-    # Arena, weights, two inputs, one output, and the seven parts of them the kernels work on.
-    assert [function for function, _ in released].count("clReleaseMemObject") == 12
+    # Arena, weights, two inputs, one output, and the four parts of them the kernels work on.
+    assert [function for function, _ in released].count("clReleaseMemObject") == 9
     assert [item for _, item in released] == made[::-1]
     assert len(shared) == len(set(shared)) == (4 if shares_memory(opencl_device) else 0)
     with pytest.raises(PlanError):

@@ -5,16 +5,6 @@ from __future__ import annotations
 from tflgpu.runtime.opencl.sources import join_sources
 
 
-def test_join_sources() -> None:
-    joined = join_sources(
-        {"kernels/a.cl": "#define A 1\n  #  define B(x) x\n", "kernels/b.cl": "b"}
-    )
-    assert joined == (
-        '#line 1 "kernels/a.cl"\n#define A 1\n  #  define B(x) x\n\n#undef A\n#undef B\n'
-        '#line 1 "kernels/b.cl"\nb\n'
-    )
-
-
 def test_files_keep_their_lines_for_messages() -> None:
     joined = join_sources({"a.cl": "float half_of(float v);\na", "b.cl": "b"})
     assert joined.splitlines() == [

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from plans import chain, check, kernel
 
-from tflgpu.runtime import DeviceError, load
+from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.opengl import egl
-from tflgpu.runtime.opengl.limits import Limits, read_limits
-from tflgpu.runtime.plan.records import Kernel
+from tflgpu.runtime.opengl.limits import read_limits
+from tflgpu.runtime.plan.kernels import Kernel
+from tflgpu.runtime.plan.running import Limits
 from tflgpu.runtime.store.binaries import BINARIES
 
 
@@ -64,5 +65,5 @@ def test_a_plan_with_more_launches_than_the_device_takes(
         return replace(read_limits(context), group_counts=(1, 1, 1))
 
     monkeypatch.setattr("tflgpu.runtime.opengl.device.read_limits", limits)
-    with pytest.raises(DeviceError, match="13 work-groups along x, but the limit is 1"):
+    with pytest.raises(PlanError, match="13 work-groups along x, but the limit of"):
         load(folder, device=opengl_device)

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import chain
 
+from tflgpu.compiler.emit.facts import stated
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan.file import FORMAT_VERSION, HEADER, from_bytes, to_bytes
+from tflgpu.runtime.plan.kernels import Kernel
 from tflgpu.runtime.plan.records import (
     Argument,
     Dispatch,
-    Kernel,
     Memory,
     PlacedTensor,
     Plan,
@@ -93,7 +94,7 @@ def plans(draw: st.DrawFn) -> Plan:
         *(draw(st.binary(min_size=32, max_size=32)), present, tuple(dispatches), tuple(tensors)),
         Memory(draw(sizes), draw(sizes), draw(sizes)),
     )
-    return sealed(plan)
+    return sealed(stated(plan))
 
 
 @settings(max_examples=60, deadline=None)

@@ -13,11 +13,8 @@ from plans import complete
 
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan.buffer import LARGEST_COUNT
-from tflgpu.runtime.plan.codec import decode, encode
+from tflgpu.runtime.plan.codec import Int32, decode, encode
 from tflgpu.runtime.plan.file import FORMAT_VERSION, HEADER, IDENTIFIER, MAGIC, from_bytes, to_bytes
-from tflgpu.runtime.plan.records import (
-    Int32,
-)
 from tflgpu.runtime.plan.validate import validate
 
 

@@ -13,20 +13,10 @@ import pytest
 from devices import unavailable
 from plans import complete
 
-from tflgpu.runtime.plan import records
-from tflgpu.runtime.plan.codec import decode, encode
+from tflgpu.runtime.plan import kernels, records, running
+from tflgpu.runtime.plan.codec import Extent, Int32, Int64, UInt8, decode, encode
 from tflgpu.runtime.plan.file import IDENTIFIER
-from tflgpu.runtime.plan.records import (
-    Extent,
-    Int32,
-    Int64,
-    Memory,
-    Plan,
-    Region,
-    TensorInfo,
-    UInt8,
-    Variable,
-)
+from tflgpu.runtime.plan.records import Memory, Plan, TensorInfo, Variable
 
 SCHEMA = Path(records.__file__).parent / "plan.fbs"
 
@@ -140,7 +130,7 @@ def expected(record: Any) -> list[str]:
         if optional:
             (hint,) = set(get_args(hint)) - {NoneType}
         name = type_name(hint)
-        if name in SCALARS or name == "Region":
+        if name in SCALARS or name in ENUMS:
             default = " = null" if optional else f" = {int(value)}"
         else:
             default = "" if has_default else " (required)"
@@ -161,10 +151,15 @@ def type_name(hint: Any) -> str:
     return plain.get(hint) or str(hint.__name__)
 
 
-RECORDS = {
+NAMED = {
     name: item
-    for name, item in vars(records).items()
-    if isinstance(item, type) and is_dataclass(item)
+    for module in (records, kernels, running)
+    for name, item in vars(module).items()
+    if isinstance(item, type)
+}
+RECORDS = {name: item for name, item in NAMED.items() if is_dataclass(item)}
+ENUMS = {
+    name: item for name, item in NAMED.items() if issubclass(item, IntEnum) and item is not IntEnum
 }
 
 
@@ -173,16 +168,13 @@ def test_the_schema_describes_the_records(schema: Schema) -> None:
     extent = ["x: uint32 = 0", "y: uint32 = 0", "z: uint32 = 0"]
     assert found == {name: expected(item) for name, item in RECORDS.items()} | {"Extent": extent}
     assert {item.name for item in schema.objects if item.is_struct} == {
-        *("Argument", "Extent", "Memory")
+        *("Argument", "Extent", "Memory", "Submission", "TensorBuffer")
     }
 
 
-def test_the_schema_has_the_same_regions(schema: Schema) -> None:
-    (enum,) = schema.enums
-    assert enum.name == "Region"
-    assert {item.name: item.value for item in enum.values} == {
-        region.name: region.value for region in Region
-    }
+def test_the_schema_has_the_same_enums(schema: Schema) -> None:
+    found = {enum.name: {item.name: item.value for item in enum.values} for enum in schema.enums}
+    assert found == {name: dict(item.__members__) for name, item in ENUMS.items()}
 
 
 def as_json(value: Any) -> Any:
@@ -208,7 +200,12 @@ def trimmed(value: Any) -> Any:
 
 def with_extents(plan: dict[str, Any]) -> dict[str, Any]:
     """A plan with its groups and grids as flatc prints structs."""
-    for items, field in ((plan["kernels"], "group"), (plan["dispatches"], "grid")):
+    extents = (
+        (plan["kernels"], "group"),
+        (plan["dispatches"], "grid"),
+        *(([plan["needs"]], field) for field in ("group_sizes", "group_counts")),
+    )
+    for items, field in extents:
         for item in items:
             item[field] = dict(zip("xyz", item[field], strict=True))
     return plan

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from plans import SIZE, chain
 
+from tflgpu.compiler.emit.facts import stated
 from tflgpu.runtime.errors import PlanError
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
 from tflgpu.runtime.plan.limits import LARGEST_GROUP
@@ -219,11 +220,11 @@ def test_sliced_shape() -> None:
 
 def test_persistent_kernels_survive() -> None:
     argument = Argument(Region.ARENA, 0, 4, 8, True)
-    plan = sealed(with_persistent({"first": 1, "count": 2, "arguments": (argument,)}))
+    plan = sealed(stated(with_persistent({"first": 1, "count": 2, "arguments": (argument,)})))
     validate(plan)
     assert from_bytes(to_bytes(plan)) == plan
 
 
 def test_parts_on_litert_survive() -> None:
-    plan = with_part(place=Argument(Region.ARENA, 0, 0, 4 * 13, True), dynamic=False)
+    plan = stated(with_part(place=Argument(Region.ARENA, 0, 0, 4 * 13, True), dynamic=False))
     assert from_bytes(to_bytes(plan)) == plan

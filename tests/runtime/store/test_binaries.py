@@ -22,7 +22,7 @@ import tflgpu
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import BuildError, load
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
-from tflgpu.runtime.plan.records import TensorInfo
+from tflgpu.runtime.plan.records import Plan, TensorInfo
 from tflgpu.runtime.store import binaries
 from tflgpu.runtime.store.binaries import (
     BINARIES,
@@ -120,7 +120,7 @@ CHANGES: dict[str, Callable[[Any, pytest.MonkeyPatch], None]] = {
         device, "info", replace(device.info, name="another")
     ),
     "options": lambda device, patch: patch.setattr(
-        type(device), "build_options", "-cl-opt-disable"
+        Plan, "schedule", lambda plan, groups: replace(plan.schedules[-1], options="-w")
     ),
     "processor": lambda device, patch: patch.setattr(binaries, "instruction_set", lambda: "8086"),
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tflgpu.runtime.launch.schedule import Submission, barriers
+from tflgpu.compiler.emit.schedules import barriers
 from tflgpu.runtime.plan.records import Argument, Region
 
 
@@ -54,11 +54,9 @@ BARRIERS: dict[str, tuple[Sequence[Sequence[Argument]], list[bool]]] = {
 @pytest.mark.parametrize("case", BARRIERS)
 def test_barriers(case: str) -> None:
     lists, expected = BARRIERS[case]
-    submissions = [Submission(0, (1, 1, 1), tuple(items), 0, 0) for items in lists]
-    assert barriers(submissions) == expected
+    assert barriers(lists) == expected
 
 
 def test_outputs_are_told_apart() -> None:
     first, second = (Argument(Region.OUTPUT, index, 0, 8, True) for index in (0, 1))
-    submissions = [Submission(0, (1, 1, 1), (item,), 0, 0) for item in (first, second, first)]
-    assert barriers(submissions) == [False, False, True]
+    assert barriers([(first,), (second,), (first,)]) == [False, False, True]

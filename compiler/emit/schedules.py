@@ -1,0 +1,76 @@
+"""Schedules: what a runtime submits to the device in a run, and where it needs memory barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...runtime.plan.records import Argument, Plan, Region
+from ...runtime.plan.running import Schedule, Submission
+
+OPENCL_OPTIONS = "-cl-mad-enable -cl-denorms-are-zero -w"
+"""Denormal numbers, which many processors compute slowly, may be taken for zeros."""
+PERSISTENT_OPTIONS = f"{OPENCL_OPTIONS} -cl-std=CL3.0"
+"""With persistent kernels: OpenCL C has ordered atomics since version 2.0."""
+OPTIONS = {"opencl": OPENCL_OPTIONS}
+"""By target, the options of drivers' compilers; the others have none."""
+
+
+def schedules(plan: Plan) -> tuple[Schedule, ...]:
+    """A submission for each dispatch; and one with the plan's persistent kernels, if it has any."""
+    single = [Submission(index, -1, False) for index in range(len(plan.dispatches))]
+    found = [_schedule(plan, single, OPTIONS.get(plan.target, ""))]
+    if plan.persistent:
+        found.append(_schedule(plan, [*_merged(plan)], PERSISTENT_OPTIONS))
+    return tuple(found)
+
+
+def _merged(plan: Plan) -> Iterator[Submission]:
+    """The persistent kernels, and the dispatches that none of them computes."""
+    index = 0
+    for number, record in enumerate(plan.persistent):
+        yield from (Submission(left, -1, False) for left in range(index, record.first))
+        yield Submission(record.first, number, False)
+        index = record.end
+    yield from (Submission(left, -1, False) for left in range(index, len(plan.dispatches)))
+
+
+def _schedule(plan: Plan, submissions: Sequence[Submission], options: str) -> Schedule:
+    launched = [plan.launched(item) for item in submissions]
+    needed = barriers([item.arguments for item in launched])
+    ordered = tuple(
+        Submission(item.first, item.persistent, barrier)
+        for item, barrier in zip(submissions, needed, strict=True)
+    )
+    return Schedule(ordered, tuple(sorted({item.kernel for item in launched})), options)
+
+
+def barriers(launched: Sequence[Iterable[Argument]]) -> list[bool]:
+    """For the arguments of each submission, whether a memory barrier must precede it.
+
+    It must if the submission reads bytes written since the last barrier, or writes bytes read or
+    written since then. A run starts with a barrier of its own, so the first needs none.
+    """
+    needed = []
+    since: list[Argument] = []
+    for arguments in launched:
+        # Weights and inputs are never written, so there can be no conflict.
+        used = [
+            argument
+            for argument in arguments
+            if argument.size and argument.region not in (Region.WEIGHTS, Region.INPUT)
+        ]
+        conflict = any(_conflicts(argument, since) for argument in used)
+        needed.append(conflict)
+        since = used if conflict else since + used
+    return needed
+
+
+def _conflicts(argument: Argument, others: Iterable[Argument]) -> bool:
+    """Whether an argument overlaps one of the others, and at least one of the two writes."""
+    return any(
+        (argument.writes or other.writes)
+        and (argument.region, argument.index) == (other.region, other.index)
+        and argument.offset < other.offset + other.size
+        and other.offset < argument.offset + argument.size
+        for other in others
+    )

@@ -1,0 +1,71 @@
+"""The tables of a variant: the devices it is for, what it needs of them, and its schedules."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from ...runtime.plan.running import Limits
+from ...runtime.store.variant import Variant
+from ..devices import Rule, profiles
+from .literals import array, braced, string
+from .schedules import schedule_table
+from .weights import Span
+
+
+def variant_tables(variant: Variant, number: int, spans: Sequence[Span]) -> tuple[str, str]:
+    """The tables that a variant's row points to, and that row."""
+    plan, needs = variant.plan, variant.plan.needs
+    names = [f"{kind}_{number}" for kind in ("dispatches", "persistent")][: len(plan.schedules)]
+    tables = [
+        schedule_table(variant, schedule, name)
+        for name, schedule in zip(names, plan.schedules, strict=True)
+    ]
+    rules = [_rule(rule) for rule in _rules(variant)]
+    places = [braced((span.to, span.start, span.size)) for span in spans]
+    listed = (("tflgpu_rule", "rules", rules), ("tflgpu_span", "spans", places))
+    tables += [array(kind, f"{name}_{number}", rows) for kind, name, rows in listed if rows]
+    text = "\n\n".join(tables)
+    fields = (
+        f"{string(plan.profile)}, {string(_digest(variant, text))}",
+        f"{f'rules_{number}' if rules else 'NULL'}, {len(rules)}",
+        f"/* needs */ {_limits(needs)}, {_text(' '.join(needs.extensions))}",
+        f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}",
+        f"{f'spans_{number}' if places else 'NULL'}, {len(places)}",
+        ", ".join(f"&{name}" for name in names) + ("" if len(names) > 1 else ", NULL"),
+    )
+    return text, "{" + ",\n     ".join(fields) + "}"
+
+
+def _digest(variant: Variant, tables: str) -> str:
+    """Of what compiled kernels depend on."""
+    return hashlib.sha256(tables.encode() + variant.plan.weights_sha256).hexdigest()[:32]
+
+
+def _rules(variant: Variant) -> list[Rule]:
+    """Those of its profile for its target; a profile of the user's own has none."""
+    profile = profiles().get(variant.plan.profile)
+    rules = profile.match if profile else ()
+    return [rule for rule in rules if rule.target in ("", variant.plan.target)]
+
+
+def _rule(rule: Rule) -> str:
+    parts = (rule.vendor, rule.platform, rule.name)
+    texts = (rule.type, *(part.lower() for part in parts), rule.extension)
+    numbers = (rule.lanes, _text(rule.instruction))
+    return braced((len(rule.conditions), *map(_text, texts), *numbers))
+
+
+def _text(value: str) -> str:
+    return string(value) if value else "NULL"
+
+
+def _limits(needs: Limits) -> str:
+    return braced(
+        (
+            *(needs.alignment, needs.group),
+            *(braced(needs.group_sizes), braced(needs.group_counts)),
+            *(needs.local_memory, needs.arguments),
+            *(needs.argument_size, needs.buffer_size, needs.image_texels),
+        )
+    )

@@ -1,0 +1,85 @@
+"""One file for the weights of several variants, in which equal arrays are stored once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...runtime.plan.records import Plan, Region
+from ...runtime.store.variant import Variant
+
+ALIGNMENT = 64
+"""Bytes; where arrays start in the file."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Bytes `start` to `start + size` of the file, which belong at `to` of a variant's weights."""
+
+    to: int
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class JoinedWeights:
+    """The weights of some variants."""
+
+    content: bytes
+    """Of the file. It begins with the weights of the first variant."""
+    spans: tuple[tuple[Span, ...], ...]
+    """Where each variant's weights lie in it, in order; a single span if they are together."""
+
+
+def join_weights(variants: Sequence[Variant]) -> JoinedWeights:
+    """Store what variants after the first have in common with those before only once."""
+    content = bytearray()
+    places: dict[bytes, int] = {}
+    spans = []
+    for variant in variants:
+        weights = variant.weights.content
+        found: list[Span] = []
+        if not content:
+            content += weights
+            found.append(Span(0, 0, len(weights)))
+        for offset, size in _arrays(variant.plan):
+            array = weights[offset : offset + size]
+            key = hashlib.sha256(array).digest()
+            if variant is variants[0]:
+                places.setdefault(key, offset)
+                continue
+            if key not in places:
+                content += bytes(-len(content) % ALIGNMENT)
+                places[key] = len(content)
+                content += array
+            _append(found, Span(offset, places[key], size))
+        spans.append(tuple(found))
+    return JoinedWeights(bytes(content), tuple(spans))
+
+
+def _append(spans: list[Span], span: Span) -> None:
+    """Add a span, as a part of the last one if that continues there in the file as well."""
+    if spans:
+        last = spans[-1]
+        moved = span.to - last.to
+        if moved == span.start - last.start:
+            spans[-1] = Span(last.to, last.start, moved + span.size)
+            return
+    spans.append(span)
+
+
+def _arrays(plan: Plan) -> Iterator[tuple[int, int]]:
+    """Offset and size of each array in a plan's weights, in order."""
+    found = {
+        (argument.offset, argument.size)
+        for dispatch in plan.dispatches
+        for argument in dispatch.arguments
+        if argument.region is Region.WEIGHTS and argument.size
+    }
+    found |= {
+        (variable.content, variable.size)
+        for variable in plan.variables
+        if variable.content is not None and variable.size
+    }
+    yield from sorted(found)

@@ -1,0 +1,132 @@
+"""Layers of integers on processors that multiply bytes: four products at a time, in 32-bit sums.
+
+Feature maps are stored as bytes, each the integer less the least one. With weights in [-128, 127]
+after `offset` is taken from them, the sums of a layer are
+
+    sum((byte + least) * weight) = sum(byte * (weight - offset))
+                                   + offset * sum(byte) + least * sum(weight)
+
+The last term becomes part of the bias. Pixels outside the image are bytes that stand for 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..ir import Array, Op
+from ..target import Target
+from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
+from .elementwise import flattens
+from .weights import bias_slices
+
+WORD = 4
+"""Products of bytes that are added at once."""
+MOST_PRODUCTS = 1 << 15
+"""Products of two integers of at most 255 in a sum that surely fits in 32 bits."""
+
+
+def multiplies_bytes(op: Op, target: Target) -> str | None:
+    """Why a layer with OHWI or [outputs, inputs] weights cannot be computed so; None if it can.
+
+    Its image must be stored as bytes, and its weights and bias must be whole numbers, which
+    `exact` says.
+    """
+    if not target.byte_products:
+        return "the device does not multiply bytes"
+    image, weights = op.operand(0), op.operand(1)
+    if not op.attrs.get("exact") or image.byte_base is None:
+        return "its image is not stored as bytes"
+    if len(op.inputs) > 3 or image.shape[-1] != weights.shape[-1]:
+        return "it has a gate, or groups of channels"
+    if len(op.output.shape) > 4 or len(image.shape) > 4:
+        return "rank is above 4"
+    if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
+        return "weights or a bias are computed while the model runs"
+    low, high = _range(op.constant(1))
+    if high - low > 255 or prod(weights.shape[1:]) > MOST_PRODUCTS:
+        return "its weights are no bytes, or too many for sums of 32 bits"
+    return None
+
+
+def byte_products(
+    op: Op, target: Target, window: Window | None, shape: TileShape | None
+) -> Sequence[Launch]:
+    """The launch for a layer; without a window it multiplies single pixels."""
+    weights = op.constant(1)
+    matrix = weights if weights.ndim == 4 else weights[:, None, None, :]
+    offset = _offset(matrix)
+    flat = window is None and flattens(op)
+    batch, height, width, channels = bhwc(op.output.shape)
+    columns, rows = (height * width, 1) if flat else (width, height)
+    limits = TileLimits.of(target)
+    if offset:
+        # The sums of bytes take the place of a slice.
+        limits = replace(limits, slices=max(limits.slices - 1, 1))
+        limits = replace(
+            limits, accumulators=limits.accumulators * limits.slices // (limits.slices + 1)
+        )
+    count = slice_count(channels, target)
+    tile = choose_tile(columns, rows * batch, count, target, shape, limits=limits)
+    blocks = -(-count // tile.slices)
+    base = op.operand(0).byte_base
+    assert base is not None
+    return [
+        Launch(
+            "conv/conv_bytes.jinja",
+            (-(-columns // tile.pixels), rows, batch * blocks),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {
+                "bias": _bias(op, matrix, base, tile.slices, target),
+                "weights": _packed(matrix, offset, tile.slices, target.lanes),
+            },
+            {
+                "tile": tile,
+                "blocks": blocks,
+                "window": window,
+                "inputs": weights.shape[-1],
+                "offset": offset,
+                "padding": int.from_bytes(bytes([-base] * WORD), "little", signed=True),
+            },
+            flatten=flat,
+            heavy=True,
+            flops=2 * op.output.elements * prod(weights.shape[1:]),
+        )
+    ]
+
+
+def _range(weights: Array) -> tuple[int, int]:
+    """The least and the greatest weight, with the 0 of what fills up slices."""
+    return int(weights.min(initial=0)), int(weights.max(initial=0))
+
+
+def _offset(weights: Array) -> int:
+    """What must be taken from weights to make them bytes with a sign; 0 if they are."""
+    low, high = _range(weights)
+    return 0 if low >= -128 and high <= 127 else low + 128
+
+
+def _bias(op: Op, weights: Array, base: int, blocks: int, target: Target) -> Array:
+    """The bias of each output channel plus what the bytes lack, int32 [slice][lane]."""
+    bias = bias_slices(op, len(weights), target, blocks).astype(np.int64)
+    sums = np.zeros(bias.size, np.int64)
+    sums[: len(weights)] = base * weights.astype(np.int64).sum((1, 2, 3))
+    # Partial sums may wrap, whole ones do not.
+    return (bias + sums.reshape(bias.shape)).astype(np.int32)
+
+
+def _packed(weights: Array, offset: int, blocks: int, lanes: int) -> Array:
+    """OHWI weights less the offset as [block][row][column][word][slice of the block][lane], int32.
+
+    The bytes of a word are those of four input channels; weights of 0 fill up words and blocks.
+    """
+    outputs, height, width, inputs = weights.shape
+    words, count = -(-inputs // WORD), -(-outputs // (blocks * lanes))
+    padded = np.full((count * blocks * lanes, height, width, words * WORD), -offset, np.int8)
+    padded[:outputs, ..., :inputs] = weights - offset
+    packed = padded.reshape(count, blocks, lanes, height, width, words, WORD)
+    return np.ascontiguousarray(packed.transpose(0, 3, 4, 5, 1, 2, 6)).view(np.int32)

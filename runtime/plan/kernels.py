@@ -1,0 +1,35 @@
+"""What a plan says about its kernels. They are records of the plan."""
+
+from dataclasses import dataclass
+
+from .codec import Extent, UInt32
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One source file with one entry point."""
+
+    name: str
+    """The entry point."""
+    file: str
+    """Path in the plan's folder, such as kernels/003_conv_2d.cl."""
+    sha256: bytes
+    """Digest of the file."""
+    group: Extent
+    """Work-group size."""
+    parameters: UInt32
+    """Buffers that it takes."""
+    shared_memory: UInt32 = 0
+    """Bytes that the work-items of a group share."""
+    sub_group: UInt32 = 0
+    """The sub-group size it relies on; 0 if none."""
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A file made from a kernel's source for other tools, such as its SPIR-V."""
+
+    file: str
+    """Path in the plan's folder, such as kernels/003_conv.spv."""
+    sha256: bytes
+    """Digest of the file."""

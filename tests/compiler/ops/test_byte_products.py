@@ -1,0 +1,91 @@
+"""Layers that multiply bytes: the sums are those of the integers, whatever their zero points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases.convolutions import window
+from cases.quantized_layers import bias, weights
+from graphs import Model, model, quantized, xq
+
+import tflgpu
+from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Op, Tensor, constant
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.ops.byte_products import multiplies_bytes
+from tflgpu.compiler.target import Target
+from tflgpu.runtime.opencl import info
+
+VNNI = "cpu_avx512_vnni"
+WINDOWS: dict[str, dict[str, Any]] = {
+    "3x3": window(),
+    "stride": window("VALID", (2, 3)),
+    "dilation": window(dilation=(2, 1)),
+}
+
+
+def layers(dtype: str, zero: int) -> Model:
+    """Convolutions of 37 channels, of which some are left out of the last slice, and a matrix."""
+    like: dict[str, Any] = {"dtype": dtype, "zero": zero}
+    image, rows = xq(2, 9, 29, 37, **like), xq(5, 101, **like)
+    results = {}
+    for name, geometry in WINDOWS.items():
+        filters = weights((23, 3, 3, 37), channels=dtype == "int8", dtype=dtype)
+        operands = image, filters, bias(filters, 23)
+        results[name] = quantized("CONV_2D", *operands, **like, scale=0.6, **geometry)
+    filters = weights((67, 1, 1, 37), channels=dtype == "int8", dtype=dtype)
+    operands = image, filters, bias(filters, 67)
+    results["1x1"] = quantized("CONV_2D", *operands, **like, scale=0.6, **window())
+    filters = weights((19, 101), channels=False, dtype=dtype)
+    operands = rows, filters, bias(filters, 19)
+    results["matrix"] = quantized("FULLY_CONNECTED", *operands, **like, scale=0.6)
+    return model(results)
+
+
+def built(made: Model) -> CompiledModel:
+    return pipeline.build(made.content, Options(device=VNNI, fallback="none"))
+
+
+@pytest.mark.parametrize("by_name", [True, False], ids=["instruction", "portable"])
+@pytest.mark.parametrize(
+    ("dtype", "zero"), [("int8", -128), ("int8", 127), ("uint8", 126), ("uint8", 131)]
+)
+def test_bits_are_those_of_litert(
+    dtype: str, zero: int, by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not by_name:
+        monkeypatch.setattr(info, "usable_instructions", lambda platform, kind: ())
+    made = layers(dtype, zero)
+    expected = Reference(made.content, delegates=True).run(made.inputs)
+    compiled = built(made)
+    kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
+    assert len(kernels) == 5
+    with tflgpu.load(pipeline.store(compiled, tmp_path), store_binaries=False) as session:
+        session.poison()
+        for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert len(np.unique(wanted)) > 20
+
+
+def layer(base: int | None = -128, highest: float = 0.0, **attrs: Any) -> Op:
+    image, result = Tensor("x", (1, 5, 7, 9)), Tensor("y", (1, 5, 7, 3))
+    image.byte_base = base
+    filters = np.full((3, 1, 1, 9), -130.0, np.float32)
+    filters[0] = highest
+    operands = image, constant("w", filters), None
+    return Op("CONV_2D", operands, (result,), {**window(), "exact": True, **attrs})
+
+
+def test_what_it_can_compute() -> None:
+    target = Target(profile(VNNI))
+    assert multiplies_bytes(layer(highest=125), target) is None
+    assert multiplies_bytes(layer(), Target(profile("cpu_avx512"))) == (
+        "the device does not multiply bytes"
+    )
+    for op in (layer(base=None), layer(exact=False)):
+        assert multiplies_bytes(op, target) == "its image is not stored as bytes"
+    assert "its weights are no bytes" in str(multiplies_bytes(layer(highest=126), target))

@@ -1,0 +1,50 @@
+"""Rows of quantized tables; LiteRT reads tables of other types than int8 wrongly as floats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from quantized_operators import lowered, quantized
+
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.errors import UnsupportedError
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
+from tflgpu.compiler.target import Target
+
+ROWS = [[38, 105, 0], [89, -35, 2]]
+IDS = Tensor("ids", (5,), "int32")
+
+
+def of_floats(table: Tensor) -> Graph:
+    graph = Graph()
+    graph.add(Op("EMBEDDING_LOOKUP", (IDS, table), (Tensor("y", (5, 3), "float32"),)))
+    graph.inputs, graph.outputs = [IDS], list(graph.ops[0].outputs)
+    lower_quantized(graph, Target(profile("cpu")))
+    return graph
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_integers_are_kept_whatever_they_stand_for(dtype: str) -> None:
+    table = quantized("table", ROWS, 0.1, 3, dtype)
+    lookup, move, _ = lowered("EMBEDDING_LOOKUP", IDS, table, scale=0.2, zero=1, dtype=dtype).ops
+    np.testing.assert_array_equal(lookup.constant(1), np.array(ROWS, np.float32) - 3)
+    assert move.name == "tflgpu.add_exact" and move.constant(1) == 2
+
+
+def test_floats_are_products() -> None:
+    (lookup,) = of_floats(quantized("table", ROWS, 0.1)).ops
+    np.testing.assert_array_equal(lookup.constant(1), np.array(ROWS, np.float32) * np.float32(0.1))
+
+
+@pytest.mark.parametrize(
+    "table, reason",
+    [
+        (quantized("table", ROWS, 0.1, 0, "int16"), "its table is int16, whose bytes LiteRT takes"),
+        (quantized("table", np.abs(ROWS), 0.1, 0, "uint8"), "its table is uint8, whose bytes"),
+        (quantized("table", ROWS, 0.1, 3), "its table has a zero point other than 0"),
+    ],
+)
+def test_what_litert_reads_wrongly_is_refused(table: Tensor, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason):
+        of_floats(table)
