@@ -72,11 +72,6 @@ def _block(body: str, scope: bool) -> str:
     return f"{{\n{body.strip()}\n}}\n" if scope else f"{body.strip()}\n"
 
 
-def nested(*heads: str, caller: Callable[[], str]) -> str:
-    """The body within loops and conditions, whose heads are given from the outside in."""
-    return headed("\n".join(heads), caller()) if heads else _block(caller(), scope=True)
-
-
 def all_of(*conditions: str) -> str:
     """The conjunction of the conditions that are not empty."""
     return " && ".join(condition for condition in conditions if condition)
@@ -95,6 +90,18 @@ def simple(text: str) -> bool:
 def vocabulary(language: Language) -> Mapping[str, Any]:
     """The functions of this module that templates can call, by name."""
 
+    def kept(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
+        """Like `each`, with a hint against unrolling, as compilers that unroll short loops then
+        load everything at once, and run out of registers.
+        """
+        loop = each(name, count, start, caller=caller, scope=scope)
+        return f"{language.roll}\n{loop}" if language.roll and count > start + 1 else loop
+
+    def nested(*heads: str, caller: Callable[[], str]) -> str:
+        """The body within such loops, whose heads are given from the outside in."""
+        lines = [line for head in heads for line in (language.roll, head) if line]
+        return headed("\n".join(lines), caller()) if heads else _block(caller(), scope=True)
+
     def unrolled(name: str, count: int, *, caller: Body, scope: bool = False) -> str:
         """Like `each`, but without a loop in the machine code, so that arrays indexed by the
         counter stay in registers.
@@ -107,7 +114,7 @@ def vocabulary(language: Language) -> Mapping[str, Any]:
     return {
         "all_of": all_of,
         "array": Variables,
-        "each": each,
+        "each": kept,
         "inside": inside,
         "nested": nested,
         "simple": simple,

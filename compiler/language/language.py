@@ -29,6 +29,8 @@ class Language:
     unroll: str
     """The hint before a loop to unroll; "" if the language has none, so that kernels repeat the
     body instead."""
+    roll: str
+    """The hint before a loop to keep as it is; "" if the language has none."""
     images: bool
     """Whether kernels can read image buffers."""
     sub_groups: bool
@@ -81,6 +83,7 @@ OPENCL = Language(
     cast="({type})",
     vector_cast="convert_{type}",
     unroll="#pragma unroll",
+    roll="",
     images=True,
     sub_groups=True,
 )
@@ -96,6 +99,7 @@ GLSL = Language(
     cast="{type}",
     vector_cast="{type}",
     unroll="",
+    roll="",
     images=False,
     sub_groups=False,
 )
@@ -111,6 +115,7 @@ VULKAN = Language(
     cast="{type}",
     vector_cast="{type}",
     unroll="[[unroll]]",
+    roll="[[dont_unroll]]",
     images=False,
     sub_groups=False,
 )
