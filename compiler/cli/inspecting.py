@@ -17,6 +17,7 @@ from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from .chosen_variant import newest_variant
+from .machine_code import print_machine_code
 from .options import cache_argument, model_option
 from .shell import (
     Command,
@@ -45,15 +46,28 @@ BAR = 32
     metavar="FILE",
     help="Write everything to an HTML page, including kernel sources and a memory map.",
 )
+@click.option(
+    "--compiler",
+    type=click.Choice(["radv"]),
+    help="Show what a GPU's compiler makes of the kernels: radv is Mesa's for AMD, for kernels "
+    "with --target vulkan.",
+)
 @json_option
 def inspect(
-    cache: Path, model: str | None, source: str | None, html: Path | None, as_json: bool
+    cache: Path,
+    model: str | None,
+    source: str | None,
+    html: Path | None,
+    compiler: str | None,
+    as_json: bool,
 ) -> None:
     """Show the compiled model in CACHE, a cache folder or a variant's folder."""
-    if html is not None and source is not None:
-        raise click.UsageError("--html and --source cannot be used together")
+    if sum(option is not None for option in (html, source, compiler)) > 1:
+        raise click.UsageError("--html, --source and --compiler cannot be used together")
     variant = newest_variant(cache, model)
-    if html is not None:
+    if compiler is not None:
+        print_machine_code(variant, as_json)
+    elif html is not None:
         _write_report(variant, html, as_json)
     elif source is not None:
         _print_source(variant, _find_kernel(variant.plan, source), as_json)

@@ -10,10 +10,12 @@ from tflgpu.compiler.codegen.intrinsics import intrinsics
 from tflgpu.compiler.language import LANGUAGES
 
 IMAGES = {"read_texel", "texel_lane"}
+BYTES = {"add_products", "as_ints", "bytes_at"}
+"""For kernels that only OpenCL C has, as images are."""
 SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}
 BUILT_IN = {
     "opencl": {"INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes"},
-    "glsl": IMAGES | SUB_GROUPS,
+    "glsl": IMAGES | BYTES | SUB_GROUPS,
 }
 """Intrinsics a language has by itself, or that only others of another language need."""
 

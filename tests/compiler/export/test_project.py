@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import families
+from cases.quantized_layers import bias, weights
 from compiled_cases import compile_cases
 from exporting import CHECKED, Demo, Found, content, exported, portable
-from graphs import parsed
+from graphs import model, parsed, quantized, xq
 from graphs.variables import running_total
 from paths import DIGITS_MODEL
 
@@ -46,6 +47,18 @@ def test_a_network(models: Path, found: Found, tmp_path: Path) -> None:
 def test_a_launch_for_each_kernel(found: Found, tmp_path: Path) -> None:
     """A profile of GPUs has no persistent kernels."""
     digits(tmp_path, "gpu").assert_agrees(found, IMAGE)
+
+
+def test_products_of_bytes(found: Found, tmp_path: Path) -> None:
+    """With the instruction where the processor has it; the bits are the same without."""
+    if found.profile != "cpu_avx512":
+        pytest.skip("the device's vectors are too narrow for the profile")
+    filters = weights((19, 101), channels=False)
+    layer = quantized("FULLY_CONNECTED", xq(5, 101), filters, bias(filters, 19), scale=0.6)
+    made = model({"y": layer})
+    compiled = pipeline.build(made.content, Options(device="cpu_avx512_vnni", fallback="none"))
+    assert any("add_products" in source for source in compiled.sources.values())
+    exported(compiled, tmp_path).assert_agrees(found, made.inputs)
 
 
 def test_memory_is_used_as_it_should_be(found: Found, tmp_path: Path) -> None:
