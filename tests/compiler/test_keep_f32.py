@@ -100,4 +100,4 @@ def test_a_weight_beyond_half_precision_stays_in_single() -> None:
 )
 def test_a_wrong_name_is_an_error(precision: Precision, keep: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        build(periodic().content, replace(HALF, precision=precision, keep_f32=keep))  # type: ignore[arg-type]
+        build(periodic().content, replace(HALF, precision=precision, keep_f32=keep))
