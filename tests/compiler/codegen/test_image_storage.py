@@ -83,6 +83,6 @@ def test_devices_without_such_images_say_so(
     objection = OpenCLDevice.unsupported_reason
     monkeypatch.setattr(OpenCLDevice, "unsupported_reason", without)
     with pytest.raises(
-        PlanError, match="an image of 154 texels, but images of this device have at most 100"
+        PlanError, match="it reads images of 154 texels, but the limit of this device is 100"
     ):
         tflgpu.load(plan, device=opencl_device)
