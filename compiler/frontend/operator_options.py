@@ -42,7 +42,7 @@ def _custom(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
 def _built_in(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
     """The options of a built-in operator; {} if it takes none.
 
-    Like LiteRT, ignores the option table of another operator. Without a table, numbers have the
+    Like LiteRT, ignores the option table of another operator. Without a table, options have the
     schema's defaults. ModelError if the operator runs a subgraph and does not say which.
     """
     attrs: dict[str, Any] = {}
@@ -60,16 +60,17 @@ def _built_in(model: ModelFile, name: str, table: Any) -> dict[str, Any]:
 
 
 def _defaults(table: OptionTable, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers that are not given (ModelError for a subgraph that is not)."""
+    """The numbers and choices that are not given (ModelError for a subgraph that is not)."""
     options = table.new()
     options.Init(EMPTY_TABLE, len(EMPTY_TABLE) // 2)
     found = {}
     for field in table.fields:
-        if field.key in given or field.vector or field.key in ENUMERATIONS:
+        if field.key in given or field.vector:
             continue
         if refers_to_subgraph(field.key):
             raise ModelError(f"its option {field.key} is missing")
-        found[field.key] = getattr(options, field.accessor)()
+        value = getattr(options, field.accessor)()
+        found[field.key] = ENUMERATIONS.get(field.key, {}).get(value, value)
     return {key: value for key, value in found.items() if value is not None}
 
 
