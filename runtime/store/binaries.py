@@ -24,7 +24,7 @@ from .private_files import check_private, make_private, read_file, replace_file
 
 BINARIES = "binaries"
 MAGIC = b"tflgpub\n"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HEADER = struct.Struct("<8sI32sI")
 """Magic, version, digest of everything after the header, size of the key."""
 LARGEST_BINARY = 1 << 30
@@ -81,6 +81,13 @@ def unpack(content: bytes, key: str) -> bytes | None:
     return items[1] if items is not None and items[0] == key.encode() else None
 
 
+def digest_of(key_size: int, body: bytes | memoryview) -> bytes:
+    """The SHA-256 of what follows the header, and of where the key in it ends."""
+    digest = hashlib.sha256(key_size.to_bytes(4, "little"))
+    digest.update(body)
+    return digest.digest()
+
+
 def split(content: bytes) -> tuple[bytes, bytes] | None:
     """The key and the binary in a file's content; None if it is damaged."""
     if len(content) < HEADER.size:
@@ -89,7 +96,7 @@ def split(content: bytes) -> tuple[bytes, bytes] | None:
     body = memoryview(content)[HEADER.size :]
     if magic != MAGIC or version != FORMAT_VERSION or key_size > len(body):
         return None
-    if hashlib.sha256(body).digest() != digest:
+    if digest_of(key_size, body) != digest:
         return None
     return bytes(body[:key_size]), bytes(body[key_size:])
 
@@ -104,7 +111,7 @@ def write_binary(folder: Path, device: Device, plan: Plan, binary: bytes) -> Non
 
     key = binary_key(device, plan).encode()
     body = key + binary
-    header = HEADER.pack(MAGIC, FORMAT_VERSION, hashlib.sha256(body).digest(), len(key))
+    header = HEADER.pack(MAGIC, FORMAT_VERSION, digest_of(len(key), body), len(key))
     path = _path(folder, device.info)
     # Before taking the lock, which would create the folder's parent if that has been removed.
     check_private(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import warnings
@@ -138,7 +137,7 @@ def test_any_damage_is_noticed(data: st.DataObject) -> None:
 
 def _file(key: str, payload: bytes) -> bytes:
     body = key.encode() + payload
-    digest = hashlib.sha256(body).digest()
+    digest = binaries.digest_of(len(key), body)
     return HEADER.pack(binaries.MAGIC, binaries.FORMAT_VERSION, digest, len(key)) + body
 
 
