@@ -21,6 +21,7 @@ from .litert.reference import Reference
 from .options import Options
 from .pipeline import Model, Progress, build, silent, store
 from .scratch import scratch_folder
+from .trial_input import trial_input
 
 AUTO = ("auto",)
 """The value of `Options.keep_f32` that asks for the search."""
@@ -108,7 +109,7 @@ class _Search:
             folder = store(build(self._model, options), cache)
             device = attached_device(options.device)
             with load(folder, device=device, store_binaries=False) as session:
-                arrays = {info.name: _content(info) for info in session.inputs}
+                arrays = {info.name: trial_input(info) for info in session.inputs}
                 outputs = session.run(arrays)
                 if self._expected is None:
                     self._expected = self._reference(session.inputs, arrays)
@@ -158,10 +159,3 @@ def relative_error(actual: Array, expected: Array) -> float:
     wanted = expected[finite].astype(np.float64)
     difference = np.abs(actual[finite] - wanted).max(initial=0.0)
     return float(difference / max(1.0, np.abs(wanted).max(initial=0.0)))
-
-
-def _content(info: TensorInfo) -> Array:
-    """Random numbers for an input; integers are zeros, which are valid as indices."""
-    if np.dtype(info.dtype).kind != "f":
-        return np.zeros(info.shape, info.dtype)
-    return np.random.default_rng(7).uniform(-1, 1, info.shape).astype(info.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,10 +62,7 @@ class Demo:
         """Run the demo on the content of a file; its outputs are in `outputs`."""
         (self.folder / "in.bin").write_bytes(content)
         (self.folder / "out.bin").unlink(missing_ok=True)
-        command = ["./demo", "in.bin", "out.bin", *options]
-        return subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=600
-        )
+        return run(self.folder, "./demo", "in.bin", "out.bin", *options)
 
     def assert_agrees(self, found: Found, inputs: Mapping[str, Array], runs: int = 1) -> None:
         """The last of some runs has the results of Python's runtime, bit for bit."""
@@ -94,6 +92,19 @@ def exported(
     export([read_variant(stored)], project, "net", embed)
     build(project, "demo", *options, *sorted(path.name for path in project.glob("*.c")))
     return Demo(project, stored)
+
+
+def run(folder: Path, *command: str, sanitizer: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, with options of AddressSanitizer."""
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env={**os.environ, "ASAN_OPTIONS": sanitizer} if sanitizer else None,
+    )
 
 
 def build(project: Path, program: str, *words: str) -> None:

@@ -36,12 +36,15 @@ _INTEGERS = frozenset(
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 
+_SINGLE = ("bool", "int32", "string", "resource")
+"""Kinds of a single element type."""
+
 _KINDS = {
     "integer": _INTEGERS,
     "weights": frozenset(
         ["float32", "float16", "bfloat16", "float64", "int8", "uint8", "int2", "int4", "uint4"]
     ),
-    **{name: frozenset([name]) for name in ("bool", "int32", "string", "resource")},
+    **{name: frozenset([name]) for name in _SINGLE},
 }
 
 ALIKE = ("T", "U")
@@ -208,7 +211,7 @@ class Operands:
         for _, tensor in self._computed(op, "T"):
             if alike := self.alike(op):
                 tensor.dtype = alike[0].dtype
-        for name in ("bool", "int32", "resource"):
+        for name in _SINGLE:
             for _, tensor in self._computed(op, name):
                 tensor.dtype = name
 

@@ -13,9 +13,11 @@ from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
 from .base import (
+    Grid,
     Implementation,
     Launch,
     OpDef,
+    Tile,
     TiledImplementation,
     TileLimits,
     TileShape,
@@ -83,26 +85,28 @@ def _one_to_one(op: Op, target: Target) -> str | None:
 
 def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
-    shape = window(op)
-    count = slice_count(channels, target)
+    outer = batch * slice_count(channels, target)
     # The window is unrolled into a line of code per tap and pixel; long tiles compile slowly.
-    rows = height * batch * count
-    tile = choose_tile(width, rows, 1, target, tile_shape, most=MAX_PIXELS)
-    return [
-        Launch(
-            "conv/depthwise_conv.jinja",
-            (-(-width // tile.pixels), height, batch * count),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, channels, target),
-                "weights": pack_weights(op, target),
-            },
-            {"window": shape, "tile": tile},
-            heavy=True,
-            flops=2 * op.output.elements * shape.height * shape.width,
-        )
-    ]
+    tile = choose_tile(width, height * outer, 1, target, tile_shape, most=MAX_PIXELS)
+    grid = (-(-width // tile.pixels), height, outer)
+    return [_launch("conv/depthwise_conv.jinja", op, grid, tile, target)]
+
+
+def _launch(template: str, op: Op, grid: Grid, tile: Tile, target: Target) -> Launch:
+    shape = window(op)
+    return Launch(
+        template,
+        grid,
+        {"x": op.operand(0)},
+        {"y": op.output},
+        {
+            "bias": bias_slices(op, op.output.shape[3], target),
+            "weights": pack_weights(op, target),
+        },
+        {"window": shape, "tile": tile},
+        heavy=True,
+        flops=2 * op.output.elements * shape.height * shape.width,
+    )
 
 
 def _by_columns(op: Op, target: Target) -> str | None:
@@ -116,25 +120,11 @@ def _by_columns(op: Op, target: Target) -> str | None:
 
 def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
-    shape = window(op)
-    count = slice_count(channels, target)
+    outer = batch * slice_count(channels, target)
     limits = TileLimits(MAX_ROWS, 1)
-    tile = choose_tile(height, width * batch * count, 1, target, tile_shape, limits=limits)
-    return [
-        Launch(
-            "conv/depthwise_conv_columns.jinja",
-            (width, -(-height // tile.pixels), batch * count),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, channels, target),
-                "weights": pack_weights(op, target),
-            },
-            {"window": shape, "tile": tile},
-            heavy=True,
-            flops=2 * op.output.elements * shape.height * shape.width,
-        )
-    ]
+    tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits)
+    grid = (width, -(-height // tile.pixels), outer)
+    return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]
 
 
 def _by_rows(op: Op, target: Target) -> str | None:

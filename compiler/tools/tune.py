@@ -23,7 +23,7 @@ from .. import pipeline
 from ..devices.attached import attached_device, select_device
 from ..emit.compiled_model import CompiledModel
 from ..errors import OptionError
-from ..ir import Array, FusedOp, Graph, Op, Origin, Tensor, copies
+from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
 from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
 from ..options import Options
@@ -34,6 +34,7 @@ from ..scratch import scratch_folder
 from ..select.conversions import insert_conversions
 from ..select.storage import Choice
 from ..target import Target
+from ..trial_input import trial_input
 
 BATCH = 8
 """Sizes compiled and timed together."""
@@ -186,7 +187,7 @@ def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
     with scratch_folder() as cache:
         path = pipeline.store(compiled, cache)
         with runtime.load(path, device=subject.device, store_binaries=False) as session:
-            inputs = [_content(info) for info in session.inputs]
+            inputs = [trial_input(info) for info in session.inputs]
             session.run(inputs)
             passes = [[time for _, time in session.profile(inputs)] for _ in range(REPEATS)]
     times = [0.0] * len(turns)
@@ -255,10 +256,3 @@ def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:
         return copied[0]
     core = len(op.core)
     return FusedOp(op.name, copied[:core], copied[core:], outputs)
-
-
-def _content(info: runtime.TensorInfo) -> Array:
-    """An array for an input; integers are zeros, which are valid as indices."""
-    if np.dtype(info.dtype).kind != "f":
-        return np.zeros(info.shape, info.dtype)
-    return np.random.default_rng(7).uniform(-1, 1, info.shape).astype(info.dtype)

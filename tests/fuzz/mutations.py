@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import IntEnum
+from functools import cache
 from random import Random
 from typing import Any
 from zlib import crc32
@@ -175,6 +176,7 @@ Mutations = tuple[tuple[int, int], ...]
 """Mutations, each as its place in `MUTATIONS` and a seed."""
 
 
+@cache
 def sound_model(seed: int) -> tuple[str, bytes]:
     """The name and the file of a sound model; one more case changes few other choices."""
     case = min(CASES, key=lambda case: crc32(f"{seed} {case.name}".encode()))

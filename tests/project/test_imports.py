@@ -16,7 +16,8 @@ FOLDERS = ("compiler", "runtime", "templates")
 
 STAGES = {
     "compiler": (
-        *("errors", "options", "scratch", "ir", "events", "language", "devices", "target"),
+        *("errors", "options", "scratch", "ir", "trial_input", "events"),
+        *("language", "devices", "target"),
         *(
             "frontend",
             "ops",

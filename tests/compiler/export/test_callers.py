@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting import CHECKED, Found, build, exported
+from exporting import CHECKED, Found, build, exported, run
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, pipeline
@@ -52,17 +52,9 @@ def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return Driver(target, found, project)
 
 
-def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [program, *words],
-        cwd=program.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-        # PoCL's compiler replaces the stack that AddressSanitizer would free.
-        env={**os.environ, "ASAN_OPTIONS": "use_sigaltstack=0"},
-    )
+def called(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    # PoCL's compiler replaces the stack that AddressSanitizer would free.
+    return run(program.parent, f"./{program.name}", *words, sanitizer="use_sigaltstack=0")
 
 
 def test_buffers_of_the_caller(driver: Driver, tmp_path: Path) -> None:
@@ -70,7 +62,7 @@ def test_buffers_of_the_caller(driver: Driver, tmp_path: Path) -> None:
     program = tmp_path / "scenario"
     own = CALLERS / f"{RUNTIMES[driver.target]}.c"
     driver.build(program, CALLERS / "scenario.c", own, f"-l:{LIBRARIES[driver.target]}")
-    ran = run(program, driver.found.name)
+    ran = called(program, driver.found.name)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -78,7 +70,7 @@ def test_hardware_buffers(driver: Driver, tmp_path: Path) -> None:
     """No driver here imports Android's buffers, and Android's header is a stand-in."""
     program = tmp_path / "import"
     driver.build(program, "android/tflgpu_android.c", CALLERS / "import.c")
-    ran = run(program, driver.found.name)
+    ran = called(program, driver.found.name)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -86,7 +78,7 @@ def test_threads(driver: Driver, tmp_path: Path) -> None:
     """Eight threads open, run and close sessions at once, without a leak."""
     program = tmp_path / "threads"
     driver.build(program, CALLERS / "threads.c")
-    ran = run(program, driver.found.name, "2")
+    ran = called(program, driver.found.name, "2")
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -131,7 +123,7 @@ def test_only_processors_of_the_process_are_used(counting: Path) -> None:
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(before)})
-        assert run(counting).stdout == "1\n"
+        assert called(counting).stdout == "1\n"
     finally:
         os.sched_setaffinity(0, before)
 
@@ -155,7 +147,7 @@ def test_the_quota_of_a_container(
     paths = [tmp_path / str(number) for number in range(len(files))]
     for path, text in zip(paths, files, strict=True):
         path.write_text(text)
-    assert run(counting, *map(str, paths)).stdout == f"{left}\n"
+    assert called(counting, *map(str, paths)).stdout == f"{left}\n"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +168,7 @@ def test_what_the_device_lacks(
     (tmp_path / "changed.c").write_text(changed, encoding="utf-8")
     driver.build(tmp_path / "demo", "main.c", table=tmp_path / "changed.c")
     (tmp_path / "in.bin").write_bytes(bytes(256))
-    ran = run(tmp_path / "demo", "in.bin", "out.bin", "--device", driver.found.name)
+    ran = called(tmp_path / "demo", "in.bin", "out.bin", "--device", driver.found.name)
     assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr
 
 
@@ -189,5 +181,5 @@ def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> 
     sources = ("first/first.c", "second/second.c", "first/tflgpu.c", "first/tflgpu_opencl.c")
     files = (*sources, "second/tflgpu_gles.c", str(CALLERS / "both.c"))
     build(tmp_path, "both", *CHECKED, "-Ifirst", "-Isecond", *files)
-    ran = run(tmp_path / "both", found.name, gles.name)
+    ran = called(tmp_path / "both", found.name, gles.name)
     assert (ran.returncode, ran.stderr) == (0, "")

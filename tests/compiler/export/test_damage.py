@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from exporting import CHECKED, Demo, Found, content, exported
+from exporting import CHECKED, Demo, Found, content, exported, run
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, pipeline
@@ -62,15 +61,10 @@ def demo(found: Found, tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 def started(demo: Demo, found: Found) -> subprocess.CompletedProcess[str]:
     (demo.folder / "out.bin").unlink(missing_ok=True)
-    return subprocess.run(
-        ["./demo", "in.bin", "out.bin", "--cache", KERNELS, "--device", found.name],
-        cwd=demo.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
+    return run(
+        *(demo.folder, "./demo", "in.bin", "out.bin", "--cache", KERNELS, "--device", found.name),
         # Drivers keep memory until the end of the process.
-        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0:use_sigaltstack=0"},
+        sanitizer="detect_leaks=0:use_sigaltstack=0",
     )
 
 
