@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-FOLDERS = ("compiler", "runtime", "templates")
+FOLDERS = ("compiler", "litert", "runtime", "templates")
 
 
 STAGES = {
@@ -34,6 +34,10 @@ STAGES = {
     "runtime": (
         *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
         *("opencl", "opengl", "inputs", "indices", "execution", "session", "api"),
+    ),
+    "litert": (
+        *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
+        *("subgraph", "opened", "signature_runner", "interpreter"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
@@ -62,6 +66,11 @@ OUTSIDE = {
     "compiler.keep_f32": ("runtime",),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
+    # Reads files, compiles and loads.
+    "litert": ("runtime", "compiler.frontend", "compiler.ir"),
+    "litert.file": ("runtime", "compiler.frontend", "compiler.ir", "compiler.errors"),
+    "litert.shapes": ("compiler",),
+    "litert.variants": ("compiler", "runtime"),
 }
 """What of the other packages each part may import besides; the longest key that fits counts."""
 
