@@ -10,14 +10,34 @@ method does here.
 
 from __future__ import annotations
 
+from .compiled_model import CompiledModel
 from .delegates import Delegate, load_delegate
 from .interpreter import Interpreter, OpResolverType
+from .options import (
+    CpuKernelMode,
+    CpuOptions,
+    Environment,
+    EnvironmentOptions,
+    GpuOptions,
+    HardwareAccelerator,
+    Options,
+)
 from .signature_runner import SignatureRunner
+from .tensor_buffer import TensorBuffer
 
 __all__ = [
+    "CompiledModel",
+    "CpuKernelMode",
+    "CpuOptions",
     "Delegate",
+    "Environment",
+    "EnvironmentOptions",
+    "GpuOptions",
+    "HardwareAccelerator",
     "Interpreter",
     "OpResolverType",
+    "Options",
     "SignatureRunner",
+    "TensorBuffer",
     "load_delegate",
 ]

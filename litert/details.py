@@ -28,11 +28,12 @@ TYPES: dict[str, type[np.generic]] = {
 
 
 def tensor_details(
-    tensor: FileTensor, index: int, shape: Shape, block_scales: Array | None
+    tensor: FileTensor, index: int, shape: Shape, block_scales: Array | None, rows: int
 ) -> dict[str, Any]:
     """LiteRT's dictionary about a tensor, which has this shape now.
 
-    `block_scales` are the scales of blockwise quantization, None for others.
+    `block_scales` are the scales of blockwise quantization, None for others. A single scale is
+    repeated for each of `rows`.
     """
     scales, zero_points = tensor.scales, tensor.zero_points
     single = len(scales) == 1 and len(zero_points) == 1
@@ -40,11 +41,15 @@ def tensor_details(
         "name": tensor.name,
         "index": index,
         "shape": np.array(shape, np.int32),
-        "shape_signature": np.array(tensor.shape_signature, np.int32),
+        "shape_signature": np.array(tensor.shape_signature or shape, np.int32),
         "dtype": TYPES[tensor.dtype],
         "quantization": (scales[0], zero_points[0]) if single else (0.0, 0),
         "quantization_parameters": {
-            "scales": np.array(scales, np.float32) if block_scales is None else block_scales,
+            "scales": (
+                np.array(scales * rows if single else scales, np.float32)
+                if block_scales is None
+                else block_scales
+            ),
             "zero_points": np.array(zero_points, np.int32),
             "quantized_dimension": tensor.quantized_dimension,
             "block_size": 0 if tensor.blocks is None else tensor.blocks[2],

@@ -34,7 +34,7 @@ class FileTensor:
     name: str
     shape: Shape
     shape_signature: Shape
-    """The shape with -1 for each size that the file leaves open."""
+    """The shape with -1 for each size that the file leaves open; empty if it leaves none."""
     dtype: str
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
@@ -60,7 +60,10 @@ class FileOperator:
 
 @dataclass(frozen=True)
 class FileSignature:
-    """A signature: the tensors of a subgraph by the names of the application."""
+    """A signature: the tensors of a subgraph by the names of the application.
+
+    Inputs and outputs are in the order of the file.
+    """
 
     subgraph: int
     inputs: Mapping[str, int]
@@ -117,6 +120,17 @@ class File:
             ]
 
     @cached_property
+    def int8_weights(self) -> frozenset[int]:
+        """The int8 weights of fully connected layers and convolutions of the first subgraph."""
+        tensors = self.subgraph(0).tensors
+        return frozenset(
+            operator.inputs[1]
+            for operator in self.operators
+            if operator.name in ("FULLY_CONNECTED", "CONV_2D")
+            if len(operator.inputs) > 1 and tensors[operator.inputs[1]].dtype == "int8"
+        )
+
+    @cached_property
     def signatures(self) -> Mapping[str, FileSignature]:
         """The signatures by key (ModelError)."""
         with self._source.at(self._name):
@@ -144,10 +158,9 @@ class File:
         return None if content is None else content.reshape(-1)
 
     def _map(self, table: Any, field: str) -> dict[str, int]:
-        """Tensor indices by name, sorted by name as LiteRT has them."""
+        """Tensor indices by name."""
         entries = self._source.children(table, field)
-        found = {self._source.text(entry, "Name"): int(entry.TensorIndex()) for entry in entries}
-        return dict(sorted(found.items()))
+        return {self._source.text(entry, "Name"): int(entry.TensorIndex()) for entry in entries}
 
     def _read(self, index: int) -> FileSubgraph:
         table = self._file.subgraphs[index]
@@ -166,14 +179,13 @@ class File:
 
     def _tensor(self, table: Any) -> FileTensor:
         numbers = self._source.numbers
-        shape = numbers(table, "Shape")
         quantization = table.Quantization()
         scales = () if quantization is None else numbers(quantization, "Scale")
         zero_points = () if quantization is None else numbers(quantization, "ZeroPoint")
         return FileTensor(
             self._source.text(table, "Name"),
-            shape,
-            numbers(table, "ShapeSignature") or shape,
+            numbers(table, "Shape"),
+            numbers(table, "ShapeSignature"),
             DTYPES.get(table.Type(), ""),
             scales,
             zero_points * len(scales) if len(zero_points) == 1 else zero_points,

@@ -15,7 +15,7 @@ from ..compiler.ir import Array
 from .delegates import Delegate
 from .details import operator_details
 from .opened import Opened
-from .signature_runner import SignatureRunner
+from .signature_runner import SignatureRunner, by_name
 
 
 class OpResolverType(enum.Enum):
@@ -181,17 +181,17 @@ class Interpreter:
     # -- signatures -------------------------------------------------------------------------
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
-        """The names of the inputs and outputs of each signature, by the signature's key."""
+        """The sorted names of the inputs and outputs of each signature, by the signature's key."""
         return {
-            key: {"inputs": list(signature.inputs), "outputs": list(signature.outputs)}
-            for key, signature in self._model.file.signatures.items()
+            key: {kind: list(names) for kind, names in signature.items()}
+            for key, signature in self._get_full_signature_list().items()
         }
 
     def _get_full_signature_list(self) -> dict[str, dict[str, dict[str, int]]]:
-        """The same with the index of each tensor."""
+        """The same, with the index of each tensor."""
         return {
-            key: {"inputs": dict(signature.inputs), "outputs": dict(signature.outputs)}
-            for key, signature in self._model.file.signatures.items()
+            key: {"inputs": by_name(item.inputs), "outputs": by_name(item.outputs)}
+            for key, item in self._model.file.signatures.items()
         }
 
     def get_signature_runner(self, signature_key: str | None = None) -> SignatureRunner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..compiler.ir import Array
@@ -17,7 +18,7 @@ class SignatureRunner:
 
     def __init__(self, subgraph: Subgraph, signature: FileSignature) -> None:
         self._subgraph = subgraph
-        self._inputs, self._outputs = signature.inputs, signature.outputs
+        self._inputs, self._outputs = by_name(signature.inputs), by_name(signature.outputs)
 
     def __call__(self, **inputs: Array) -> dict[str, Array]:
         """Run the signature on arrays, whose shapes its inputs then have.
@@ -47,3 +48,8 @@ class SignatureRunner:
     def get_output_details(self) -> dict[str, dict[str, Any]]:
         """LiteRT's dictionary about each output, by the signature's name for it."""
         return {name: self._subgraph.details(index) for name, index in self._outputs.items()}
+
+
+def by_name(numbers: Mapping[str, int]) -> dict[str, int]:
+    """Tensor indices sorted by name, as LiteRT's interpreter has them."""
+    return dict(sorted(numbers.items()))

@@ -48,6 +48,7 @@ class Subgraph:
         The sessions give the tensors in `preserved` after the subgraph's outputs.
         """
         self._file = file
+        self._first = index == 0
         self._content = file.subgraph(index)
         self._input_names = input_names
         self._variants = variants
@@ -73,6 +74,11 @@ class Subgraph:
         """Indices of the outputs."""
         return self._content.outputs
 
+    @property
+    def on_device(self) -> bool:
+        """Whether nothing of it runs on LiteRT, once tensors are allocated."""
+        return self._session is not None and not self._session.plan.parts
+
     def __len__(self) -> int:
         """The number of tensors."""
         return len(self._content.tensors)
@@ -85,7 +91,10 @@ class Subgraph:
         if tensor.dtype not in TYPES:
             raise ValueError("Could not get tensor details")
         scales = self._file.block_scales(self._content, tensor)
-        return tensor_details(tensor, int(index), self._shape(index), scales)
+        shape = self._shape(index)
+        # LiteRT's delegate for CPUs gives each row of weights a scale when tensors are allocated.
+        widened = self._session is not None and self._first and index in self._file.int8_weights
+        return tensor_details(tensor, int(index), shape, scales, shape[0] if widened else 1)
 
     def _shape(self, index: int) -> Shape:
         array = self._array(index)
@@ -129,7 +138,7 @@ class Subgraph:
 
     def _check_open(self, index: int, shape: Shape) -> None:
         """RuntimeError unless only those sizes change that the file leaves open."""
-        signature = self._content.tensors[index].shape_signature
+        signature = self._content.tensors[index].shape_signature or self._shape(index)
         if len(signature) != len(shape):
             raise RuntimeError(
                 f"Attempting to resize tensor {index} from {len(signature)} to {len(shape)} "

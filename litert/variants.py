@@ -10,7 +10,7 @@ import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
@@ -18,6 +18,7 @@ from ..compiler.ir import Shape
 from ..compiler.options import Options, TargetName
 from ..compiler.pipeline import build, compiled_folder, store
 from ..runtime import DeviceError, PlanError, Session, load
+from ..runtime.litert.module import interpreter_module
 from .file import Model
 from .shapes import inferred_shapes
 
@@ -29,6 +30,9 @@ KEPT = 4
 Shapes = Mapping[str, Shape]
 """The input shapes that differ from the model's, by name."""
 
+Key = tuple[tuple[str, Shape], ...]
+"""The same as sorted pairs."""
+
 
 class Variants:
     """The loaded sessions of a model or of one of its signatures.
@@ -39,7 +43,7 @@ class Variants:
     def __init__(self, model: Model, signature: str, device: str, cache: Path) -> None:
         self._model, self._signature = model, signature
         self._device, self._cache = device, cache
-        self._loaded: OrderedDict[tuple[tuple[str, Shape], ...], Session] = OrderedDict()
+        self._loaded: OrderedDict[Key, Session] = OrderedDict()
         """The session used last is the last."""
         weakref.finalize(self, _close, self._loaded)
 
@@ -67,7 +71,7 @@ class Variants:
         return Options(
             target=target,
             device=self._device if target == "opencl" else "auto",
-            fallback="litert" if find_spec("ai_edge_litert") else "none",
+            fallback="litert" if _litert_is_installed() else "none",
             signature=self._signature,
             input_shapes=tuple(sorted(shapes.items())),
         )
@@ -83,10 +87,9 @@ class Variants:
 
     def _load_for(self, options: Options) -> Session:
         folder = compiled_folder(self._model, options, self._cache)
-        try:
+        with suppress(PlanError):  # not compiled yet, or damaged
             return load(folder, device=self._device)
-        except PlanError:  # not compiled yet, or damaged
-            return load(self._compile(options), device=self._device)
+        return load(self._compile(options), device=self._device)
 
     def _compile(self, options: Options) -> Path:
         start = perf_counter()
@@ -104,6 +107,14 @@ class Variants:
         return folder
 
 
-def _close(sessions: Mapping[object, Session]) -> None:
+def _litert_is_installed() -> bool:
+    try:
+        interpreter_module()
+    except ImportError:
+        return False
+    return True
+
+
+def _close(sessions: OrderedDict[Key, Session]) -> None:
     for session in sessions.values():
         session.close()

@@ -38,6 +38,7 @@ STAGES = {
     "litert": (
         *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
         *("subgraph", "opened", "signature_runner", "interpreter"),
+        *("options", "tensor_buffer", "compiled_model", "aliases", "__main__"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
@@ -66,11 +67,8 @@ OUTSIDE = {
     "compiler.keep_f32": ("runtime",),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
-    # Reads files, compiles and loads.
-    "litert": ("runtime", "compiler.frontend", "compiler.ir"),
-    "litert.file": ("runtime", "compiler.frontend", "compiler.ir", "compiler.errors"),
-    "litert.shapes": ("compiler",),
-    "litert.variants": ("compiler", "runtime"),
+    # Reads, compiles, loads and runs.
+    "litert": ("compiler", "runtime"),
 }
 """What of the other packages each part may import besides; the longest key that fits counts."""
 
