@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -12,13 +12,14 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
 from .indices import CheckedQueue
 from .inputs import device_arrays
 from .launch.commands import Commands, compile_commands, restore_commands
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
-from .litert.part import LoadedPart, load_parts
+from .parts import HostRun, load_parts
 from .plan.records import Plan, Region
 from .plan.running import Schedule
 from .plan.storage import device_dtype
@@ -30,7 +31,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class PartTime:
-    """The wall-clock seconds of a part on LiteRT."""
+    """The wall-clock seconds of a part on the host."""
 
     copy_in: float
     """Copying its inputs from the device."""
@@ -42,7 +43,13 @@ class PartTime:
 class Execution:
     """A variant on a device, for use by one thread at a time. The creator releases the device."""
 
-    def __init__(self, variant: Variant, device: Device, store_binaries: bool) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool,
+        custom_ops: Mapping[str, CustomOp],
+    ) -> None:
         """Load the variant onto the device, which is released if that fails.
 
         Raises as `Session` does.
@@ -62,7 +69,7 @@ class Execution:
                     f"for this device: tflgpu-compile --target {device.info.target} "
                     f"--device '{device.info.name}'"
                 )
-            self._parts = load_parts(variant)
+            self._parts = load_parts(variant, custom_ops)
             self.memory = DeviceMemory(self._plan, device, variant.weights.content)
             schedule = self._plan.schedule(device.resident_groups)
             restored = self._restore(schedule)
@@ -207,7 +214,7 @@ class Execution:
             )
         return self._dispatch_commands
 
-    def _copy_in(self, part: LoadedPart, values: dict[int, Array]) -> None:
+    def _copy_in(self, part: HostRun, values: dict[int, Array]) -> None:
         """Copy from the device the inputs of a part that are not on the host yet."""
         tensors = self._plan.host_tensors
         missing = [index for index in dict.fromkeys(part.record.inputs) if index not in values]
@@ -222,7 +229,7 @@ class Execution:
         for index in missing:
             values[index] = values[index].astype(tensors[index].dtype, copy=False)
 
-    def _copy_out(self, part: LoadedPart, values: dict[int, Array]) -> None:
+    def _copy_out(self, part: HostRun, values: dict[int, Array]) -> None:
         """Copy the outputs of a part to the device, where it needs them."""
         written = [(self._plan.host_tensors[index], index) for index in part.record.outputs]
         placed = [(tensor, values[index]) for tensor, index in written if tensor.place is not None]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from numpy.typing import NDArray
 
+from .custom_op import CustomOp
 from .errors import DeviceError, InputError
 from .execution import Execution, PartTime
 from .inputs import arrays_for, quantized
@@ -28,7 +30,13 @@ class Session:
     the `with` block, frees the device's memory.
     """
 
-    def __init__(self, variant: Variant, device: Device, store_binaries: bool = False) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool = False,
+        custom_ops: Mapping[str, CustomOp] | None = None,
+    ) -> None:
         """Load a variant onto a device, which the session then owns. Applications call `load`.
 
         With `store_binaries`, compiled kernels are stored beside the plan; a CacheWarning says if
@@ -40,7 +48,9 @@ class Session:
         """The compiled model."""
         self._lock = threading.Lock()
         self._ran = False
-        self._execution: Execution | None = Execution(variant, device, store_binaries)
+        self._execution: Execution | None = Execution(
+            variant, device, store_binaries, custom_ops or {}
+        )
 
     # -- running ----------------------------------------------------------------------------
 

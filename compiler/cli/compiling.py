@@ -141,7 +141,10 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", kernels_in_launches(compiled.plan)),
-        *(("on LiteRT", _part(part)) for part in compiled.plan.parts),
+        *(
+            ("in Python" if part.function else "on LiteRT", _part(part))
+            for part in compiled.plan.parts
+        ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
         (

@@ -33,7 +33,17 @@ STAGES = {
     ),
     "runtime": (
         *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
-        *("opencl", "opengl", "inputs", "indices", "execution", "session", "api"),
+        *(
+            "custom_op",
+            "parts",
+            "opencl",
+            "opengl",
+            "inputs",
+            "indices",
+            "execution",
+            "session",
+            "api",
+        ),
     ),
     "litert": (
         *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
