@@ -14,8 +14,13 @@ class Defaults:
 
     device: str = "auto"
     """As in `tflgpu.load`."""
-    cache: Path = user_cache_path("tflgpu") / "models"
-    """The folder of compiled models."""
+    cache: Path | None = None
+    """The folder of compiled models; None for one in the user's cache folder."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of compiled models."""
+        return self.cache or user_cache_path("tflgpu") / "models"
 
 
 DEFAULTS = Defaults()

@@ -169,15 +169,11 @@ class File:
         return None if content is None else content.reshape(-1)
 
     def _named(self, table: Any, field: str, order: Sequence[int]) -> dict[str, int]:
-        """Tensor indices by name, in this order."""
+        """Tensor indices by name, in this order; those that it lacks are last."""
         entries = self._source.children(table, field)
         found = {self._source.text(entry, "Name"): int(entry.TensorIndex()) for entry in entries}
-        for name, index in found.items():
-            if index not in order:
-                raise ModelError(
-                    f"tensor {index} is none of the {field.lower()}, as a signature says of {name}"
-                )
-        return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
+        places = {index: place for place, index in enumerate(order)}
+        return dict(sorted(found.items(), key=lambda item: places.get(item[1], len(places))))
 
     def _read(self, index: int) -> FileSubgraph:
         table = self._file.subgraphs[index]

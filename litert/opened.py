@@ -32,7 +32,7 @@ class Opened:
         self._custom_ops = custom_ops or {}
         self.file = File(model)
         self._device = device or DEFAULTS.device
-        self._cache = Path(cache or DEFAULTS.cache)
+        self._cache = Path(cache or DEFAULTS.folder)
         self._preserve = preserve
         self._subgraphs: dict[int, Subgraph] = {}
 

@@ -25,7 +25,7 @@ PAGES = (
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "samples").rglob("*.md")),
 )
 
-_BLOCK = re.compile(r"(?:^<!-- (.+?) -->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"(?:^<!-- ([^\n]+?) -->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
