@@ -11,6 +11,7 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
+from ...runtime.store.cache import SHOWN_DIGITS
 from ...runtime.store.housekeeping import Entry, entries, problems, prune
 from .options import cache_argument
 from .shell import Failure, Program, json_option, print_json, print_table, warn
@@ -122,7 +123,7 @@ def _print_entries(title: str, found: list[Entry]) -> None:
                 entry.binaries,
                 decimal(entry.size),
                 datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
-                entry.folder.parent.name[:12],
+                entry.folder.parent.name[:SHOWN_DIGITS],
             )
             for entry in found
         ],

@@ -21,7 +21,6 @@ from .machine_code import print_machine_code
 from .options import cache_argument, model_option
 from .shell import (
     Command,
-    Failure,
     FilePath,
     console,
     json_option,
@@ -29,6 +28,7 @@ from .shell import (
     print_json,
     print_table,
 )
+from .whole_file import write_whole
 
 BAR = 32
 """Characters that represent the whole arena in the memory map."""
@@ -104,11 +104,7 @@ def _write_report(variant: Variant, path: Path, as_json: bool) -> None:
     # Imported here because importing Pygments takes longer than running any other command.
     from .report import report
 
-    text = report(variant)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+    write_whole(path, report(variant).encode())
     if as_json:
         print_json({"path": variant.folder, "html": path})
     else:

@@ -24,7 +24,8 @@ model_option = click.option(
     "--model",
     type=str,
     metavar="MODEL",
-    help="The model's file or fingerprint; required if the cache contains several models.",
+    help="The model's file, or its name or first digits of its fingerprint, as `tflgpu cache "
+    "list` prints them; required if the cache contains several models.",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,17 @@ from ...runtime.plan.records import TensorInfo
 from ..ir import Array
 from .input_arrays import Scaling, assign, is_image, load_inputs
 from .options import cache_argument, input_options, model_option
-from .shell import Command, Failure, FilePath, json_option, print_json, print_table, warn
+from .shell import (
+    Command,
+    Failure,
+    FilePath,
+    json_option,
+    operators_of,
+    print_json,
+    print_table,
+    warn,
+)
+from .whole_file import write_whole
 
 BEST = 5
 """Number of classes printed with --labels."""
@@ -60,17 +71,26 @@ def run(
     with runtime.load(cache, model, device=device) as session:
         arrays = read_inputs(values, session.inputs, seed, Scaling(mean, std))
         results = session.run(arrays, check=check)
-        outputs, device_name = session.outputs, str(session.device)
+        outputs, plan = session.outputs, session.plan
+        places = [str(session.device)] if plan.dispatches else []
+        places += ["LiteRT"] if plan.parts else []
     if output is not None:
         _write_arrays(output, results)
     best = _best(outputs, results, names) if names else []
     summaries = [_summary(info, results[info.name]) for info in outputs]
     if as_json:
-        result = {"device": device_name, "outputs": summaries, "classes": best, "output": output}
-        print_json(result)
+        print_json(
+            {
+                "device": " and ".join(places),
+                "fallback": [{"file": part.file, "operators": part.label} for part in plan.parts],
+                "outputs": summaries,
+                "classes": best,
+                "output": output,
+            }
+        )
         return
     print_table(
-        f"Outputs, computed on {device_name}",
+        f"Outputs, computed on {' and '.join(places)}",
         ("output", "type", "shape", "min", "mean", "max"),
         [
             (
@@ -82,6 +102,11 @@ def run(
             for s in summaries
         ],
         right=("min", "mean", "max"),
+    )
+    print_table(
+        "Operators on LiteRT; `tflgpu explain MODEL --fallback litert` says why",
+        ("part", "operators"),
+        [(part.file, operators_of(part)) for part in plan.parts],
     )
     rows = [(item["label"], f"{item['score']:.6g}") for item in best]
     print_table("Most probable", ("class", "score"), rows, right=("score",))
@@ -119,13 +144,12 @@ def _read_labels(path: Path) -> list[str]:
 
 def _write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write an .npz file. Unlike numpy's writer, this one accepts any name, such as `file`."""
-    try:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+    write_whole(path, content.getvalue())
 
 
 def _summary(info: TensorInfo, array: Array) -> dict[str, Any]:
