@@ -10,11 +10,13 @@ from pathlib import Path
 
 from ..runtime.store.cache import fingerprint as digest_of
 from ..runtime.store.cache import variant_folder
+from ..runtime.store.variant import PLAN
 from .codegen.generate import generate
 from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
 from .emit.folder import pack
 from .emit.plan import emit
+from .emit.version import compiler_version
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.model_file import file_digest
@@ -212,10 +214,30 @@ def _fingerprint(model: Model) -> str:
     return file_digest(os.fspath(model))
 
 
+def compiled_before(model: Model, options: Options, cache: Path) -> Path | None:
+    """The folder of a model that was compiled with these options into a cache, else None.
+
+    The options must name no tuning table. ModelError if the model cannot be read, DeviceError if
+    there is no such device.
+    """
+    assert not options.tuning
+    named = replace(options, device=target_of(options).device.name)
+    variant = _variant(
+        named.target, named.precision, named.device, named.as_json(), compiler_version()
+    )
+    folder = variant_folder(cache, _fingerprint(model), variant)
+    return folder if (folder / PLAN).is_file() else None
+
+
+def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
+    """A variant's name, which ends in a digest of all options."""
+    choices = hashlib.sha256(f"{options}\0{compiler}".encode()).hexdigest()[:12]
+    return f"{target}-{precision}-{profile}-{choices}"
+
+
 def store(compiled: CompiledModel, cache: Path) -> Path:
     """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
     plan = compiled.plan
-    choices = hashlib.sha256(f"{plan.options}\0{plan.compiler}".encode()).hexdigest()[:12]
-    variant = f"{plan.target}-{plan.precision}-{plan.profile}-{choices}"
+    variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
     folder = variant_folder(cache, plan.fingerprint, variant)
     return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)

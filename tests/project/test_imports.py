@@ -29,7 +29,7 @@ STAGES = {
             "memory",
             "codegen",
         ),
-        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "cli"),
+        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "pictures", "cli"),
     ),
     "runtime": (
         *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ from graphs.steps import elementwise
 from paths import DIGITS, DIGITS_MODEL, SEVEN
 
 import tflgpu
-from tflgpu.compiler.cli import whole_file
 from tflgpu.compiler.litert.reference import Reference
 
 
@@ -103,7 +103,7 @@ def test_run_says_what_litert_computes(opencl_device: str, tmp_path: Path) -> No
     common = ("--device", opencl_device, "--input", "random")
     invoke("compile", model, "-o", cache, "--device", opencl_device, "--fallback-op", "ABS")
     shown = invoke("run", cache, *common)
-    assert f"computed on {opencl_device} and LiteRT\n" in shown.stdout
+    assert f"computed on {opencl_device.partition('): ')[2]} and LiteRT\n" in shown.stdout
     assert "\nfallback/0.tflite  ABS" in shown.stdout
     compile_all = ("--fallback-op", "ABS", "--fallback-op", "EXP")
     path = as_json("compile", model, "-o", cache, "--device", opencl_device, *compile_all)["path"]
@@ -119,7 +119,7 @@ def test_a_disk_that_is_full_leaves_no_file(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     invoke("run", cache, "--device", opencl_device, "--input", "random")
-    monkeypatch.setattr(whole_file.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     npz, html = tmp_path / "out" / "out.npz", tmp_path / "out" / "report.html"
     npz.parent.mkdir()
     html.write_text("an earlier report")
