@@ -11,6 +11,7 @@ from ...runtime.errors import DeviceError
 from .. import pipeline
 from ..devices.attached import select_device
 from ..options import Options
+from ..tools.trace.events import Trace
 from .shell import progress, warn
 
 
@@ -19,16 +20,21 @@ def user_cache() -> Path:
     return user_cache_path("tflgpu") / "models"
 
 
-def compiled(model: Path, device: str) -> Path:
+def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
     """The folder of a model compiled for an attached device, now unless it was before.
 
-    Raises what `pipeline.build` raises.
+    `trace` records the stages. Raises what `pipeline.build` raises.
     """
     options, cache = _options(device), user_cache()
     folder = pipeline.compiled_before(str(model), options, cache)
     if folder is None:
         with progress() as show:
-            folder = pipeline.store(pipeline.build(str(model), options, show), cache)
+            show = trace.stages(show) if trace else show
+            built = pipeline.build(str(model), options, show)
+            show("write", 0, 1)
+            folder = pipeline.store(built, cache)
+            if trace:
+                trace.end_stage()
         warn(f"note: compiled into {cache}, so that the next run starts at once")
     return folder
 
