@@ -125,9 +125,8 @@ def benchmark_command(
     copying outputs back. Inputs that are not given are random.
     """
 
-    metadata = model_metadata(model)
-
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        metadata = model_metadata(model)
         return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     if plot is not None:

@@ -27,7 +27,7 @@ from ..tools.trace.summary import by_type, timed
 from .input_arrays import assign, is_image, model_metadata, read_inputs
 from .options import input_options, model_option
 from .run_results import RunResult, summary
-from .shell import Command, FilePath, json_option, warn
+from .shell import Command, FilePath, json_option, note, warn
 from .tracing import trace_option, write_trace
 from .user_cache import compiled
 from .whole_file import write_whole
@@ -104,9 +104,9 @@ def run(
         raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
     names = read_labels(labels) if labels is not None else ()
     file = source if source.is_file() else Path(model) if model else None
-    metadata = model_metadata(file if file is not None and file.is_file() else None)
     trace = Trace() if trace_file is not None else None
     folder = compiled(source, device, trace) if source.is_file() else source
+    metadata = model_metadata(file if file is not None and file.is_file() else None)
     observed = TracedSession(folder, model, device, trace) if trace else None
     with observed.session if observed else runtime.load(folder, model, device=device) as session:
         plan, place = session.plan, session.device
@@ -164,14 +164,14 @@ def _classes(outputs: Sequence[Output], given: Sequence[str], photo: bool) -> li
         probable = scores.values.min() >= 0 and abs(scores.values.sum() - 1) < 0.05
         if not (photo and probable):
             return []
-        warn("note: the model's metadata has no labels; give them with --labels FILE")
+        note("the model's metadata has no labels; give them with --labels FILE")
     elif count > len(names):
         raise InputError(
             f"--labels: output {scores.name} has {count} classes, but the file has {len(names)} "
             f"labels"
         )
     elif count < len(names):
-        warn(f"warning: {len(names)} labels for {count} classes; is it the right file?")
+        warn(f"{len(names)} labels for {count} classes; is it the right file?")
     return best_classes(scores, names)
 
 

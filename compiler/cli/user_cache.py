@@ -12,7 +12,7 @@ from .. import pipeline
 from ..devices.attached import select_device
 from ..options import Options
 from ..tools.trace.events import Trace
-from .shell import progress, warn
+from .shell import note, progress
 
 
 def user_cache() -> Path:
@@ -35,7 +35,7 @@ def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
             folder = pipeline.store(built, cache)
             if trace:
                 trace.end_stage()
-        warn(f"note: compiled into {cache}, so that the next run starts at once")
+        note(f"compiled into {cache}, so that the next run starts at once")
     return folder
 
 

@@ -43,14 +43,16 @@ class Scaling:
         """
         dtype = np.dtype(info.dtype)
         if dtype.kind != "f" and not (self.source and info.scale):
-            return (pixels.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
+            shifted: Array = (pixels.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
+            return shifted
         real = (pixels - self._channels(self.mean, info)) / self._channels(self.std, info)
         if dtype.kind == "f":
             values: Array = real.astype(dtype)
             return values
         limits = np.iinfo(dtype)
         steps = np.rint(real / info.scale) + info.zero_point
-        return np.clip(steps, limits.min, limits.max).astype(dtype)
+        quantized: Array = np.clip(steps, limits.min, limits.max).astype(dtype)
+        return quantized
 
     def _channels(self, numbers: tuple[float, ...], info: TensorInfo) -> Array:
         if len(numbers) not in (1, info.shape[-1]):
