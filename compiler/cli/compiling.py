@@ -18,6 +18,7 @@ from ..keep_f32 import settle
 from ..options import FOR_OTHER_RUNTIMES, Options
 from ..schedule.tuning_table import read_table
 from ..tools.tune import Found, table_path, tune
+from .device_names import DeviceName
 from .options import compile_options, model_argument, tolerance_option
 from .shell import (
     Command,
@@ -55,6 +56,7 @@ from .shell import (
 )
 @click.option(
     "--prebuild",
+    type=DeviceName(profile=False),
     default="",
     metavar="DEVICE",
     help="Also compile the kernels with the driver of this attached device (auto: the best one), "

@@ -24,6 +24,7 @@ from ..pictures.show import KINDS, shown_in
 from ..tools.trace.events import Trace
 from ..tools.trace.session import TracedSession
 from ..tools.trace.summary import by_type, timed
+from .device_names import DeviceName
 from .input_arrays import assign, is_image, model_metadata, read_inputs
 from .options import input_options, model_option
 from .run_results import RunResult, summary
@@ -52,6 +53,7 @@ def _check_suffix(
 @model_option
 @click.option(
     "--device",
+    type=DeviceName(profile=False),
     default="auto",
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it.",

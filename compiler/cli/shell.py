@@ -127,7 +127,7 @@ def _interruptible() -> Iterator[None]:
 def _plain_warnings() -> Iterator[None]:
     """Print Python's warnings as the commands' own, without file, line and class."""
 
-    def show(message: Warning | str, *others: Any) -> None:
+    def show(message: Warning | str, *others: Any, **more: Any) -> None:
         warn(str(message))
 
     with catch_warnings():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Any, NoReturn
 
 INTERRUPTED = 130
@@ -42,4 +41,4 @@ def compile_main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
