@@ -17,7 +17,7 @@ def man_page() -> str:
     lines += [".SH SYNOPSIS", r".B tflgpu", r"\fICOMMAND\fR [\fIOPTION\fR]... [\fIARGUMENT\fR]..."]
     lines += [".SH DESCRIPTION", *_paragraphs(main.help or "")]
     lines += [".SH COMMANDS"]
-    with click.Context(main, info_name="tflgpu") as context:
+    with click.Context(main, info_name="tflgpu", **main.context_settings) as context:
         for name in main.list_commands(context):
             lines += _command(main.commands[name], name, context)
     lines += [".SH EXIT STATUS", "0 if all is well; 1 if the model, the cache or the device is at"]

@@ -10,10 +10,8 @@ from ...runtime.errors import DeviceError
 from ..devices import profiles
 
 
-class DeviceName(click.ParamType):
+class DeviceName(click.types.StringParamType):
     """Part of the name of an attached device, the name of a profile, or either."""
-
-    name = "text"
 
     def __init__(self, attached: bool = True, profile: bool = True) -> None:
         self._attached, self._profile = attached, profile

@@ -89,7 +89,8 @@ class Command(click.Command):
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+        settings = {"help_option_names": ["-h", "--help"]}
+        super().__init__(*arguments, **{"context_settings": settings, **options})
         self.params += [
             _volume("-q", "--quiet", help="Show no notes and no progress, only warnings."),
             _volume("-v", "--verbose", help="Show each stage with its time, also in a pipe."),
