@@ -47,7 +47,7 @@ def _check_suffix(
     return value
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Run a model on photos, arrays or random numbers.")
 @click.argument("source", metavar="MODEL|CACHE", type=FilePath())
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
