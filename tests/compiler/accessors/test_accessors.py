@@ -83,8 +83,8 @@ def test_operands_broadcast_into_linear_results(shape: tuple[int, ...]) -> None:
 
 
 def test_flattened_accessors_take_a_picture_as_one_row() -> None:
-    for accessor in (sliced(SHAPE), linear(SHAPE)):
-        flat = accessor.flattened()
+    for found in (sliced(SHAPE), linear(SHAPE)):
+        flat = found.flattened()
         assert (flat.batches, flat.height, flat.width, flat.channels) == (2, 1, 15, 19)
 
 
