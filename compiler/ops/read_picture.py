@@ -21,9 +21,9 @@ from .resize import Scale
 READ_PICTURE = "tflgpu.read_picture"
 
 _TEMPLATES = {
-    "": "resize/read_picture.jinja",
-    "RESIZE_BILINEAR": "resize/read_picture_bilinear.jinja",
-    "RESIZE_NEAREST_NEIGHBOR": "resize/read_picture_nearest.jinja",
+    "": "picture/read_picture.jinja",
+    "RESIZE_BILINEAR": "picture/read_picture_bilinear.jinja",
+    "RESIZE_NEAREST_NEIGHBOR": "picture/read_picture_nearest.jinja",
 }
 """The template for each way to resize."""
 

@@ -17,6 +17,8 @@ import numpy as np
 from ..errors import OptionError
 from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
 from ..ir import Array, Graph, Op, Origin, Shape, Tensor, constant
+from ..ops.add_alpha import ADD_ALPHA
+from ..ops.centered import FROM_CENTERED
 from ..ops.read_picture import READ_PICTURE
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
@@ -224,9 +226,6 @@ class _Result:
                 name, [value, constant("bound", np.asarray(bound, np.float32))], shape
             )
         if channels < chosen.channels:
-            paddings = np.zeros((4, 2), np.int32)
-            paddings[3, 1] = 1
-            alpha = [constant("paddings", paddings), constant("alpha", np.asarray(255, np.float32))]
             shape = (*shape[:3], chosen.channels)
-            value = self._chain.add("PADV2", [value, *alpha], shape)
-        return self._chain.add("CAST", [value], shape, "uint8")
+            value = self._chain.add(ADD_ALPHA, [value], shape)
+        return self._chain.add(FROM_CENTERED, [value], shape, "uint8", {"zero_point": 0})
