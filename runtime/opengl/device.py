@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from ..errors import BuildError, DeviceError
+from ..forks import DRIVERS
 from ..launch.fit import unmet
+from ..launch.foreign import ForeignMemory
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
+from ..plan.storage import ITEM_SIZE
 from ..store.binaries import join_programs, split_programs
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
+from .fence import Fence, Fences
+from .foreign import check_memory
 from .info import describe
 from .limits import read_limits
 
@@ -60,6 +65,7 @@ class OpenGLDevice:
     """
 
     resident_groups = 0
+    downloads_wait = True
 
     def __init__(self, context: egl.Context) -> None:
         """Takes ownership of the context (DeviceError)."""
@@ -70,6 +76,7 @@ class OpenGLDevice:
                 self._limits = read_limits(context)
                 self.info = describe(context, self._limits)
                 self._binaries = ProgramBinaries(context)
+                self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported
                 self._gl = _interface()
                 self._gl.clear_errors()
@@ -159,6 +166,28 @@ class OpenGLDevice:
             self.upload(whole, data)
         return whole
 
+    def adopt(self, memory: ForeignMemory, size: int, writes: bool) -> Range:
+        check_memory(memory, self._gl)
+        return Range(memory.owner, 0, max(size, ITEM_SIZE))
+
+    def mapped(self, buffer: Range, size: int) -> None:
+        return None
+
+    @contextmanager
+    def scope(self) -> Iterator[Callable[[], None]]:
+        start, made = len(self._objects), list[Any]()
+        free = partial(_free, self._current, made)
+        try:
+            yield free
+        except BaseException:
+            made += self._objects[start:]
+            free()
+            raise
+        else:
+            made += self._objects[start:]
+        finally:
+            del self._objects[start:]
+
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, size)
 
@@ -213,6 +242,12 @@ class OpenGLDevice:
                 buffer.buffer.read_into(array, array.nbytes, buffer.offset + offset)
                 self._check("copying an output")
 
+    def mark(self) -> Fence:
+        with self._current:
+            fence = self._fences.make()
+            self._check("marking the end of a run")
+        return fence
+
     def finish(self) -> None:
         with self._current:
             self._gl.finish()
@@ -247,13 +282,18 @@ def _interface() -> moderngl.Context:
     return moderngl.create_context(standalone=True, **settings)
 
 
-def _release(context: egl.Context, objects: list[Any]) -> None:
+def _free(context: egl.Context, objects: list[Any]) -> None:
     # Errors have been reported before. Release whatever can be.
     with suppress(DeviceError), context:
         for item in objects:
             item.release()
     objects.clear()
-    context.release()
+
+
+def _release(context: egl.Context, objects: list[Any]) -> None:
+    if not DRIVERS.lost:
+        _free(context, objects)
+        context.release()
 
 
 def _log(error: Exception) -> str:
