@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError
-from .forks import DRIVERS
 from .launch.device import Device, DeviceInfo
 from .launch.foreign import foreign_context
 

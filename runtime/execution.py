@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .errors import CacheWarning, DeviceError, PlanError
 from .exchange import Exchange, PartTime
-from .forks import DRIVERS
+from .forks import DRIVER_PROCESS
 from .indices import CheckedQueue
 from .inputs import device_arrays
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
@@ -84,7 +84,7 @@ class Execution:
 
     def __enter__(self) -> Execution:
         # Another thread of the process that was forked may have held the lock.
-        DRIVERS.check("this session")
+        DRIVER_PROCESS.check("this session was loaded")
         self._lock.acquire()
         if self._closed:
             self._lock.release()
@@ -103,7 +103,7 @@ class Execution:
 
     def close(self) -> None:
         """Release the device. Closing again, or in a forked process, does nothing."""
-        if DRIVERS.lost:
+        if DRIVER_PROCESS.lost:
             return
         with self._lock:
             if not self._closed:
@@ -289,6 +289,6 @@ def as_declared(info: TensorInfo, result: Array) -> Array:
 
 
 def _free(dropped: list[Callable[[], None]]) -> None:
-    if not DRIVERS.lost:
+    if not DRIVER_PROCESS.lost:
         while dropped:
             dropped.pop()()

@@ -10,38 +10,33 @@ import os
 
 from .errors import DeviceError
 
-_ADVICE = (
-    'start processes that run models with multiprocessing.get_context("spawn"), and load the '
-    "model there"
-)
 
-
-class Drivers:
+class DriverProcess:
     """The process that has started the drivers."""
 
     def __init__(self) -> None:
-        self.process: int | None = None
-        """The process that they were started in; None if they have not been started."""
+        self._started_in: int | None = None
         self.lost = False
-        """Whether that is not this process, but one that it was forked from."""
+        """Whether they were started in a process that this one was forked from."""
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self) -> None:
-        self.lost = self.process is not None
+        self.lost = self._started_in is not None
 
     def start(self) -> None:
-        """Note that this process starts drivers (DeviceError if it cannot)."""
-        self.check("tflgpu")
-        self.process = os.getpid()
+        """Note that this process starts the drivers (DeviceError if it cannot)."""
+        self.check("the drivers were started")
+        self._started_in = os.getpid()
 
     def check(self, what: str) -> None:
-        """DeviceError if the drivers that `what` uses were started before a fork."""
+        """DeviceError if the drivers are lost. `what` says what was done in the other process."""
         if self.lost:
             raise DeviceError(
-                f"{what} belongs to process {self.process}, from which this process "
-                f"({os.getpid()}) was forked; drivers do not survive a fork: {_ADVICE}"
+                f"{what} in process {self._started_in}, from which this process ({os.getpid()}) "
+                "was forked, and drivers do not survive a fork: use the spawn start method, as in "
+                'multiprocessing.get_context("spawn"), and load the model in the new process'
             )
 
 
-DRIVERS = Drivers()
+DRIVER_PROCESS = DriverProcess()

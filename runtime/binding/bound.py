@@ -15,6 +15,7 @@ from ..launch.foreign import ForeignMemory, foreign_memory
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import device_dtype, region_size
 from .host import host_array
+from .mapped import is_mapped_input
 from .slot import Slot
 from .submitted import SubmittedRun
 from .values import fitted
@@ -60,9 +61,12 @@ class BoundRun:
             if value is None:
                 raise InputError("it is missing")
             memory = foreign_memory(value)
-            if memory is None:
+            if memory is not None:
+                self._bound[region, index] = self._adopted(region, index, infos[index], memory)
+            elif not writes and is_mapped_input(self._execution, index, value):
+                self._bound[region, index] = self._execution.memory.buffers[region, index]
+            else:
                 return host_array(infos[index], value, writes)
-            self._bound[region, index] = self._adopted(region, index, infos[index], memory)
             return None
 
         found = fitted(kind, infos, given, fit)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import DeviceError
 from ..execution import Execution
-from ..forks import DRIVERS
+from ..forks import DRIVER_PROCESS
 from ..launch.commands import Buffers
 from ..launch.device import Marker
 from ..plan.records import Region
@@ -127,7 +127,7 @@ class Slot:
 
     def close(self) -> None:
         """Wait for the run in flight and free the buffers. Closing again does nothing."""
-        if not self.closed and not DRIVERS.lost:
+        if not self.closed and not DRIVER_PROCESS.lost:
             with self._execution:
                 self.release()
 

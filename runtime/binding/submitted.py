@@ -66,6 +66,13 @@ class SubmittedRun:
             pause = min(2 * pause, _LONGEST)
 
     def __await__(self) -> Generator[Any, None, dict[str, Any]]:
-        from asyncio import get_running_loop
+        return self._awaited().__await__()
 
-        return get_running_loop().run_in_executor(None, self.wait).__await__()
+    async def _awaited(self) -> dict[str, Any]:
+        import asyncio
+
+        if self._marker.any_thread:
+            return await asyncio.get_running_loop().run_in_executor(None, self.wait)
+        while not self.done:
+            await asyncio.sleep(_LONGEST)
+        return self.wait()

@@ -69,6 +69,9 @@ class DeviceInfo:
 class Marker(Protocol):
     """A point in the order of everything that a device was given to do."""
 
+    any_thread: bool
+    """Whether any thread can wait for it; a context may be current on one thread only."""
+
     @property
     def done(self) -> bool:
         """Whether everything before it is done. DeviceError if some of it has failed."""

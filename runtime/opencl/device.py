@@ -10,7 +10,7 @@ from sys import byteorder
 from typing import Any
 
 from ..errors import DeviceError
-from ..forks import DRIVERS
+from ..forks import DRIVER_PROCESS
 from ..launch.device import DeviceInfo
 from ..launch.fit import unmet
 from ..launch.foreign import ForeignMemory
@@ -229,7 +229,7 @@ def _seconds(event: int) -> float:
 
 
 def _release(queue: int, owned: Owned, memory: OpenCLMemory) -> None:
-    if DRIVERS.lost:
+    if DRIVER_PROCESS.lost:
         return
     # Errors have been reported before. Release whatever can be, sub-buffers before their buffers.
     with suppress(OpenCLError):

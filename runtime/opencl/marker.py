@@ -8,7 +8,7 @@ from ctypes import c_void_p
 from typing import Any
 
 from ..errors import DeviceError
-from ..forks import DRIVERS
+from ..forks import DRIVER_PROCESS
 from .library import OpenCLError, call, driver_call, handles, query
 
 _COMMAND_EXECUTION_STATUS = 0x11D3
@@ -18,6 +18,8 @@ _DOING = "running the kernels"
 
 class OpenCLMarker:
     """A marker in an in-order queue. Implements `launch.device.Marker`."""
+
+    any_thread = True
 
     def __init__(self, device: str, queue: int, kept: list[Any]) -> None:
         """`device` is its name for messages; `kept` are arrays that the driver is copying."""
@@ -51,6 +53,6 @@ class OpenCLMarker:
         return Event.from_int_ptr(self._event)
 
     def __del__(self) -> None:
-        if hasattr(self, "_event") and not DRIVERS.lost:
+        if hasattr(self, "_event") and not DRIVER_PROCESS.lost:
             with suppress(OpenCLError):
                 call("clReleaseEvent", self._event)

@@ -11,7 +11,7 @@ from ctypes import CFUNCTYPE, c_uint, c_uint64, c_void_p
 from typing import Any
 
 from ..errors import DeviceError
-from ..forks import DRIVERS
+from ..forks import DRIVER_PROCESS
 from .egl import Context
 
 _GPU_COMMANDS_COMPLETE, _FLUSH_COMMANDS = 0x9117, 1
@@ -46,6 +46,8 @@ class Fences:
 class Fence:
     """A fence. Implements `launch.device.Marker`."""
 
+    any_thread = False
+
     def __init__(self, fences: Fences, handle: int) -> None:
         self._fences, self._handle = fences, handle
 
@@ -68,6 +70,6 @@ class Fence:
         return self._handle
 
     def __del__(self) -> None:
-        if not DRIVERS.lost:
+        if not DRIVER_PROCESS.lost:
             with suppress(DeviceError), self._fences.context:
                 self._fences.gl["glDeleteSync"](self._handle)
