@@ -157,7 +157,7 @@ class Execution:
         Each is written into its array of `targets`, by its index, if there is one that is
         contiguous and of the device's dtype.
         """
-        with self.finishing():
+        with self.device.calls, self.finishing():
             self._upload(arrays)
             values = self.execute(arrays, self.commands.recorded, self.device.enqueue)
             return self._results(values, targets)

@@ -93,7 +93,7 @@ class BoundRun:
         InputError if an integer of an int64 input does not fit in 32 bits. DeviceError if a driver
         call fails or the session is closed.
         """
-        with self._execution as execution:
+        with self._execution as execution, execution.device.calls:
             self._slot.start(self._sources, self._targets)
             execution.device.finish()
             self._slot.finish(self._targets)
@@ -107,7 +107,7 @@ class BoundRun:
         For several runs in flight on arrays of the host, bind each to arrays of its own. Operators
         on LiteRT are run before this returns. Errors are those of `run`.
         """
-        with self._execution:
+        with self._execution as execution, execution.device.calls:
             self._slot.start(self._sources, self._targets)
             marker = self._slot.mark(self._targets)
         return SubmittedRun(self._execution, self._slot, marker, self.outputs)

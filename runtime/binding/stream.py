@@ -53,6 +53,6 @@ def _slot(execution: Execution, opened: ExitStack) -> Slot:
 def _submitted(execution: Execution, slot: Slot, arrays: list[Array]) -> SubmittedRun:
     outputs = {info.name: np.empty(info.shape, info.dtype) for info in execution.plan.outputs}
     targets = dict(enumerate(outputs.values()))
-    with execution:
+    with execution, execution.device.calls:
         slot.start(dict(enumerate(arrays)), targets)
         return SubmittedRun(execution, slot, slot.mark(targets), outputs)

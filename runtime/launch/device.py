@@ -88,6 +88,8 @@ class Device(Protocol):
     """An opened device. Its methods raise DeviceError if a driver call fails."""
 
     info: DeviceInfo
+    calls: AbstractContextManager[Any]
+    """A block for several calls in a row, which take less time in it. Blocks may be nested."""
     downloads_wait: bool
     """Whether `download` waits for what was started, rather than for `finish` or a marker."""
     has_binaries: bool

@@ -71,6 +71,7 @@ class OpenCLMemory:
         """Arrays that the driver is copying."""
         self._wanted: list[tuple[Any, int]] = []
         """Arrays to fill when the queue is done, and the addresses to copy from."""
+        self._finish = library().clFinish
         self.busy = False
         """Whether the queue may have work left."""
 
@@ -215,8 +216,11 @@ class OpenCLMemory:
 
     def finish(self, doing: str) -> None:
         """Wait until the queue is done, then complete the downloads."""
-        with driver_call(self._name, doing):
-            call("clFinish", self._queue)
+        # A block of `driver_call` would take as long as a small copy.
+        status = self._finish(self._queue)
+        if status:
+            with driver_call(self._name, doing):
+                raise OpenCLError("clFinish", status)
         self.busy = False
         for array, address in self._wanted:
             memmove(array.ctypes.data, address, array.nbytes)
