@@ -84,7 +84,7 @@ class Execution:
 
     def __enter__(self) -> Execution:
         # Another thread of the process that was forked may have held the lock.
-        DRIVER_PROCESS.check("this session was loaded")
+        self.check_process()
         self._lock.acquire()
         if self._closed:
             self._lock.release()
@@ -92,6 +92,10 @@ class Execution:
         if self.dropped:
             self._free_dropped()
         return self
+
+    def check_process(self) -> None:
+        """DeviceError if it belongs to a process that this one was forked from."""
+        DRIVER_PROCESS.check("this session was loaded")
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

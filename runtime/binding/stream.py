@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..execution import Execution
 from ..inputs import arrays_for
 from .host import check_bindable
@@ -21,14 +22,19 @@ Array = NDArray[Any]
 
 def stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
     """The outputs for each frame, as `Session.stream` describes it."""
-    plan = execution.plan
-    for info in plan.outputs:
+    if depth < 1:
+        raise InputError(f"depth={depth}: at least one run must be in flight")
+    for info in execution.plan.outputs:
         check_bindable(info)
+    return _stream(execution, frames, depth)
+
+
+def _stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
     with ExitStack() as opened:
         idle = [_slot(execution, opened) for _ in range(depth)]
         in_flight: deque[tuple[Slot, SubmittedRun]] = deque()
         for frame in frames:
-            arrays = arrays_for(plan.inputs, frame)
+            arrays = arrays_for(execution.plan.inputs, frame)
             results = None
             if not idle:
                 slot, run = in_flight.popleft()

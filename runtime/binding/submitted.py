@@ -29,6 +29,7 @@ class SubmittedRun:
     @property
     def done(self) -> bool:
         """Whether the device is done with the run. DeviceError if it has failed."""
+        self._execution.check_process()
         return not self._slot.is_in_flight(self._marker) or self._marker.done
 
     @property
@@ -46,6 +47,7 @@ class SubmittedRun:
         With a timeout in seconds, TimeoutError if the run is not done by then. DeviceError if the
         run has failed.
         """
+        self._execution.check_process()
         if self._slot.is_in_flight(self._marker):
             if timeout is None:
                 self._marker.wait()

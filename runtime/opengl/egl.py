@@ -235,10 +235,11 @@ class Context:
     def _restore(self) -> None:
         assert self._before is not None
         _library().eglMakeCurrent(self._display, None, None, None)
+        _library().eglBindAPI(self._before.api)
         if self._before.context:
-            make_current(self._before)
-        else:
-            _library().eglBindAPI(self._before.api)
+            # It may have been destroyed while it was current.
+            with suppress(DeviceError):
+                make_current(self._before)
 
     def works(self) -> bool:
         """Whether it can be made current without a surface, which some drivers require."""
