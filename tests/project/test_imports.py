@@ -32,8 +32,19 @@ STAGES = {
         *("emit", "export", "pipeline", "keep_f32", "api", "tools", "cli"),
     ),
     "runtime": (
-        *("printable", "errors", "background", "processor", "plan", "launch", "store", "litert"),
-        *("opencl", "opengl", "inputs", "indices", "execution", "session", "api"),
+        *(
+            "printable",
+            "errors",
+            "background",
+            "processor",
+            "forks",
+            "plan",
+            "launch",
+            "store",
+            "litert",
+        ),
+        *("opencl", "opengl", "inputs", "indices", "exchange", "execution", "binding"),
+        *("session", "api"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
