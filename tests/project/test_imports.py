@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from paths import ROOT
 
-FOLDERS = ("compiler", "runtime", "templates")
+FOLDERS = ("compiler", "litert", "runtime", "templates")
 
 
 STAGES = {
@@ -46,6 +46,11 @@ STAGES = {
         *("opencl", "opengl", "inputs", "indices", "exchange", "execution", "binding"),
         *("session", "api"),
     ),
+    "litert": (
+        *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
+        *("subgraph", "opened", "signature_runner", "interpreter"),
+        *("options", "tensor_buffer", "compiled_model", "aliases", "__main__"),
+    ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""
 
@@ -73,6 +78,8 @@ OUTSIDE = {
     "compiler.keep_f32": ("runtime",),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
+    # Reads, compiles, loads and runs.
+    "litert": ("compiler", "runtime"),
 }
 """What of the other packages each part may import besides; the longest key that fits counts."""
 
