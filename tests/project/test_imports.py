@@ -29,7 +29,7 @@ STAGES = {
             "memory",
             "codegen",
         ),
-        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "cli"),
+        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "report", "cli"),
     ),
     "runtime": (
         *(
@@ -86,11 +86,11 @@ OUTSIDE = {
 
 RESERVED = {
     "networkx": ("compiler.ir",),
-    "jinja2": ("compiler.codegen", "compiler.cli.report"),
+    "jinja2": ("compiler.codegen", "compiler.report"),
     "tflite": ("compiler.frontend",),
     "click": ("compiler.cli",),
     "rich": ("compiler.cli",),
-    "pygments": ("compiler.cli",),
+    "pygments": ("compiler.report",),
     "matplotlib": ("compiler.tools.benchmark.plot",),
     "sklearn": (),
 }
