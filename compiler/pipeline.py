@@ -26,6 +26,7 @@ from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
+from .rewrites.formats import apply_formats
 from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
 from .schedule.tuning_table import TableSizing, digest, read_table
@@ -109,6 +110,7 @@ def select(
     observe("read", graph)
     chosen = chosen_by_user(graph, options.fallback_ops)
     kept = kept_operators(graph, options.keep_f32)
+    apply_formats(graph, options.inputs, options.outputs)
     litert = options.fallback == "litert"
     if litert:
         graph.foreign_shape = ForeignShapes(model, shapes)

@@ -21,7 +21,7 @@ from ..schedule.tuning_table import read_table
 from ..tools.explain import Explanation
 from ..tools.explain import explain as explain_model
 from ..tools.tune import table_path, tune
-from .options import compile_options, model_argument, tolerance_option
+from .options import compile_options, format_options, model_argument, tolerance_option
 from .shell import (
     Command,
     Failure,
@@ -51,6 +51,7 @@ FEW = 8
     help="The cache folder, created if it does not exist.",
 )
 @compile_options(fallback="litert", several=True)
+@format_options
 @tolerance_option
 @click.option(
     "--tune",
@@ -168,6 +169,7 @@ def _part(part: HostPart) -> str:
 @click.command(cls=Command)
 @model_argument
 @compile_options(fallback="none")
+@format_options
 @click.option(
     "--dump",
     metavar="DIR",
