@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..runtime.store.cache import fingerprint as digest_of
 from ..runtime.store.cache import variant_folder
+from ..runtime.store.variant import PLAN
 from .codegen.generate import generate
 from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
@@ -213,6 +214,27 @@ def _fingerprint(model: Model) -> str:
     if isinstance(model, bytes):
         return digest_of(model)
     return file_digest(os.fspath(model))
+
+
+def compiled_before(model: Model, options: Options, cache: Path) -> Path | None:
+    """The folder of a model that was compiled with these options into a cache, else None.
+
+    The options must name no tuning table. ModelError if the model cannot be read, DeviceError if
+    there is no such device.
+    """
+    assert not options.tuning
+    named = replace(options, device=target_of(options).device.name)
+    variant = _variant(
+        named.target, named.precision, named.device, named.as_json(), compiler_version()
+    )
+    folder = variant_folder(cache, _fingerprint(model), variant)
+    return folder if (folder / PLAN).is_file() else None
+
+
+def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
+    """A variant's name, which ends in a digest of all options."""
+    choices = hashlib.sha256(f"{options}\0{compiler}".encode()).hexdigest()[:12]
+    return f"{target}-{precision}-{profile}-{choices}"
 
 
 def store(compiled: CompiledModel, cache: Path) -> Path:

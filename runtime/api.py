@@ -30,8 +30,8 @@ def load(
     """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
     `cache` is the folder that the model was compiled into, or the folder of one compiled variant in
-    it. `model` is the .tflite file or its fingerprint (hex SHA-256 digest), and may be omitted if
-    the cache holds only one model.
+    it. `model` is the .tflite file, its name or the first digits of its fingerprint (hex SHA-256
+    digest), and may be omitted if the cache holds only one model.
 
     `device` is "auto" for the best device, or part of a device's text as `devices` returns it,
     ignoring case. Plans for opencl run on OpenCL devices, plans for glsl on OpenGL devices. If the

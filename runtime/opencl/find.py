@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from contextlib import suppress
 from ctypes import c_uint
@@ -80,9 +81,19 @@ def _word(function: str, subject: int, name: int) -> int:
     return _words(function, subject, name)[0]
 
 
+def advice() -> str:
+    """What to do where no driver is found."""
+    vendors = os.environ.get("OCL_ICD_VENDORS")
+    if vendors:
+        return (
+            f"the environment variable OCL_ICD_VENDORS makes the loader look for drivers in "
+            f"{vendors} only; unset it, or name a folder with .icd files"
+        )
+    return "install one that runs on the CPU with: pip install 'tflgpu[pocl]'"
+
+
 def _select(name: str) -> tuple[DeviceInfo, int]:
-    advice = "install one that runs on the CPU with: pip install 'tflgpu[pocl]'"
-    found = matching(name, _ranked(), "OpenCL", advice)
+    found = matching(name, _ranked(), "OpenCL", advice())
     for info, handle in found:
         if knows_processor(handle):
             return info, handle

@@ -29,7 +29,7 @@ STAGES = {
             "memory",
             "codegen",
         ),
-        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "report", "cli"),
+        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "pictures", "report", "cli"),
     ),
     "runtime": (
         *(
