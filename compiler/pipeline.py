@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ..runtime.store.cache import fingerprint as digest_of
 from ..runtime.store.cache import variant_folder
-from ..runtime.store.variant import PLAN
 from .codegen.generate import generate
 from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
@@ -216,19 +215,16 @@ def _fingerprint(model: Model) -> str:
     return file_digest(os.fspath(model))
 
 
-def compiled_before(model: Model, options: Options, cache: Path) -> Path | None:
-    """The folder of a model that was compiled with these options into a cache, else None.
+def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
+    """The folder that `store` writes for these options, whether or not it exists.
 
-    The options must name no tuning table. ModelError if the model cannot be read, DeviceError if
-    there is no such device.
+    The options must not name a tuning table. DeviceError if there is no such device, ModelError if
+    the model cannot be read.
     """
-    assert not options.tuning
-    named = replace(options, device=target_of(options).device.name)
-    variant = _variant(
-        named.target, named.precision, named.device, named.as_json(), compiler_version()
-    )
-    folder = variant_folder(cache, _fingerprint(model), variant)
-    return folder if (folder / PLAN).is_file() else None
+    device = choose_profile(options.device, options.target).name
+    text = replace(options, device=device).as_json()
+    variant = _variant(options.target, options.precision, device, text, compiler_version())
+    return variant_folder(cache, _fingerprint(model), variant)
 
 
 def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
@@ -243,21 +239,3 @@ def store(compiled: CompiledModel, cache: Path) -> Path:
     variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
     folder = variant_folder(cache, plan.fingerprint, variant)
     return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)
-
-
-def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
-    """The folder that `store` writes for these options, whether or not it exists.
-
-    The options must not name a tuning table. DeviceError if there is no such device, ModelError if
-    the model cannot be read.
-    """
-    device = choose_profile(options.device, options.target).name
-    text = replace(options, device=device).as_json()
-    variant = _variant(options.target, options.precision, device, text, compiler_version())
-    return variant_folder(cache, _fingerprint(model), variant)
-
-
-def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
-    """The name of a variant: different options and compilers make different variants."""
-    choices = hashlib.sha256(f"{options}\0{compiler}".encode()).hexdigest()[:12]
-    return f"{target}-{precision}-{profile}-{choices}"

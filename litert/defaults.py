@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from ..compiler.user_cache import user_cache
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Defaults:
 
     device: str = "auto"
     """As in `tflgpu.load`."""
-    cache: Path = user_cache_path("tflgpu") / "models"
+    cache: Path = field(default_factory=user_cache)
     """The folder of compiled models."""
 
 

@@ -50,7 +50,8 @@ class Scaling:
             return values
         limits = np.iinfo(dtype)
         steps = np.rint(real / info.scale) + info.zero_point
-        return np.clip(steps, limits.min, limits.max).astype(dtype)
+        quantized: Array = np.clip(steps, limits.min, limits.max).astype(dtype)
+        return quantized
 
     def _channels(self, numbers: tuple[float, ...], info: TensorInfo) -> Array:
         if len(numbers) not in (1, info.shape[-1]):

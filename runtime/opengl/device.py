@@ -16,7 +16,7 @@ from ..launch.fit import unmet
 from ..launch.foreign import ForeignMemory
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
-from ..plan.storage import ITEM_SIZE
+from ..plan.storage import WORD
 from ..store.binaries import join_programs, split_programs
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
@@ -80,8 +80,7 @@ class OpenGLDevice:
                 self._binaries = ProgramBinaries(context)
                 self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported
-                mine = not isinstance(context, CallersContext)
-                self._gl = _interface() if mine else context.owner
+                self._gl = context.owner if isinstance(context, CallersContext) else _interface()
                 self._gl.clear_errors()
         except moderngl.Error as error:
             context.release()
@@ -171,7 +170,7 @@ class OpenGLDevice:
 
     def adopt(self, memory: ForeignMemory, size: int, writes: bool) -> Range:
         check_memory(memory, self._gl)
-        return Range(memory.owner, 0, max(size, ITEM_SIZE))
+        return Range(memory.owner, 0, max(size, WORD))
 
     def mapped(self, buffer: Range, size: int) -> None:
         return None

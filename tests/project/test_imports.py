@@ -29,7 +29,18 @@ STAGES = {
             "memory",
             "codegen",
         ),
-        *("emit", "export", "pipeline", "keep_f32", "api", "tools", "pictures", "report", "cli"),
+        *(
+            "emit",
+            "export",
+            "pipeline",
+            "keep_f32",
+            "api",
+            "tools",
+            "user_cache",
+            "pictures",
+            "report",
+            "cli",
+        ),
     ),
     "runtime": (
         *(
