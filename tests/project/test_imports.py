@@ -46,9 +46,9 @@ STAGES = {
         *(
             "printable",
             "errors",
+            "forks",
             "background",
             "processor",
-            "forks",
             "plan",
             "launch",
             "store",
