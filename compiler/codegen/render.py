@@ -150,7 +150,7 @@ class _Body:
         return {
             **self._binding.roles,
             **self.work_item.coordinates,
-            **control.vocabulary(language),
+            **control.vocabulary(self._target),
             "affine": affine,
             "apply": self.apply,
             "enter": self.work_item.enter,

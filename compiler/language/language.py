@@ -83,7 +83,7 @@ OPENCL = Language(
     cast="({type})",
     vector_cast="convert_{type}",
     unroll="#pragma unroll",
-    roll="",
+    roll="#pragma unroll 1",
     images=True,
     sub_groups=True,
 )
