@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from ctypes import POINTER, byref, c_void_p, cast, sizeof
 from sys import byteorder
 from typing import Any
@@ -40,7 +40,7 @@ class OpenCLDevice:
     """An OpenCL device with a context and an in-order queue. Implements `launch.device.Device`."""
 
     downloads_wait = False
-    calls = nullcontext()
+    calls: AbstractContextManager[Any] = nullcontext()
     has_binaries = True
 
     def __init__(self, info: DeviceInfo, device: int, context: int = 0, queue: int = 0) -> None:

@@ -71,7 +71,7 @@ class OpenGLDevice:
     def __init__(self, context: egl.Context) -> None:
         """Takes ownership of the context, unless it is the caller's (DeviceError)."""
         self._current = context
-        self.calls = context
+        self.calls: AbstractContextManager[Any] = context
         self._owned = Owned(context)
         try:
             with context:
@@ -80,8 +80,7 @@ class OpenGLDevice:
                 self._binaries = ProgramBinaries(context)
                 self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported
-                mine = not isinstance(context, CallersContext)
-                self._gl = _interface() if mine else context.owner
+                self._gl = context.owner if isinstance(context, CallersContext) else _interface()
                 self._gl.clear_errors()
         except moderngl.Error as error:
             context.release()
