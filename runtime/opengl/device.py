@@ -71,7 +71,7 @@ class OpenGLDevice:
     def __init__(self, context: egl.Context) -> None:
         """Takes ownership of the context, unless it is the caller's (DeviceError)."""
         self._current = context
-        self.calls = context
+        self.calls: AbstractContextManager[Any] = context
         self._owned = Owned(context)
         try:
             with context:
