@@ -104,7 +104,7 @@ function showMemory(view) {
       { title: "storage", value: (row) => row.storage },
       { title: "location", value: (row) => `${row.region} ${row.region === "arena"
         ? format.whole(row.offset) : row.index}` },
-      { title: "size", number: true, kind: "bar bytes", value: (row) => row.size,
+      { title: "size", number: true, value: (row) => row.size,
         cell: (row) => format.bytes(row.size), bar: (row) => row.size / most },
       { title: "alive", number: true, value: (row) => row.first, cell: lifetime },
     ], placed.map((tensor) => ({ ...tensor, words: `${tensor.name} ${tensor.storage} ${tensor.region}` })));
