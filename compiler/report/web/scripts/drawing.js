@@ -29,6 +29,7 @@ class Drawing {
       left: Math.min(...placed.map((node) => node.x - node.width / 2)),
       right: Math.max(...placed.map((node) => node.x + node.width / 2)),
       top: Math.min(...placed.map((node) => node.y - node.height / 2)),
+      first: placed[0]?.x ?? 0,
     };
     this.view.elements().remove();
     this.view.style(this.#style());
@@ -102,12 +103,11 @@ class Drawing {
 
   /** The top of the graph, as large as its width allows within what can be read. */
   start() {
-    const { left, right, top } = this.extent;
-    const zoom = Math.min(Math.max(this.view.width() / (right - left + 60), 0.55), 1);
-    this.view.viewport({
-      zoom,
-      pan: { x: this.view.width() / 2 - ((left + right) / 2) * zoom, y: 24 - top * zoom },
-    });
+    const { left, right, top, first } = this.extent;
+    const room = this.view.width();
+    const zoom = Math.min(Math.max(room / (right - left + 60), 0.6), 1);
+    const middle = (right - left) * zoom < room ? (left + right) / 2 : first;
+    this.view.viewport({ zoom, pan: { x: room / 2 - middle * zoom, y: 24 - top * zoom } });
   }
 
   fit() {

@@ -59,7 +59,7 @@ function showMemory(view) {
       const total = living.reduce((sum, tensor) => sum + tensor.size, 0);
       const names = contents.graphs.kernels.nodes.find((node) => node.id === `dispatch${number}`);
       told.replaceChildren(`At dispatch ${number}, `, link(names.id, short(names.title)),
-        `, ${living.length} tensors with ${format.bytes(total)} are alive:`);
+        `, these tensors are alive, with ${format.bytes(total)}:`);
       alive.replaceChildren(...living.map((tensor) => element("li", {}, link(tensor.id, tensor.name),
         element("span", { class: "faint", text: ` ${format.bytes(tensor.size)}` }))));
     }
