@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 from .errors import OptionError
+from .formats import input_format, output_format
 
 TargetName = Literal["opencl", "glsl", "vulkan", "metal"]
 Precision = Literal["f32", "f16"]
@@ -15,6 +16,9 @@ Fallback = Literal["litert", "none"]
 TARGETS: tuple[str, ...] = get_args(TargetName)
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 FALLBACKS: tuple[str, ...] = get_args(Fallback)
+
+FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
+"""Targets whose kernels neither tflgpu's own runtime nor the exported one runs."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,10 @@ class Options:
     digest of the table's entries for the plan's kernels."""
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Input shapes, by name, that replace the model's."""
+    inputs: tuple[tuple[str, str], ...] = ()
+    """Formats of inputs, by name, such as "rgba8, mean=127.5, std=127.5"; see `formats`."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Formats of outputs, by name, such as "softmax"."""
     disable_passes: tuple[str, ...] = ()
     """Names of rewrites to leave out, for finding the one at fault."""
     keep_f32: tuple[str | int, ...] = ()
@@ -90,6 +98,13 @@ class Options:
                 f"input_shapes={self.input_shapes!r}: give a tuple of (name, shape) pairs, such as "
                 f'(("image", (1, 224, 224, 3)),)'
             )
+
+        for name, parse in (("inputs", input_format), ("outputs", output_format)):
+            formats = getattr(self, name)
+            if len(dict(formats)) < len(formats):
+                raise OptionError(f"{name}={formats!r}: give one format for each name")
+            for key, text in formats:
+                parse(key, text)
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...runtime.store.cache import is_fingerprint
-from ...runtime.store.private_files import replace_file
 from ...runtime.store.variant import Variant
 from .machine_code import machine_code
-from .shell import Failure, progress
+from .shell import progress
+from .whole_file import write_whole
 
 
 def write_report(
@@ -39,11 +39,4 @@ def write_report(
             decisions = decide(Path(model), variant.plan, show)
     code = machine_code(variant) if compiled else None
     text = page(contents(variant, decisions, measured, earlier, code)).encode()
-    try:
-        # A pipe or a device such as /dev/stdout must not be replaced by a file.
-        if path.exists() and not path.is_file():
-            path.write_bytes(text)
-        else:
-            replace_file(path, text)
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+    write_whole(path, text)

@@ -40,7 +40,7 @@ class Region:
         work = sum(map(multiply_adds, self.ops))
         if not work:
             return "it only moves data to or from operators on LiteRT"
-        size = sum(linear_bytes(tensor.shape) for tensor in self.crossing)
+        size = sum(linear_bytes(tensor) for tensor in self.crossing)
         if work >= EXCHANGE + PER_BYTE * size:
             return None
         count = len(self.ops)

@@ -22,7 +22,7 @@ from paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
+FOLDERS = ("compiler", "litert", "runtime", "templates", "tests", "samples", "docs")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 SHIPPED = {".py", ".jinja", ".c", ".h", ".fbs", ".toml", ".md", ".txt", ".typed"} | {
@@ -48,7 +48,7 @@ def shipped() -> list[Path]:
     """Every file of the tree that must be in the wheel."""
     return [
         path
-        for folder in ("compiler", "runtime", "templates")
+        for folder in ("compiler", "litert", "runtime", "templates")
         for path in sorted((ROOT / folder).rglob("*"))
         if (path.suffix in SHIPPED or path.name == "py.typed") and "__pycache__" not in path.parts
     ]
