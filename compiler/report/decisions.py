@@ -14,6 +14,7 @@ from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
 from ..emit.version import compiler_version
 from ..errors import Finding
+from ..frontend.reader import read
 from ..ir import Graph, Op, Tensor
 from ..options import Options
 from ..pipeline import Model, Progress, Selected, select, silent, target_of
@@ -82,19 +83,13 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
     Raises what reading a model raises. If the choices cannot be worked out, as with a device
     profile that is not here, only the graph is returned, with a note.
     """
-    read: list[FileGraph] = []
-
-    def observe(stage: str, graph: Graph) -> None:
-        if stage == "read":
-            read.append(file_graph(graph))
-
+    options = _options(plan)
+    graph = file_graph(read(model, dict(options.input_shapes), options.signature or None))
     try:
-        options = _options(plan)
-        selected = select(model, options, target_of(options), progress, observe)
+        selected = select(model, options, target_of(options), progress)
     except TflgpuError as error:
-        if not read:
-            raise
-        return Decisions(read[0], {}, {}, f"The choices could not be worked out again: {error}")
+        reason = str(error).splitlines()[0]
+        return Decisions(graph, {}, {}, f"Why kernels were chosen cannot be told: {reason}")
     version = compiler_version()
     note = (
         f"The model was compiled by tflgpu {plan.compiler}; the reasons are those of {version}."
@@ -102,7 +97,7 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
         else ""
     )
     return Decisions(
-        read[0], _chosen(selected), {item.index: item for item in selected.fallback}, note
+        graph, _chosen(selected), {item.index: item for item in selected.fallback}, note
     )
 
 

@@ -15,13 +15,14 @@ function showComparison(view) {
   const table = sortableTable("Kernels that compute the same operators, most gained first", [
     { title: "operators", kind: "main", value: (row) => row.labels.join(", "),
       cell: (row) => (row.id ? link(row.id, words(row)) : words(row)) },
+    { title: "in the file", number: true, value: (row) => row.operators[0] ?? null,
+      cell: (row) => format.ranges(row.operators), hint: "Operators of the model file" },
     { title: "before", number: true, value: (row) => row.before_ms,
       cell: (row) => format.ms(row.before_ms) },
     { title: "now", number: true, value: (row) => row.now_ms, cell: (row) => format.ms(row.now_ms) },
     { title: "change", number: true, value: (row) => row.change,
-      kind: "bar change", cell: (row) => element("span",
-        { class: row.change < 0 ? "faster" : "slower" }, change.text(row.change)),
-      bar: (row) => Math.abs(row.change) / most },
+      cell: (row) => change.text(row.change),
+      bar: (row) => row.change / most },
     { title: "now / before", number: true,
       value: (row) => (row.before_ms ? row.now_ms / row.before_ms : null),
       cell: (row) => (row.before_ms ? (row.now_ms / row.before_ms).toFixed(2) : "new") },
@@ -32,7 +33,6 @@ function showComparison(view) {
     return row.operators.length ? titles.join(", ") : "kernels that the compiler added";
   }
 
-  const describe = (side) => `${side.device}, ${side.target}, ${side.profile} (${side.file})`;
   view.append(
     facts([
       ["a run, before", format.ms(compared.run_ms)],
@@ -41,6 +41,9 @@ function showComparison(view) {
       ["kernels, before", format.ms(compared.kernels_ms)],
       ["kernels, now", format.ms(profile.kernels_ms)],
     ]),
-    element("p", { class: "faint" }, `Before: ${describe(compared)}. Now: ${describe(profile)}.`),
+    element("p", { class: "faint" }, `Before: ${compared.file}, for ${compared.target}, ` +
+      `${compared.profile}. Now: ${profile.file}, for ${profile.target}, ${profile.profile}.`),
+    ...[...new Set([compared.device, profile.device])].map((device) =>
+      element("p", { class: "faint", text: `On ${device}.` })),
     tableFilter(table, "Filter the comparison"), table.element);
 }

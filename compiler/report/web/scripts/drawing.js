@@ -24,6 +24,13 @@ class Drawing {
   draw(nodes, edges, look) {
     const { centres, bends: lines } = layOut(nodes, edges);
     this.nodes = nodes;
+    const placed = [...centres.values()];
+    this.extent = {
+      left: Math.min(...placed.map((node) => node.x - node.width / 2)),
+      right: Math.max(...placed.map((node) => node.x + node.width / 2)),
+      top: Math.min(...placed.map((node) => node.y - node.height / 2)),
+      first: placed[0]?.x ?? 0,
+    };
     this.view.elements().remove();
     this.view.style(this.#style());
     this.view.add([
@@ -89,23 +96,22 @@ class Drawing {
     if (!node.nonempty()) return;
     const box = node.renderedBoundingBox();
     const [width, height] = [this.view.width(), this.view.height()];
-    const inside = box.x1 > 0 && box.x2 < width && box.y1 > 60 && box.y2 < height - 20;
+    const inside = box.x1 > 0 && box.x2 < width && box.y1 > 10 && box.y2 < height - 20;
     if (this.view.zoom() < 0.45) this.view.zoom({ level: 0.8, position: node.position() });
     if (!inside || this.view.zoom() === 0.8) this.view.center(node);
   }
 
   /** The top of the graph, as large as its width allows within what can be read. */
   start() {
-    const box = this.view.elements().boundingBox();
-    const zoom = Math.min(Math.max(this.view.width() / (box.w + 60), 0.55), 1);
-    this.view.viewport({
-      zoom,
-      pan: { x: this.view.width() / 2 - (box.x1 + box.w / 2) * zoom, y: 76 - box.y1 * zoom },
-    });
+    const { left, right, top, first } = this.extent;
+    const room = this.view.width();
+    const zoom = Math.min(Math.max(room / (right - left + 60), 0.6), 1);
+    const middle = (right - left) * zoom < room ? (left + right) / 2 : first;
+    this.view.viewport({ zoom, pan: { x: room / 2 - middle * zoom, y: 24 - top * zoom } });
   }
 
   fit() {
-    this.view.fit(undefined, 48);
+    this.view.fit(undefined, 24);
   }
 
   zoomBy(factor) {

@@ -27,11 +27,26 @@ const format = {
     return unit ? `${value.toPrecision(3)} ${units[unit]}` : String(value);
   },
 
-  ms: (value) => `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ms`,
+  /** A time in milliseconds; shorter ones in microseconds. */
+  ms(value) {
+    if (value && value < 1) return `${(value * 1000).toPrecision(3)} \u00b5s`;
+    return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ms`;
+  },
 
   percent: (share) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`,
 
   whole: (value) => value.toLocaleString("en"),
+
+  /** Numbers in ascending order with their runs joined: 3, 4, 5, 9 as 3\u20135, 9. */
+  ranges(numbers) {
+    const found = [];
+    for (const number of numbers) {
+      const last = found.at(-1);
+      if (last && last[1] === number - 1) last[1] = number;
+      else found.push([number, number]);
+    }
+    return found.map(([a, b]) => (a === b ? `${a}` : `${a}\u2013${b}`)).join(", ");
+  },
 };
 
 /** Operators without the prefix of those that the compiler adds. */

@@ -16,6 +16,7 @@ const graphView = (() => {
   let matching = null;
   let drawing = null;
   let shown = [];
+  let items = [];
 
   function wordsOf(node) {
     const step = steps.get(node.id);
@@ -59,7 +60,8 @@ const graphView = (() => {
       byId("blocks").textContent = blocks.anyCollapsed ? "Expand blocks" : "Collapse blocks";
       byId("blocks").setAttribute("aria-pressed", String(!blocks.anyCollapsed));
     }
-    list();
+    narrow();
+    mark(selection.current);
   }
 
   function choose(id, expand) {
@@ -77,21 +79,28 @@ const graphView = (() => {
 
   // -- the list ---------------------------------------------------------------------------------
 
+  /** Fill the list with the nodes of a graph, and the blocks they are in. */
   function list() {
-    outline.replaceChildren(...shown.map((node) => {
-      const label = node.kind === "block" ? blockTitle(node.block)
-        : isEnd(node) ? `${node.kind} ${node.tensor}` : short(node.title);
-      return element("li",
-        { id: `item-${node.id}`, role: "option", "aria-selected": "false", title: label },
-        element("span", { class: `dot ${node.kind}` }), element("span", { text: label }),
-        steps.has(node.id) && node.kind !== "part" || node.kind === "operator"
-          ? element("span", { class: "faint", text: `#${node.index}` }) : null);
-    }));
-    narrow();
-    mark(selection.current);
+    const { blocks } = views.get(current);
+    const all = blocks ? blocks.graph.nodes.flatMap((node) => {
+      const block = blocks.blockOf.get(node.id);
+      return block?.members[0] === node ? [{ id: block.id, kind: "block", block }, node] : [node];
+    }) : [];
+    items = all.map((node) => [node, itemOf(node)]);
+    outline.replaceChildren(...items.map(([, item]) => item));
   }
 
-  /** Show what the search finds; blocks with such nodes are expanded. */
+  function itemOf(node) {
+    const label = node.kind === "block" ? blockTitle(node.block)
+      : isEnd(node) ? `${node.kind} ${node.tensor}` : short(node.title);
+    const numbered = node.kind === "dispatch" || node.kind === "operator";
+    return element("li",
+      { id: `item-${node.id}`, role: "option", "aria-selected": "false", title: label },
+      element("span", { class: `dot ${node.kind}` }), element("span", { text: label }),
+      numbered ? element("span", { class: "faint", text: `#${node.index}` }) : null);
+  }
+
+  /** Find the nodes with all words of the search; those in collapsed blocks, too. */
   function find() {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const { blocks } = views.get(current);
@@ -99,17 +108,17 @@ const graphView = (() => {
     if (wanted.length && blocks) {
       matching = new Set(blocks.graph.nodes.map((node) => node.id)
         .filter((id) => wanted.every((word) => words.get(id).includes(word))));
-      const hidden = [...matching].filter((id) => blocks.reveal(id));
-      if (hidden.length) redraw(hidden[0]);
     }
     narrow();
     mark(selection.current);
     found.textContent = matching ? `${matching.size} found` : "";
   }
 
+  /** Show the items found; without a search those of the nodes that are drawn. */
   function narrow() {
-    for (const item of outline.children) {
-      item.hidden = matching !== null && !matching.has(item.id.slice(5));
+    const drawn = new Set(shown.map((node) => node.id));
+    for (const [node, item] of items) {
+      item.hidden = !(matching ?? drawn).has(node.id);
     }
   }
 
@@ -117,18 +126,19 @@ const graphView = (() => {
     const { blocks } = views.get(current);
     const visible = id && blocks ? blocks.shown(id) : null;
     outline.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
-    const item = visible && byId(`item-${visible}`);
+    const item = id && byId(`item-${matching ? id : visible}`);
     item?.setAttribute("aria-selected", "true");
     item?.scrollIntoView({ block: "nearest" });
     if (item) outline.setAttribute("aria-activedescendant", item.id);
     else outline.removeAttribute("aria-activedescendant");
-    if (blocks) drawing?.mark(visible, matching);
+    const lit = matching && new Set([...matching].map((name) => blocks.shown(name)));
+    if (blocks) drawing?.mark(visible, lit);
   }
 
   function step(by) {
-    const items = [...outline.children].filter((item) => !item.hidden);
-    const at = items.findIndex((item) => item.ariaSelected === "true");
-    const next = items[Math.min(Math.max(at + by, 0), items.length - 1)];
+    const visible = [...outline.children].filter((item) => !item.hidden);
+    const at = visible.findIndex((item) => item.ariaSelected === "true");
+    const next = visible[Math.min(Math.max(at + by, 0), visible.length - 1)];
     if (next) selection.select(next.id.slice(5));
   }
 
@@ -158,8 +168,13 @@ const graphView = (() => {
 
   // -- the buttons ------------------------------------------------------------------------------
 
+  /** Switch to one of the graphs, without its drawing. */
   function which(name) {
     current = name;
+    matching = null;
+    search.value = "";
+    found.textContent = "";
+    list();
     for (const button of byId("which").children) {
       button.setAttribute("aria-pressed", String(button.dataset.name === name));
     }
@@ -168,9 +183,7 @@ const graphView = (() => {
   byId("which").append(...[...views].map(([name, { title }]) =>
     element("button", { type: "button", "data-name": name, click: () => {
       which(name);
-      matching = null;
       redraw(null);
-      find();
     } }, title)));
   byId("heat").append(...heat.all.map((item) =>
     element("option", { value: item.name, text: item.title })));
@@ -209,20 +222,23 @@ const graphView = (() => {
   }
 
   selection.watch((id) => {
-    if (!id || id.startsWith("tensor")) return mark(null);
+    // A graph that is not shown follows when it is.
+    if (byId("graph").hidden || !drawing) return;
+    if (!id || id.startsWith("tensor")) {
+      mark(null);
+      return;
+    }
     const { blocks } = views.get(current);
     if (id.startsWith("block") ? !id.startsWith(`block-${current}`)
       : !blocks?.graph.nodes.some((node) => node.id === id)) {
       const other = current === "kernels" ? "operators" : "kernels";
       which(other);
-      matching = null;
-      search.value = "";
       redraw(null);
     }
     const view = views.get(current).blocks;
     if (view.reveal(id)) redraw(id);
     mark(id);
-    if (!byId("graph").hidden) drawing.reveal(view.shown(id));
+    drawing.reveal(view.shown(id));
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
 

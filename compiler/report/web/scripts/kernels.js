@@ -23,7 +23,7 @@ function showKernels(view) {
       cell: (row) => link(row.id, short(row.node.title)) },
     { title: "kernel", value: (row) => row.kernel?.name ?? row.step.file },
     { title: "in the file", value: (row) => row.step.operators[0] ?? null, number: true,
-      cell: (row) => ranges(row.step.operators), hint: "Operators of the model file" },
+      cell: (row) => format.ranges(row.step.operators), hint: "Operators of the model file" },
     measured && column("time", (row) => row.step.ms),
     contents.comparison.length && column("change", (row) => heat.change.get(row.id) ?? null),
     measured && column("roofline", (row) => row.step.roofline),
@@ -40,21 +40,10 @@ function showKernels(view) {
   function column(name, value) {
     const measure = heat.all.find((item) => item.name === name);
     return {
-      title: measure.title, number: true, value, kind: `bar ${name}`,
+      title: measure.title, number: true, value,
       cell: (row) => (value(row) === null ? "" : measure.text(value(row))),
-      bar: (row) => (value(row) === null || !measure.most ? 0 : Math.abs(value(row)) / measure.most),
+      bar: (row) => (measure.most ? (measure.low ? -1 : 1) * value(row) / measure.most : 0),
     };
-  }
-
-  /** 3, 4, 5, 9 as 3\u20135, 9. */
-  function ranges(numbers) {
-    const found = [];
-    for (const number of numbers) {
-      const last = found.at(-1);
-      if (last && last[1] === number - 1) last[1] = number;
-      else found.push([number, number]);
-    }
-    return found.map(([a, b]) => (a === b ? `${a}` : `${a}\u2013${b}`)).join(", ");
   }
 
   const table = sortableTable("Kernels, in the order in which they run", columns, rows);

@@ -59,7 +59,7 @@ function showMemory(view) {
       const total = living.reduce((sum, tensor) => sum + tensor.size, 0);
       const names = contents.graphs.kernels.nodes.find((node) => node.id === `dispatch${number}`);
       told.replaceChildren(`At dispatch ${number}, `, link(names.id, short(names.title)),
-        `, ${living.length} tensors with ${format.bytes(total)} are alive:`);
+        `, these tensors are alive, with ${format.bytes(total)}:`);
       alive.replaceChildren(...living.map((tensor) => element("li", {}, link(tensor.id, tensor.name),
         element("span", { class: "faint", text: ` ${format.bytes(tensor.size)}` }))));
     }
@@ -104,7 +104,7 @@ function showMemory(view) {
       { title: "storage", value: (row) => row.storage },
       { title: "location", value: (row) => `${row.region} ${row.region === "arena"
         ? format.whole(row.offset) : row.index}` },
-      { title: "size", number: true, kind: "bar bytes", value: (row) => row.size,
+      { title: "size", number: true, value: (row) => row.size,
         cell: (row) => format.bytes(row.size), bar: (row) => row.size / most },
       { title: "alive", number: true, value: (row) => row.first, cell: lifetime },
     ], placed.map((tensor) => ({ ...tensor, words: `${tensor.name} ${tensor.storage} ${tensor.region}` })));

@@ -30,5 +30,6 @@ function showModel(view) {
     element("ul", {}, model.persistent.map((item) => element("li", {},
       `dispatches ${item.first} to ${item.end - 1} run in one launch, of ${kernels[item.kernel].name}`))),
     element("h2", { text: "File" }),
-    facts([["fingerprint", model.fingerprint], ["compiled by", `tflgpu ${model.compiler}`]]));
+    facts([["fingerprint", model.fingerprint], ["compiled by", `tflgpu ${model.compiler}`],
+      profile ? ["measured on", profile.device] : null]));
 }

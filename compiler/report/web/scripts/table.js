@@ -2,9 +2,13 @@
 
 // A table that can be sorted by any column and filtered by text.
 
+const AT_ONCE = 100;
+const BY_NAME = new Intl.Collator("en", { numeric: true });
+
 /**
  * `columns` have a title, `value(row)` to sort by, and optionally `cell(row)` for what is shown,
- * `number` for right alignment, and `bar(row)` for a share from 0 to 1 that is drawn behind it.
+ * `number` for right alignment, and `bar(row)` for a share that is drawn behind it: up
+ * to 1, negative for what got better.
  * `rows` have `id`, the node that a click selects, or null, and `words` to search in.
  */
 function sortableTable(caption, columns, rows) {
@@ -18,7 +22,8 @@ function sortableTable(caption, columns, rows) {
     element("th", { scope: "col", class: column.number ? "number" : null },
       element("button", { type: "button", title: column.hint ?? null, click: () => sort(column) },
         column.title)));
-  body.append(...entries.map((entry) => entry.line));
+  let rest = null;
+  show();
   let sorted = null;
   let downwards = false;
 
@@ -28,11 +33,23 @@ function sortableTable(caption, columns, rows) {
     const sign = downwards ? -1 : 1;
     const key = new Map(entries.map((entry) => [entry, column.value(entry.row)]));
     entries.sort((a, b) => sign * compare(key.get(a), key.get(b)));
-    body.replaceChildren(...entries.map((entry) => entry.line));
+    show();
     headers.forEach((header, index) => {
       if (columns[index] === column) header.ariaSort = downwards ? "descending" : "ascending";
       else header.removeAttribute("aria-sort");
     });
+  }
+
+  /** Show the rows in their order: at once those that fit on a screen, then the others. */
+  function show() {
+    const lines = entries.map((entry) => entry.line);
+    body.replaceChildren(...lines.slice(0, AT_ONCE));
+    if (lines.length > AT_ONCE) {
+      const token = (rest = {});
+      requestAnimationFrame(() => setTimeout(() => {
+        if (rest === token) body.append(...lines.slice(AT_ONCE));
+      }));
+    }
   }
 
   body.addEventListener("click", (event) => {
@@ -63,9 +80,10 @@ function sortableTable(caption, columns, rows) {
 
   function cell(column, row) {
     const share = column.bar ? column.bar(row) : null;
+    const names = [column.number && "number", column.kind, share !== null && "bar", share < 0 && "good"];
     return element("td", {
-      class: [column.number ? "number" : "", column.kind ?? ""].join(" ").trim() || null,
-      style: share ? `--share: ${(share * 100).toFixed(1)}%` : null,
+      class: names.filter(Boolean).join(" ") || null,
+      style: share ? `--share: ${(Math.abs(share) * 100).toFixed(1)}%` : null,
     }, (column.cell ?? column.value)(row) ?? "");
   }
 
@@ -73,7 +91,7 @@ function sortableTable(caption, columns, rows) {
     if (a === b) return 0;
     if (a === null || a === undefined) return -1;
     if (b === null || b === undefined) return 1;
-    return typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+    return typeof a === "number" ? a - b : BY_NAME.compare(a, b);
   }
 }
 

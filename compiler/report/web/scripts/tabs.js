@@ -35,16 +35,16 @@
       if (other === name && !made.has(name)) {
         made.add(name);
         make(view);
-        selection.repeat();
       }
     });
+    selection.repeat();
   }
 
   const { model, profile } = contents;
   document.getElementById("facts").textContent = [
     `${dispatches.length} kernels for ${model.target}, ${model.profile}, ${model.precision}`,
     parts.length ? `${parts.length} part${parts.length > 1 ? "s" : ""} on LiteRT` : null,
-    profile ? `${format.ms(profile.run_ms)} on ${profile.device}` : null,
+    profile ? `${format.ms(profile.run_ms)} a run` : null,
   ].filter(Boolean).join(", ");
   const wanted = decodeURIComponent(location.hash.slice(1));
   open("graph");
