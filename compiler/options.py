@@ -17,6 +17,9 @@ TARGETS: tuple[str, ...] = get_args(TargetName)
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 FALLBACKS: tuple[str, ...] = get_args(Fallback)
 
+FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
+"""Targets whose kernels neither tflgpu's own runtime nor the exported one runs."""
+
 
 @dataclass(frozen=True)
 class Options:

@@ -15,6 +15,7 @@ from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
 from .emit.folder import pack
 from .emit.plan import emit
+from .emit.version import compiler_version
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.model_file import file_digest
@@ -214,10 +215,27 @@ def _fingerprint(model: Model) -> str:
     return file_digest(os.fspath(model))
 
 
+def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
+    """The folder that `store` writes for these options, whether or not it exists.
+
+    The options must not name a tuning table. DeviceError if there is no such device, ModelError if
+    the model cannot be read.
+    """
+    device = choose_profile(options.device, options.target).name
+    text = replace(options, device=device).as_json()
+    variant = _variant(options.target, options.precision, device, text, compiler_version())
+    return variant_folder(cache, _fingerprint(model), variant)
+
+
+def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
+    """A variant's name, which ends in a digest of all options."""
+    choices = hashlib.sha256(f"{options}\0{compiler}".encode()).hexdigest()[:12]
+    return f"{target}-{precision}-{profile}-{choices}"
+
+
 def store(compiled: CompiledModel, cache: Path) -> Path:
     """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
     plan = compiled.plan
-    choices = hashlib.sha256(f"{plan.options}\0{plan.compiler}".encode()).hexdigest()[:12]
-    variant = f"{plan.target}-{plan.precision}-{plan.profile}-{choices}"
+    variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
     folder = variant_folder(cache, plan.fingerprint, variant)
     return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)

@@ -17,9 +17,8 @@ from ..options import Options
 from ..tools.benchmark import plot as drawing
 from ..tools.benchmark.measure import benchmark
 from ..tools.benchmark.result import Benchmark, KernelTime, PartCost, Rival, Spread
-from .input_arrays import RANDOM, Scaling
+from .input_arrays import RANDOM, model_metadata, read_inputs
 from .options import compile_options, input_options, model_argument
-from .running import read_inputs
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
 
 TOP = 12
@@ -79,10 +78,10 @@ def _check_format(
 def benchmark_command(
     model: Path,
     options: Options,
-    values: tuple[str, ...],
+    named: tuple[str, ...],
     seed: int,
-    mean: float,
-    std: float,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     rounds: int,
     threads: int,
     litert: bool,
@@ -97,8 +96,10 @@ def benchmark_command(
     copying outputs back. Inputs that are not given are random.
     """
 
+    metadata = model_metadata(model)
+
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
+        return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     if plot is not None:
         drawing.require()
@@ -151,8 +152,14 @@ def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
         "litert": {**_spread_dict(litert.runs), "threads": result.threads} if litert else None,
         "ratio": litert.ratio if litert else None,
         "litert_gpu": {**_spread_dict(gpu.runs), "ratio": gpu.ratio} if gpu else None,
-        "kernels": [_kernel_dict(kernel) for kernel in result.kernels],
-        "fallback": [_part_dict(part) for part in result.parts],
+        "kernels": [
+            {**_kernel_dict(kernel), "operators": dispatch.operators}
+            for kernel, dispatch in zip(result.kernels, result.plan.dispatches, strict=True)
+        ],
+        "fallback": [
+            {**_part_dict(cost), "operators": part.operators}
+            for cost, part in zip(result.parts, result.plan.parts, strict=True)
+        ],
         "roofline": {
             "gflops": kept.roofline.flops / 1e9,
             "copies": [

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.filesize import decimal
 
-from ...runtime.plan.records import HostPart
 from .. import pipeline
 from ..api import build_kernels
+from ..devices import names_profile, profile
 from ..emit.compiled_model import CompiledModel, fallback_text
 from ..events import Event
 from ..keep_f32 import settle
-from ..options import Options
+from ..options import FOR_OTHER_RUNTIMES, Options
 from ..schedule.tuning_table import read_table
 from ..tools.explain import Explanation
 from ..tools.explain import explain as explain_model
-from ..tools.tune import table_path, tune
+from ..tools.tune import Found, table_path, tune
 from .options import compile_options, format_options, model_argument, tolerance_option
 from .shell import (
     Command,
@@ -29,14 +30,12 @@ from .shell import (
     console,
     json_option,
     kernels_in_launches,
+    operators_of,
     print_json,
     print_table,
     progress,
     warn,
 )
-
-FEW = 8
-"""Most operators of a part on LiteRT that are listed by name."""
 
 
 @click.command("compile", cls=Command)
@@ -109,7 +108,7 @@ def _compile(
         if search:
             table = Path(options.tuning) if options.tuning else table_path(cache, options)
             try:
-                tune(model, options, table, show)
+                tune(model, options, table, show, _tell)
             except KeyboardInterrupt:
                 warn(f"note: results are stored in {table}; run the command again to continue")
                 raise
@@ -122,7 +121,32 @@ def _compile(
     return _Result(compiled, path, options)
 
 
+def _tell(found: Found) -> None:
+    """Print what the search has found for a kernel."""
+    milliseconds, timing = "as fast as before", found.timing
+    if timing is None:
+        milliseconds = "no other size runs"
+    elif timing.seconds < timing.before:
+        before = "" if timing.before == inf else f"{timing.before * 1e3:.3f} ms became "
+        milliseconds = f"{before}{timing.seconds * 1e3:.3f} ms"
+    left = f", about {found.seconds_left:.0f} s left" if found.done < found.total else ""
+    warn(f"tune: {found.done} of {found.total}{left}: {found.label}: {milliseconds}")
+
+
 def _warn(result: _Result, search: bool) -> None:
+    options = result.options
+    if names_profile(options.device):
+        chosen = profile(options.device)
+        if options.target not in chosen.targets:
+            warn(
+                f"warning: the profile {chosen.name} ({chosen.description}) is for the targets "
+                f"{', '.join(chosen.targets)}, but these kernels are for {options.target}"
+            )
+    if options.target in FOR_OTHER_RUNTIMES:
+        warn(
+            f"note: `tflgpu run` and `tflgpu export` take kernels for opencl or glsl; those for "
+            f"{options.target} are for a runtime of your own, which docs/deploying.md describes"
+        )
     if result.options.tuning and not (search or result.compiled.tuned):
         device = read_table(Path(result.options.tuning)).device
         warn(
@@ -142,7 +166,7 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", kernels_in_launches(compiled.plan)),
-        *(("on LiteRT", _part(part)) for part in compiled.plan.parts),
+        *(("on LiteRT", f"{part.file}: {operators_of(part)}") for part in compiled.plan.parts),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
         (
@@ -159,11 +183,6 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
             if name
         ),
     ]
-
-
-def _part(part: HostPart) -> str:
-    count = len(part.operators)
-    return f"{part.file}: {part.label if count <= FEW else f'{count} operators'}"
 
 
 @click.command(cls=Command)

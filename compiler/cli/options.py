@@ -24,7 +24,8 @@ model_option = click.option(
     "--model",
     type=str,
     metavar="MODEL",
-    help="The model's file or fingerprint; required if the cache contains several models.",
+    help="The model's file, or its name or first digits of its fingerprint, as `tflgpu cache "
+    "list` prints them; required if the cache contains several models.",
 )
 
 
@@ -33,7 +34,7 @@ def input_options(function: Function) -> Function:
     choices = (
         click.option(
             "--input",
-            "values",
+            "named",
             multiple=True,
             metavar="[NAME=]FILE|random",
             help="An image, a .npy file or random numbers for an input. NAME may be omitted if "
@@ -48,20 +49,29 @@ def input_options(function: Function) -> Function:
         ),
         click.option(
             "--mean",
-            type=float,
-            default=0.0,
-            show_default=True,
-            help="Subtracted from pixels (0..255) of float inputs.",
+            callback=parse_numbers,
+            metavar="NUMBER[,...]",
+            help="Subtracted from pixels (0..255), for all channels or each. Default: what the "
+            "model's metadata says, or 0.",
         ),
         click.option(
             "--std",
-            type=float,
-            default=255.0,
-            show_default=True,
-            help="Divisor of pixels of float inputs, after the subtraction.",
+            callback=parse_numbers,
+            metavar="NUMBER[,...]",
+            help="What pixels are then divided by. Default: the metadata's, or 255.",
         ),
     )
     return _with(choices, function)
+
+
+def parse_numbers(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, ...]:
+    """Numbers separated by commas; () for None."""
+    try:
+        return tuple(map(float, value.split(","))) if value is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
 
 
 def parse_shapes(

@@ -23,12 +23,15 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from ...runtime.errors import TflgpuError
-from ...runtime.plan.records import Plan
+from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
 from ..pipeline import Progress, silent
 
 WIDTH_IN_A_PIPE = 320
 """Width of tables if stdout is not a terminal, so that programs get names unbroken."""
+
+FEW = 8
+"""Most operators of a part on LiteRT that are listed by name."""
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
@@ -144,6 +147,12 @@ def _plain(value: Any) -> Any:
 def kernels_in_launches(plan: Plan) -> str:
     """The number of kernels in a run, and the number of launches."""
     return f"{len(plan.dispatches)} in {plan.launches} launch{'es' if plan.launches != 1 else ''}"
+
+
+def operators_of(part: HostPart) -> str:
+    """The operators of a part on LiteRT; their number if there are many."""
+    count = len(part.operators)
+    return part.label if count <= FEW else f"{count} operators"
 
 
 def console() -> Console:

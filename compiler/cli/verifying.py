@@ -14,9 +14,8 @@ from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
-from .input_arrays import RANDOM, Scaling
+from .input_arrays import RANDOM, model_metadata, read_inputs
 from .options import compile_options, input_options, model_argument, tolerance_option
-from .running import read_inputs
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
 
@@ -32,10 +31,10 @@ def verify(
     model: Path,
     options: Options,
     tolerance: float,
-    values: tuple[str, ...],
+    named: tuple[str, ...],
     seed: int,
-    mean: float,
-    std: float,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     layers: bool,
     bisect: bool,
     as_json: bool,
@@ -45,8 +44,10 @@ def verify(
     Inputs that are not given are random. The exit code is 1 if an output differs.
     """
 
+    metadata = model_metadata(model)
+
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
+        return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     with progress() as show:
         options = settle(model, options, tolerance, show)

@@ -16,6 +16,7 @@ from ..errors import DeviceError, PlanError
 from ..plan.records import HostPart, HostTensor, Plan
 from ..store.variant import Variant
 from .dataflow import check_dataflow
+from .module import interpreter_module
 
 Array = NDArray[Any]
 
@@ -34,15 +35,13 @@ def load_parts(variant: Variant) -> list[LoadedPart]:
 
 def _litert(plan: Plan) -> ModuleType:
     try:
-        from ai_edge_litert import interpreter
+        return interpreter_module()
     except ImportError as error:
         labels = ", ".join(part.label for part in plan.parts)
         raise DeviceError(
             f"{plan.model} needs LiteRT for {labels}, but it cannot be imported ({error}); "
             "install it with: pip install 'tflgpu[litert]'"
         ) from error
-    module: ModuleType = interpreter
-    return module
 
 
 class LoadedPart:

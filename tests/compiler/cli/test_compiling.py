@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from commands import as_json, invoke, program
+from devices import need_programs
 from graphs.steps import elementwise
 from paths import DIGITS_MODEL
 
@@ -77,6 +78,23 @@ def test_compile_hands_its_options_over(tmp_path: Path) -> None:
     assert as_json(*common, "--device", PROFILE)["kernels"] == 1
     plan = as_json("inspect", path)
     assert plan["inputs"][0]["shape"] == [1, 11, 13, 2]
+
+
+@pytest.mark.parametrize(
+    ("target", "device", "message"),
+    [
+        ("opencl", "apple", "warning: the profile apple (Apple GPUs) is for the targets metal"),
+        ("glsl", "apple", "but these kernels are for glsl"),
+        ("opencl", "gles31", "is for the targets glsl, but these kernels are for opencl"),
+        ("vulkan", "apple", "note: `tflgpu run` and `tflgpu export` take kernels for opencl or"),
+    ],
+)
+def test_compile_questions_targets(tmp_path: Path, target: str, device: str, message: str) -> None:
+    if target == "vulkan":
+        need_programs("glslangValidator")
+    arguments = ("compile", DIGITS_MODEL, "-o", tmp_path, "--device", device, "--target", target)
+    result = invoke(*arguments)
+    assert message in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_a_model_that_cannot_run_is_an_error(tmp_path: Path) -> None:

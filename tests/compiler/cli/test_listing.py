@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from commands import as_json, invoke
 from graphs.steps import elementwise
 from paths import DIGITS_MODEL
@@ -47,10 +48,21 @@ def test_devices_shows_the_profile_of_each(opencl_device: str, tmp_path: Path) -
     value = as_json("devices")
     assert [item["name"] for item in value["profiles"]] == list(profiles())
     text = invoke("devices").stdout
-    (line,) = [line for line in text.splitlines() if line.startswith(opencl_device)]
+    name = opencl_device.partition("): ")[2]
+    (line,) = [line for line in text.splitlines() if line.startswith(f"{name}  ")]
+    assert max(map(len, text.splitlines())) <= 100
     built = as_json("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", opencl_device)
     assert f"-{line.split()[-1]}-" in Path(built["path"]).name
     assert line.split()[-1] in [item["profile"] for item in value["devices"]]
+
+
+def test_devices_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tflgpu.runtime.devices", list)
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nonsense")
+    result = invoke("devices", code=1)
+    assert result.stderr.startswith("error: there is no device; ")
+    assert "/nonsense" in result.stderr and "\nmali " in result.stdout
+    assert as_json("devices", code=1)["devices"] == []
 
 
 def test_ops_lists_the_registry() -> None:

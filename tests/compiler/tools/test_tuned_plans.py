@@ -119,6 +119,12 @@ def test_tuning_from_the_command_line(
     file = tmp_path / "model.tflite"
     file.write_bytes(network)
     arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device)
+    said = invoke(*arguments, "--tune").stderr.splitlines()
+    assert [line.partition(": ")[2].partition(": ")[0].partition(" s ")[0] for line in said] == [
+        "1 of 2, about 0",
+        "2 of 2",
+    ]
+    assert all(line.startswith("tune: ") and line.endswith(" ms") for line in said)
     value = as_json(*arguments, "--tune")
     assert value["tuned"] == 2
     (table,) = (tmp_path / "cache" / "tuning").glob("*.json")

@@ -117,7 +117,7 @@ def test_empty(opened: Callable[[Parts], Any]) -> None:
 
 def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
     with opened(chain(target="glsl")) as session:
-        (commands,) = session._opened()._commands.segments
+        (commands,) = session._execution.commands.segments
         assert [command.barrier for command in commands] == [False, True, True]
 
 
