@@ -12,6 +12,7 @@ from .binding.bound import BoundRun
 from .binding.into import run_into
 from .binding.mapped import mapped_input
 from .binding.stream import stream
+from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime
 from .execution import Execution, as_declared
@@ -33,7 +34,13 @@ class Session:
     the `with` block, frees the device's memory.
     """
 
-    def __init__(self, variant: Variant, device: Device, store_binaries: bool = False) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool = False,
+        custom_ops: Mapping[str, CustomOp] | None = None,
+    ) -> None:
         """Load a variant onto a device, which the session then owns. Applications call `load`.
 
         With `store_binaries`, compiled kernels are stored beside the plan; a CacheWarning says if
@@ -44,7 +51,7 @@ class Session:
         self.plan: Plan = variant.plan
         """The compiled model."""
         self._ran = False
-        self._execution = Execution(variant, device, store_binaries)
+        self._execution = Execution(variant, device, store_binaries, custom_ops or {})
 
     # -- running ----------------------------------------------------------------------------
 
