@@ -132,9 +132,9 @@ class Session:
         - on OpenCL a pyopencl Buffer, Array or SVM, on OpenGL a moderngl Buffer, which kernels use
           without any copy, or a moderngl Texture of floats or integers with 32 bits, which the
           device copies. The model must have been loaded with `context=` that of the object. The
-          elements are row-major and have 32 bits: float32 for floats of 16 or 32 bits, int32 for
-          all others, with one value each. Kernels may access, and write, more bytes than the tensor
-          has: `plan.input_buffers[i].reach` and `plan.output_buffers[i].reach`.
+          elements are row-major: bytes for int8 and uint8, float32 for floats of 16 or 32 bits,
+          int32 for all others. Kernels may access, and write, more bytes than the tensor has:
+          `plan.input_buffers[i].reach` and `plan.output_buffers[i].reach`.
 
         InputError names all objects that do not fit, and what would. DeviceError if a driver call
         fails or the session is closed.

@@ -42,7 +42,9 @@ def apply_formats(graph: Graph, inputs: Formats, outputs: Formats) -> None:
 
 def _position(option: str, name: str, names: Sequence[str]) -> int:
     if name not in names:
-        raise OptionError(f"{option}: the model has no {option[:-1]} {name!r}; it has {names}")
+        raise OptionError(
+            f"{option}: the model has no {option[:-1]} {name!r}; it has {', '.join(names)}"
+        )
     return names.index(name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,14 @@ def test_what_is_wrong_with_an_input(text: str, problem: str) -> None:
 def test_what_is_wrong_with_an_output(text: str, problem: str) -> None:
     with pytest.raises(OptionError, match=re.escape(f"outputs['y']={text!r}: {problem}")):
         Options(outputs=(("y", text),))
+
+
+def test_formats_are_pairs() -> None:
+    formats: Any = {"image": "rgb8"}
+    with pytest.raises(OptionError, match=r"give a tuple of \(name, format\) pairs"):
+        Options(inputs=formats)
+    with pytest.raises(OptionError, match="give a format as a string, such as 'rgba8'"):
+        Options(outputs=(("y", formats),))
 
 
 def test_two_formats_of_one_input() -> None:
