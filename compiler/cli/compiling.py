@@ -166,7 +166,13 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", kernels_in_launches(compiled.plan)),
-        *(("on LiteRT", f"{part.file}: {operators_of(part)}") for part in compiled.plan.parts),
+        *(
+            (
+                "in Python" if part.function else "on LiteRT",
+                f"{part.file}: {operators_of(part)}",
+            )
+            for part in compiled.plan.parts
+        ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
         (

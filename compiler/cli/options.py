@@ -196,6 +196,13 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
             help="An operator to run on LiteRT in any case.",
         ),
         click.option(
+            "--custom-op",
+            "custom_ops",
+            multiple=True,
+            metavar="NAME",
+            help="An operator that a function of the application computes, as given to `load`.",
+        ),
+        click.option(
             "--signature",
             default="",
             metavar="NAME",

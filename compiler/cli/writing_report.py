@@ -38,5 +38,4 @@ def write_report(
         with progress() as show:
             decisions = decide(Path(model), variant.plan, show)
     code = machine_code(variant) if compiled else None
-    text = page(contents(variant, decisions, measured, earlier, code)).encode()
-    write_whole(path, text)
+    write_whole(path, page(contents(variant, decisions, measured, earlier, code)).encode())

@@ -34,7 +34,7 @@ STAGES = {
     ),
     "runtime": (
         *("printable", "errors", "forks", "background", "processor"),
-        *("plan", "launch", "store", "litert"),
+        *("plan", "launch", "store", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "inputs", "indices", "exchange", "execution", "binding"),
         *("session", "api"),
     ),
