@@ -25,11 +25,14 @@ def compile(
     device: str = "auto",
     fallback: Fallback = "litert",
     fallback_ops: Sequence[str | int] = (),
+    custom_ops: Sequence[str] = (),
     keep_f32: Sequence[str | int] | Literal["auto"] = (),
     tolerance: float = TOLERANCE,
     signature: str = "",
     tuning: str | os.PathLike[str] = "",
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, str] | None = None,
+    outputs: Mapping[str, str] | None = None,
     disable_passes: Sequence[str] = (),
     keep_intermediates: bool = False,
     prebuild: str = "",
@@ -48,6 +51,9 @@ def compile(
         fallback: Where operators run that the device cannot run: "litert", with a FallbackWarning
             that lists them; or "none", which makes them an UnsupportedError.
         fallback_ops: Names and indices of operators to run on LiteRT in any case.
+        custom_ops: Names of operators, known to tflgpu or not, that functions of the application
+            compute; `tflgpu.load` takes the functions. The model file must have the shapes of their
+            results.
         keep_f32: For precision="f16": operators, by name or index or by a tensor that they compute,
             that stay in single precision; "auto" searches for few of them with which the outputs
             are within `tolerance`, by runs on an attached device.
@@ -57,6 +63,10 @@ def compile(
             compiles the first subgraph under its own tensor names.
         tuning: A tuning table with tiles and work-groups, as `tflgpu compile --tune` writes it.
         input_shapes: Input shapes, by name, that replace the model's.
+        inputs: Formats of inputs, by name, for pictures of bytes that the device crops, resizes and
+            normalizes: "rgba8, size=1920x1080, resize=bilinear, mean=127.5, std=127.5".
+        outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
+            mean=127.5, std=127.5".
         disable_passes: Names of rewrites to leave out, for finding the one at fault.
         keep_intermediates: Give every intermediate tensor its own memory, so that all of them can
             be read after a run.
@@ -77,10 +87,13 @@ def compile(
         device=device,
         fallback=fallback,
         fallback_ops=tuple(fallback_ops),
+        custom_ops=(custom_ops,) if isinstance(custom_ops, str) else tuple(custom_ops),
         keep_f32=AUTO if keep_f32 == "auto" else tuple(keep_f32),
         signature=signature,
         tuning=os.fspath(tuning),
         input_shapes=tuple((name, tuple(shape)) for name, shape in (input_shapes or {}).items()),
+        inputs=tuple((inputs or {}).items()),
+        outputs=tuple((outputs or {}).items()),
         disable_passes=tuple(disable_passes),
         keep_intermediates=keep_intermediates,
     )

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ..runtime.store.cache import fingerprint as digest_of
 from ..runtime.store.cache import variant_folder
-from ..runtime.store.variant import PLAN
 from .codegen.generate import generate
 from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
@@ -23,10 +22,12 @@ from .frontend.model_file import file_digest
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
+from .litert.functions import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
+from .rewrites.formats import apply_formats
 from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
 from .schedule.tuning_table import TableSizing, digest, read_table
@@ -109,7 +110,9 @@ def select(
     operators = len(graph)
     observe("read", graph)
     chosen = chosen_by_user(graph, options.fallback_ops)
+    custom = named_operators(graph, options.custom_ops)
     kept = kept_operators(graph, options.keep_f32)
+    apply_formats(graph, options.inputs, options.outputs)
     litert = options.fallback == "litert"
     if litert:
         graph.foreign_shape = ForeignShapes(model, shapes)
@@ -125,6 +128,10 @@ def select(
     rewrite(CANONICALIZE)
 
     hosted = unsupported(graph, target)
+    custom = [op for op in graph.ops if op in custom]
+    for op in custom:
+        hosted.pop(op, None)
+    host(graph, custom)
     for op in graph.ops:
         for origin in op.origins:
             if origin.index in chosen:
@@ -214,19 +221,16 @@ def _fingerprint(model: Model) -> str:
     return file_digest(os.fspath(model))
 
 
-def compiled_before(model: Model, options: Options, cache: Path) -> Path | None:
-    """The folder of a model that was compiled with these options into a cache, else None.
+def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
+    """The folder that `store` writes for these options, whether or not it exists.
 
-    The options must name no tuning table. ModelError if the model cannot be read, DeviceError if
-    there is no such device.
+    The options must not name a tuning table. DeviceError if there is no such device, ModelError if
+    the model cannot be read.
     """
-    assert not options.tuning
-    named = replace(options, device=target_of(options).device.name)
-    variant = _variant(
-        named.target, named.precision, named.device, named.as_json(), compiler_version()
-    )
-    folder = variant_folder(cache, _fingerprint(model), variant)
-    return folder if (folder / PLAN).is_file() else None
+    device = choose_profile(options.device, options.target).name
+    text = replace(options, device=device).as_json()
+    variant = _variant(options.target, options.precision, device, text, compiler_version())
+    return variant_folder(cache, _fingerprint(model), variant)
 
 
 def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:

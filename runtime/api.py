@@ -6,15 +6,17 @@ They import what they need when they are called, so importing this module is che
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError
 from .launch.device import Device, DeviceInfo
+from .launch.foreign import foreign_context
 
 if TYPE_CHECKING:
+    from .custom_op import CustomOp
     from .session import Session
 
 
@@ -23,7 +25,9 @@ def load(
     model: str | os.PathLike[str] | None = None,
     *,
     device: str = "auto",
+    context: Any = None,
     store_binaries: bool = True,
+    custom_ops: Mapping[str, CustomOp] | None = None,
 ) -> Session:
     """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
@@ -35,22 +39,40 @@ def load(
     ignoring case. Plans for opencl run on OpenCL devices, plans for glsl on OpenGL devices. If the
     cache holds several variants of the model, the newest one that can run on the device is loaded.
 
+    `context` is the caller's, for `Session.bind` to use its memory: a pyopencl.Context, a
+    pyopencl.CommandQueue, which is then used instead of a queue of its own and must be in-order, or
+    a moderngl.Context, whose program in use and bindings of buffers then change. `device` names one
+    of its devices.
+
     The first load on a device compiles the kernels, which takes seconds. Unless `store_binaries` is
     false, they are stored beside the plan and restored by later loads; a CacheWarning says if they
     could not be stored.
 
-    PlanError if there is no such plan, its files are damaged or writable by other users, or it
-    cannot run on the device. DeviceError if there is no such device, a driver call fails, or LiteRT
-    is needed but not installed; BuildError, a DeviceError, if the driver rejects a kernel.
+    `custom_ops` has a function for each operator that the model was compiled to leave to the
+    application. It is called with an array for each operand and returns an array, or a sequence of
+    them for several outputs, of the shapes and dtypes in the model; if it has a parameter
+    `options`, it gets the operator's options as bytes.
+
+    PlanError if there is no such plan, its files are damaged or writable by other users, it
+    cannot run on the device, or a function is missing. DeviceError if there is no such device, a
+    driver call fails, or LiteRT is needed but not installed; BuildError, a DeviceError, if the
+    driver rejects a kernel.
     """
     from .store.cache import read_settled
 
     place = Path(cache)
-    return read_settled(place, lambda: _load(place, model, device, store_binaries))
+    return read_settled(
+        place, lambda: _load(place, model, device, context, store_binaries, custom_ops)
+    )
 
 
 def _load(
-    cache: Path, model: str | os.PathLike[str] | None, device: str, store_binaries: bool
+    cache: Path,
+    model: str | os.PathLike[str] | None,
+    device: str,
+    context: Any,
+    store_binaries: bool,
+    custom_ops: Mapping[str, CustomOp] | None,
 ) -> Session:
     from .store.cache import find_variants, first_runnable, newest_first
     from .store.variant import Weights, open_variant, read_plan
@@ -65,14 +87,14 @@ def _load(
     weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
-    opened = _open(device, targets)
+    opened = _open(device, targets, context)
     try:
         folder, plan = first_runnable(found, opened)
         variant = open_variant(folder, plan, weights or Weights(folder))
     except BaseException:
         opened.release()
         raise
-    return Session(variant, opened, store_binaries)
+    return Session(variant, opened, store_binaries, custom_ops)
 
 
 def _start_drivers(target: str) -> None:
@@ -86,16 +108,24 @@ def _start_drivers(target: str) -> None:
         DRIVERS.start()
 
 
-def _open(device: str, targets: Sequence[str]) -> Device:
+def _open(device: str, targets: Sequence[str], context: Any) -> Device:
     """A device with this name for the first target that has one (DeviceError)."""
+    compiled_for = f"the model was compiled for {' and '.join(targets)}"
+    opened: Device
+    if context is not None:
+        given = foreign_context(context)
+        if given.target not in targets:
+            needed = f"a {given.kind} needs a model compiled for {given.target}"
+            raise DeviceError(f"{needed}, but {compiled_for}")
+        opened = _driver(given.target).open_in(given, device)
+        return opened
     errors = []
     for target in targets:
         try:
-            opened: Device = _driver(target).open_device(device)
+            opened = _driver(target).open_device(device)
             return opened
         except DeviceError as error:
             errors.append(error)
-    compiled_for = f"the model was compiled for {' and '.join(targets)}"
     raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
 
 

@@ -55,9 +55,15 @@ def as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
         "litert": {**_spread_dict(litert.runs), "threads": result.threads} if litert else None,
         "ratio": litert.ratio if litert else None,
         "litert_gpu": {**_spread_dict(gpu.runs), "ratio": gpu.ratio} if gpu else None,
-        "kernels": [_kernel_dict(kernel) for kernel in result.kernels],
+        "kernels": [
+            {**_kernel_dict(kernel), "operators": dispatch.operators}
+            for kernel, dispatch in zip(result.kernels, result.plan.dispatches, strict=True)
+        ],
         "types": [asdict(row) for row in by_type(timed(result))],
-        "fallback": [_part_dict(part) for part in result.parts],
+        "fallback": [
+            {**_part_dict(cost), "operators": part.operators}
+            for cost, part in zip(result.parts, result.plan.parts, strict=True)
+        ],
         "roofline": {
             "gflops": kept.roofline.flops / 1e9,
             "copies": [

@@ -13,8 +13,8 @@ from rich.filesize import decimal
 
 from ...runtime.store.cache import SHOWN_DIGITS
 from ...runtime.store.housekeeping import Entry, entries, problems, prune
+from ..user_cache import user_cache
 from .shell import Failure, FilePath, Program, json_option, note, print_json, print_table
-from .user_cache import user_cache
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 

@@ -19,7 +19,7 @@ from ..options import FOR_OTHER_RUNTIMES, Options
 from ..schedule.tuning_table import read_table
 from ..tools.tune import Found, table_path, tune
 from .device_names import DeviceName
-from .options import compile_options, model_argument, tolerance_option
+from .options import compile_options, format_options, model_argument, tolerance_option
 from .shell import (
     Command,
     FilePath,
@@ -46,6 +46,7 @@ from .shell import (
     help="The cache folder, created if it does not exist.",
 )
 @compile_options(fallback="litert", several=True)
+@format_options
 @tolerance_option
 @click.option(
     "--tune",
@@ -162,7 +163,13 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", kernels_in_launches(compiled.plan)),
-        *(("on LiteRT", f"{part.file}: {operators_of(part)}") for part in compiled.plan.parts),
+        *(
+            (
+                "in Python" if part.function else "on LiteRT",
+                f"{part.file}: {operators_of(part)}",
+            )
+            for part in compiled.plan.parts
+        ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
         (

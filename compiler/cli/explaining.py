@@ -12,7 +12,7 @@ from ..events import Event
 from ..options import Options
 from ..tools.explain import Explanation
 from ..tools.explain import explain as explain_model
-from .options import compile_options, model_argument
+from .options import compile_options, format_options, model_argument
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
 
 WIDTH = 80
@@ -24,6 +24,7 @@ NAMED = 6
 @click.command(cls=Command, short_help="Show what runs where, and why.")
 @model_argument
 @compile_options(fallback="none")
+@format_options
 @click.option(
     "--dump",
     metavar="DIR",

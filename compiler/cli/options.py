@@ -100,6 +100,44 @@ def parse_operators(
     return tuple(int(value) if value.isdecimal() else value for value in values)
 
 
+def parse_formats(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(name, format) of each value such as image=rgba8."""
+    pairs = []
+    for value in values:
+        name, _, text = value.partition("=")
+        if not (name and text):
+            raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT")
+        pairs.append((name, text))
+    return tuple(pairs)
+
+
+def format_options(function: Function) -> Function:
+    """The options for the formats of inputs and outputs: --input-format and --output-format."""
+    choices = (
+        click.option(
+            "--input-format",
+            "inputs",
+            callback=parse_formats,
+            multiple=True,
+            metavar="NAME=FORMAT",
+            help="Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,"
+            "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes.",
+        ),
+        click.option(
+            "--output-format",
+            "outputs",
+            callback=parse_formats,
+            multiple=True,
+            metavar="NAME=FORMAT",
+            help="What to make of an output: softmax, argmax, or pictures such as "
+            "rgba8,mean=127.5,std=127.5.",
+        ),
+    )
+    return _with(choices, function)
+
+
 def compile_options(fallback: str, several: bool = False) -> Callable[[Function], Function]:
     """The options of a compilation, passed to the command as an `Options` named `options`.
 
@@ -158,6 +196,13 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
             multiple=True,
             metavar="NAME|INDEX",
             help="An operator to run on LiteRT in any case.",
+        ),
+        click.option(
+            "--custom-op",
+            "custom_ops",
+            multiple=True,
+            metavar="NAME",
+            help="An operator that a function of the application computes, as given to `load`.",
         ),
         click.option(
             "--signature",

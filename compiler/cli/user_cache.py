@@ -1,23 +1,15 @@
-"""The cache in which commands keep what they compile without being told where."""
+"""Models compiled into the user's own cache when they are run."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
-from ...runtime.errors import DeviceError
+from ...runtime.store.variant import PLAN
 from .. import pipeline
-from ..devices.attached import select_device
 from ..options import Options
 from ..tools.trace.events import Trace
+from ..user_cache import for_attached_device, user_cache
 from .shell import note, progress
-
-
-def user_cache() -> Path:
-    """The user's own cache of compiled models."""
-    return user_cache_path("tflgpu") / "models"
 
 
 def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
@@ -25,9 +17,9 @@ def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
 
     `trace` records the stages. Raises what `pipeline.build` raises.
     """
-    options, cache = _options(device), user_cache()
-    folder = pipeline.compiled_before(str(model), options, cache)
-    if folder is None:
+    options, cache = for_attached_device(Options(device=device)), user_cache()
+    folder = pipeline.compiled_folder(str(model), options, cache)
+    if not (folder / PLAN).is_file():
         with progress() as show:
             show = trace.stages(show) if trace else show
             built = pipeline.build(str(model), options, show)
@@ -37,17 +29,3 @@ def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
                 trace.end_stage()
         note(f"compiled into {cache}, so that the next run starts at once")
     return folder
-
-
-def _options(device: str) -> Options:
-    """For OpenCL if there is such a device, else for OpenGL (DeviceError)."""
-    options = Options(device=device)
-    try:
-        select_device(device, "opencl")
-    except DeviceError as error:
-        try:
-            select_device(device, "glsl")
-        except DeviceError:
-            raise error from None
-        return replace(options, target="glsl")
-    return options

@@ -83,8 +83,8 @@ def _descend(source: Source, level: Any, parents: Positions, size: int, step: in
         return (parents[:, None] + np.arange(size) * step).reshape(-1)
     if level.Format() != SPARSE:
         raise ModelError(f"a level has the unknown format {level.Format()}")
-    segments = _indices(source, level.ArraySegmentsType(), level.ArraySegments())
-    indices = _indices(source, level.ArrayIndicesType(), level.ArrayIndices())
+    segments = read_indices(source, level.ArraySegmentsType(), level.ArraySegments())
+    indices = read_indices(source, level.ArrayIndicesType(), level.ArrayIndices())
     counts = np.diff(segments)
     if len(counts) != len(parents) or segments[0] != 0 or (counts < 0).any():
         raise ModelError("the segments of a sparse level do not match the level above")
@@ -93,7 +93,8 @@ def _descend(source: Source, level: Any, parents: Positions, size: int, step: in
     return np.repeat(parents, counts) + indices * step
 
 
-def _indices(source: Source, kind: int, union: Any) -> Positions:
+def read_indices(source: Source, kind: int, union: Any) -> Positions:
+    """The segments or indices of a compressed level (ModelError if it has none)."""
     if union is None or kind not in _INDEX_TABLES:
         raise ModelError("a sparse level has no segments or no indices")
     table = _INDEX_TABLES[kind]()

@@ -1,6 +1,6 @@
 """LiteRT as an independent reference: the same model on Google's interpreter.
 
-Only this file and `litert_gpu.py` import ai_edge_litert, and only when a model is run on it.
+It is imported only when a model is run on it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import InputError, TflgpuError
+from ...runtime.litert.module import interpreter_module
 from ...runtime.litert.quiet import without_notices
 from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError
@@ -29,13 +30,11 @@ class ReferenceMissingError(TflgpuError):
 def require_litert() -> ModuleType:
     """The module of LiteRT's interpreter (ReferenceMissingError if it is not installed)."""
     try:
-        from ai_edge_litert import interpreter
+        return interpreter_module()
     except ImportError as error:
         raise ReferenceMissingError(
             f"this needs LiteRT, which cannot be imported ({error}): pip install 'tflgpu[litert]'"
         ) from error
-    module: ModuleType = interpreter
-    return module
 
 
 class Reference:

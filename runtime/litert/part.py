@@ -14,42 +14,30 @@ from numpy.typing import NDArray
 
 from ..errors import DeviceError, PlanError
 from ..plan.records import HostPart, HostTensor, Plan
-from ..store.variant import Variant
 from .dataflow import check_dataflow
+from .module import interpreter_module
 from .quiet import without_notices
 
 Array = NDArray[Any]
 
 
-def load_parts(variant: Variant) -> list[LoadedPart]:
-    """The parts of a plan, in the order in which they run.
-
-    DeviceError if LiteRT is needed but not installed, PlanError if it rejects a part.
-    """
-    plan = variant.plan
-    if not plan.parts:
-        return []
-    litert = _litert(plan)
-    return [LoadedPart(plan, record, variant.parts[record.file], litert) for record in plan.parts]
-
-
-def _litert(plan: Plan) -> ModuleType:
+def litert_of(plan: Plan) -> ModuleType:
+    """LiteRT, for the parts of a plan (DeviceError if it is not installed)."""
     try:
-        from ai_edge_litert import interpreter
+        return interpreter_module()
     except ImportError as error:
-        labels = ", ".join(part.label for part in plan.parts)
+        labels = ", ".join(part.label for part in plan.parts if not part.function)
         raise DeviceError(
             f"{plan.model} needs LiteRT for {labels}, but it cannot be imported ({error}); "
             "install it with: pip install 'tflgpu[litert]'"
         ) from error
-    module: ModuleType = interpreter
-    return module
 
 
 class LoadedPart:
     """A part with its interpreter, which keeps the part's variables from run to run."""
 
     def __init__(self, plan: Plan, record: HostPart, content: bytes, litert: ModuleType) -> None:
+        """PlanError if LiteRT rejects the part."""
         self.record = record
         self._inputs = [plan.host_tensors[index] for index in record.inputs]
         self._outputs = [plan.host_tensors[index] for index in record.outputs]

@@ -7,7 +7,7 @@ from math import prod
 
 from .limits import HOST_TYPES, PART_FILE, check_argument, check_shape, check_unique
 from .records import Argument, HostPart, HostTensor, Plan, TensorInfo
-from .storage import DEVICE_TYPES, ITEM_SIZE
+from .storage import DEVICE_TYPES, item_size
 
 
 def check_host_tensors(plan: Plan) -> Iterator[str]:
@@ -36,7 +36,7 @@ def _host_place(plan: Plan, tensor: HostTensor, place: Argument, name: str) -> I
         yield f"{name} is on the device, but its shape is only known after a run"
     elif tensor.dtype not in DEVICE_TYPES:
         yield f"{name} is on the device, but {tensor.dtype} is not held there"
-    elif prod(tensor.shape) * ITEM_SIZE > place.size:
+    elif prod(tensor.shape) * item_size(tensor.dtype) > place.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {place.size} bytes"
 
 
@@ -76,8 +76,9 @@ def _has_content(tensor: HostTensor) -> bool:
 
 
 def _part(plan: Plan, part: HostPart, previous: int) -> Iterator[str]:
-    if not PART_FILE.match(part.file):
-        yield f"part file {part.file!r} is not of the form fallback/NAME.tflite"
+    ending = ".npz" if part.function else ".tflite"
+    if not PART_FILE.match(part.file) or not part.file.endswith(ending):
+        yield f"part file {part.file!r} is not of the form fallback/NAME{ending}"
     if len(part.sha256) != 32:
         yield f"{part.file}: the digest has {len(part.sha256)} bytes instead of 32"
     if not previous <= part.before <= len(plan.dispatches):

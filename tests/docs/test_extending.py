@@ -82,7 +82,7 @@ def copy(folder: Path) -> Path:
     """Copy tflgpu into a folder, laid out as when it is installed."""
     package = folder / "tflgpu"
     kept_out = shutil.ignore_patterns("__pycache__", "facade")
-    for name in ("compiler", "runtime", "templates"):
+    for name in ("compiler", "litert", "runtime", "templates"):
         shutil.copytree(ROOT / name, package / name, ignore=kept_out)
     shutil.copy(ROOT / "runtime" / "facade" / "__init__.py", package)
     return package

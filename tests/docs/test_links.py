@@ -8,7 +8,7 @@ import pytest
 
 from docs.pages import PAGES, ROOT, blocks, content, prose
 
-FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
+FOLDERS = ("compiler", "litert", "runtime", "templates", "tests", "samples", "docs")
 
 
 def anchors(page: str) -> set[str]:

@@ -22,10 +22,14 @@ from paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-FOLDERS = ("compiler", "runtime", "templates", "tests", "samples", "docs")
+FOLDERS = ("compiler", "litert", "runtime", "templates", "tests", "samples", "docs")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-SHIPPED = {".py", ".jinja", ".c", ".h", ".fbs", ".toml", ".md", ".txt", ".typed"}
+SHIPPED = {".py", ".jinja", ".c", ".h", ".fbs", ".toml", ".md", ".txt", ".typed"} | {
+    ".css",
+    ".js",
+    ".sh",
+}
 """Endings of the files below compiler, runtime and templates that an installation needs."""
 
 
@@ -44,7 +48,7 @@ def shipped() -> list[Path]:
     """Every file of the tree that must be in the wheel."""
     return [
         path
-        for folder in ("compiler", "runtime", "templates")
+        for folder in ("compiler", "litert", "runtime", "templates")
         for path in sorted((ROOT / folder).rglob("*"))
         if (path.suffix in SHIPPED or path.name == "py.typed") and "__pycache__" not in path.parts
     ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .... import runtime
-from ....runtime.execution import PartTime
+from ....runtime.exchange import PartTime
 from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
 from ....runtime.plan.storage import region_size
 from ... import pipeline

@@ -71,6 +71,7 @@ def test_every_kernel_is_measured(opencl_device: str) -> None:
     assert [kernel["label"] for kernel in value["kernels"]] == [d.label for d in plan.dispatches]
     for kernel, dispatch in zip(value["kernels"], plan.dispatches, strict=True):
         assert kernel["file"] == plan.kernels[dispatch.kernel].file
+        assert kernel["operators"] == list(dispatch.operators)
         assert kernel["flops"] == dispatch.flops
         assert kernel["bytes"] == bytes_moved(dispatch) > 0
         assert kernel["gflops"] * kernel["ms"] * 1e6 == pytest.approx(dispatch.flops)

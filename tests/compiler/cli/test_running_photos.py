@@ -13,7 +13,7 @@ from paths import DIGITS, DIGITS_MODEL, SEVEN
 from PIL import Image
 
 from tflgpu.compiler import pipeline
-from tflgpu.compiler.cli.user_cache import user_cache
+from tflgpu.compiler.user_cache import user_cache
 
 LABELS = [f"digit {n}" for n in range(10)]
 
