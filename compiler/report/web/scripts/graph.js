@@ -153,7 +153,10 @@ const graphView = (() => {
   outline.addEventListener("keydown", (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 };
     if (event.key in by) step(by[event.key]);
-    else if (event.key === "Enter") choose(selection.current, true);
+    else if (event.key === "Enter") {
+      if (selection.current?.startsWith("block")) choose(selection.current, true);
+      else if (selection.current) details.enter();
+    }
     else return;
     event.preventDefault();
   });

@@ -27,8 +27,10 @@ function showModel(view) {
         element("th", { scope: "row", text: name }),
         element("td", { text: typeof value === "string" ? value || "none" : JSON.stringify(value) })))))),
     model.persistent.length ? element("h2", { text: "Persistent kernels" }) : "",
-    element("ul", {}, model.persistent.map((item) => element("li", {},
-      `dispatches ${item.first} to ${item.end - 1} run in one launch, of ${kernels[item.kernel].name}`))),
+    ...model.persistent.map((item) => element("details", { class: "group" },
+      element("summary", {}, element("strong", { text: kernels[item.kernel].name }),
+        ` runs dispatches ${item.first} to ${item.end - 1} in one launch`),
+      sourceOf(kernels[item.kernel]))),
     element("h2", { text: "File" }),
     facts([["fingerprint", model.fingerprint], ["compiled by", `tflgpu ${model.compiler}`],
       profile ? ["measured on", profile.device] : null]));
