@@ -14,7 +14,7 @@ from math import isfinite
 
 from .errors import OptionError
 
-PICTURES = {"rgba8": 4, "rgb8": 3}
+PICTURES = {"rgba8": 4, "rgb8": 3, "gray8": 1}
 """Channels of each kind of picture, a byte each."""
 
 RESIZES = {"bilinear": "RESIZE_BILINEAR", "nearest": "RESIZE_NEAREST_NEIGHBOR"}
@@ -49,6 +49,10 @@ class PictureFormat:
     @property
     def channels(self) -> int:
         return PICTURES[self.kind]
+
+    def holds(self, channels: int) -> bool:
+        """Whether it has what a tensor with that many channels needs; alpha may be left over."""
+        return channels == self.channels or (channels, self.kind) == (3, "rgba8")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeGuard, get_args
 
 from .errors import OptionError
 from .formats import input_format, output_format
@@ -37,6 +37,8 @@ class Options:
     them; or "none", which makes them an UnsupportedError."""
     fallback_ops: tuple[str | int, ...] = ()
     """Names and indices of operators to run on LiteRT in any case."""
+    custom_ops: tuple[str, ...] = ()
+    """Names of operators that functions of the application compute, given to `tflgpu.load`."""
     signature: str = ""
     """The model's signature to compile, which also names the inputs and outputs; "" for the first
     subgraph under its own tensor names."""
@@ -73,6 +75,8 @@ class Options:
             raise OptionError(
                 f"tuning={self.tuning!r}: give the path of a tuning table as a string"
             )
+        if not _all_strings(self.custom_ops):
+            raise OptionError(f"custom_ops={self.custom_ops!r}: give a tuple of operator names")
         if not _all_strings(self.disable_passes):
             raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
         if not isinstance(self.signature, str):
@@ -101,6 +105,11 @@ class Options:
 
         for name, parse in (("inputs", input_format), ("outputs", output_format)):
             formats = getattr(self, name)
+            if not isinstance(formats, tuple) or not all(map(_is_pair, formats)):
+                raise OptionError(
+                    f"{name}={formats!r}: give a tuple of (name, format) pairs, such as "
+                    f'(("image", "rgba8"),)'
+                )
             if len(dict(formats)) < len(formats):
                 raise OptionError(f"{name}={formats!r}: give one format for each name")
             for key, text in formats:
@@ -123,8 +132,13 @@ def _names_or_positions(option: str, value: object) -> tuple[str | int, ...]:
     return tuple(value)
 
 
+def _is_pair(item: object) -> TypeGuard[tuple[str, object]]:
+    """Whether an item is a pair of a name and something else."""
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
+
+
 def _names_shape(item: object) -> bool:
     """Whether an item is a pair of a name and a tuple of sizes."""
-    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+    if not _is_pair(item):
         return False
     return isinstance(item[1], tuple) and all(isinstance(size, int) for size in item[1])

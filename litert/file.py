@@ -62,7 +62,7 @@ class FileOperator:
 class FileSignature:
     """A signature: the tensors of a subgraph by the names of the application.
 
-    Inputs and outputs are in the order of the file.
+    Inputs and outputs are in the order of the subgraph.
     """
 
     subgraph: int
@@ -120,14 +120,19 @@ class File:
             ]
 
     @cached_property
-    def int8_weights(self) -> frozenset[int]:
-        """The int8 weights of fully connected layers and convolutions of the first subgraph."""
+    def widened(self) -> frozenset[int]:
+        """The int8 weights of the first subgraph that LiteRT gives a scale for each row.
+
+        Its delegate for CPUs does so when tensors are allocated.
+        """
         tensors = self.subgraph(0).tensors
+        weighted = [operator for operator in self.operators if len(operator.inputs) > 1]
         return frozenset(
             operator.inputs[1]
-            for operator in self.operators
-            if operator.name in ("FULLY_CONNECTED", "CONV_2D")
-            if len(operator.inputs) > 1 and tensors[operator.inputs[1]].dtype == "int8"
+            for operator in weighted
+            if tensors[operator.inputs[1]].dtype == "int8"
+            if operator.name == "FULLY_CONNECTED"
+            or (operator.name == "CONV_2D" and tensors[operator.inputs[0]].dtype == "float32")
         )
 
     @cached_property
@@ -135,11 +140,17 @@ class File:
         """The signatures by key (ModelError)."""
         with self._source.at(self._name):
             return {
-                self._source.text(table, "SignatureKey"): FileSignature(
-                    table.SubgraphIndex(), self._map(table, "Inputs"), self._map(table, "Outputs")
-                )
+                self._source.text(table, "SignatureKey"): self._signature(table)
                 for table in self._source.children(self._file.root, "SignatureDefs")
             }
+
+    def _signature(self, table: Any) -> FileSignature:
+        number = table.SubgraphIndex()
+        if number >= len(self):
+            raise ModelError(f"a signature refers to subgraph {number}, of {len(self)}")
+        subgraph = self.subgraph(number)
+        inputs = self._named(table, "Inputs", subgraph.inputs)
+        return FileSignature(number, inputs, self._named(table, "Outputs", subgraph.outputs))
 
     def constant(self, tensor: FileTensor) -> Array | None:
         """The content of a tensor; None if it has none in the file (ModelError)."""
@@ -157,10 +168,16 @@ class File:
         content = self.constant(subgraph.tensors[scales])
         return None if content is None else content.reshape(-1)
 
-    def _map(self, table: Any, field: str) -> dict[str, int]:
-        """Tensor indices by name."""
+    def _named(self, table: Any, field: str, order: Sequence[int]) -> dict[str, int]:
+        """Tensor indices by name, in this order."""
         entries = self._source.children(table, field)
-        return {self._source.text(entry, "Name"): int(entry.TensorIndex()) for entry in entries}
+        found = {self._source.text(entry, "Name"): int(entry.TensorIndex()) for entry in entries}
+        for name, index in found.items():
+            if index not in order:
+                raise ModelError(
+                    f"tensor {index} is none of the {field.lower()}, as a signature says of {name}"
+                )
+        return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
 
     def _read(self, index: int) -> FileSubgraph:
         table = self._file.subgraphs[index]

@@ -92,8 +92,7 @@ class Subgraph:
             raise ValueError("Could not get tensor details")
         scales = self._file.block_scales(self._content, tensor)
         shape = self._shape(index)
-        # LiteRT's delegate for CPUs gives each row of weights a scale when tensors are allocated.
-        widened = self._session is not None and self._first and index in self._file.int8_weights
+        widened = self._session is not None and self._first and index in self._file.widened
         return tensor_details(tensor, int(index), shape, scales, shape[0] if widened else 1)
 
     def _shape(self, index: int) -> Shape:

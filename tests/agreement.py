@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from callers_memory import check_bound
+from callers_memory import bound_to_caller
 from cases import Case
 from devices import Way
 from graphs import Model, model
@@ -89,8 +89,8 @@ def run(
     ):
         session.poison()
         results = session.run(inputs)
-        check_bound(session, inputs, results)
-        check_guards()
+        with bound_to_caller(session, inputs, results):
+            check_guards()
         return results
 
 

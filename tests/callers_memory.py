@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,10 @@ class Callers:
         return stored.reshape(self._info.shape).astype(self._info.dtype)
 
 
-def check_bound(
+@contextmanager
+def bound_to_caller(
     session: Session, inputs: Mapping[str, Array], expected: Mapping[str, Array]
-) -> None:
+) -> Iterator[None]:
     """A run on memory of the caller must have the same outputs as one of the session's own."""
     plan, execution = session.plan, session._execution
     sources = _callers(session, plan.inputs, plan.input_buffers, execution.host_inputs)
@@ -87,6 +89,7 @@ def check_bound(
             np.testing.assert_array_equal(target.read(), expected[name], err_msg=name)
         for source in sources.values():
             source.read()
+        yield
 
 
 def _callers(

@@ -71,6 +71,10 @@ class ByteAccessor(SlicedAccessor):
         return self.lane_at(place, remainder(index, self.lanes))
 
 
+_READS = {"int8": "int8_at", "uint8": "uint8_at"}
+"""The intrinsic that reads a byte of a word, by its type."""
+
+
 @dataclass(frozen=True)
 class PackedAccessor(LinearAccessor):
     """A row-major tensor of bytes in a language without them: four share a word of the array.
@@ -80,7 +84,7 @@ class PackedAccessor(LinearAccessor):
     """
 
     def at(self, place: str) -> str:
-        intrinsic = f"{self.narrow}_at"
+        intrinsic = _READS[self.narrow]
         self.used.add(intrinsic)
         return f"{intrinsic}({self.array}, {place})"
 

@@ -202,6 +202,10 @@ class ImageAccessor(SlicedAccessor):
         return self.lane_at(texel, remainder(index, self.lanes))
 
 
+_WHOLE_NUMBERS = {"": "whole_numbers", "int8": "int8_numbers", "uint8": "uint8_numbers"}
+"""The intrinsic that makes integers of a slice of floats, by their type in memory."""
+
+
 @dataclass(frozen=True)
 class RowsAccessor(SlicedAccessor):
     """A row-major tensor that a kernel writes slice by slice."""
@@ -259,5 +263,4 @@ class RowsAccessor(SlicedAccessor):
 
     def as_stored(self, lanes: str) -> str:
         """The lanes of a slice as the integers that are stored."""
-        intrinsic = f"{self.narrow}_numbers" if self.narrow else "whole_numbers"
-        return self.call(intrinsic, lanes, str(self.zero_point))
+        return self.call(_WHOLE_NUMBERS[self.narrow], lanes, str(self.zero_point))

@@ -9,6 +9,7 @@ import click
 from ..export import RUNTIMES
 from ..export import export as export_project
 from .chosen_variant import newest_variant, variants_for
+from .device_names import DeviceName
 from .options import cache_argument, model_option
 from .shell import Command, FilePath, json_option, print_json
 
@@ -33,6 +34,7 @@ from .shell import Command, FilePath, json_option, print_json
 @click.option(
     "--device",
     "profiles",
+    type=DeviceName(attached=False),
     multiple=True,
     metavar="PROFILE",
     help="A device profile whose variant to export. With several, the program picks the one that "

@@ -209,7 +209,7 @@ def _print_plan(variant: Variant) -> None:
         ],
     )
     print_table(
-        "Parts on LiteRT",
+        "Parts on the host",
         ("operators", "file", "before dispatch", "reads", "writes"),
         [
             (part.label, part.file, part.before, *map(_named(plan), (part.inputs, part.outputs)))

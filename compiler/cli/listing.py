@@ -75,7 +75,7 @@ def devices(as_json: bool) -> None:
     if not found:
         raise Failure(f"there is no device; {advice()}")
     if not any(info.target == "opencl" for info, _ in found):
-        warn(f"warning: there is no OpenCL device; {advice()}")
+        warn(f"there is no OpenCL device; {advice()}")
 
 
 @click.command(cls=Command)

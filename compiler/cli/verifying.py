@@ -44,9 +44,8 @@ def verify(
     Inputs that are not given are random. The exit code is 1 if an output differs.
     """
 
-    metadata = model_metadata(model)
-
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        metadata = model_metadata(model)
         return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     with progress() as show:

@@ -21,9 +21,9 @@ from .resize import Scale
 READ_PICTURE = "tflgpu.read_picture"
 
 _TEMPLATES = {
-    "": "resize/read_picture.jinja",
-    "RESIZE_BILINEAR": "resize/read_picture_bilinear.jinja",
-    "RESIZE_NEAREST_NEIGHBOR": "resize/read_picture_nearest.jinja",
+    "": "picture/read_picture.jinja",
+    "RESIZE_BILINEAR": "picture/read_picture_bilinear.jinja",
+    "RESIZE_NEAREST_NEIGHBOR": "picture/read_picture_nearest.jinja",
 }
 """The template for each way to resize."""
 
@@ -38,13 +38,13 @@ def _scale(source: int, target: int, offset: float) -> Scale:
 
 
 def _build(op: Op, target: Target) -> Sequence[Launch]:
-    attrs, resize = op.attrs, op.attrs["resize"]
+    attrs, resize, channels = op.attrs, op.attrs["resize"], op.attrs["channels"]
     offset = 0.5 if resize == "RESIZE_BILINEAR" else 0.0
     variables = {
         "part": attrs,
         "rows": _scale(attrs["height"], attrs["rows"], offset),
         "columns": _scale(attrs["width"], attrs["columns"], offset),
-        "pixel_type": target.language.floats(attrs["channels"]),
+        "pixel_type": target.language.floats(channels) if channels > 1 else "float",
         "corners": False,
     }
     flops = 8 * op.output.elements if resize == "RESIZE_BILINEAR" else 0

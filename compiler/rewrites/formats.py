@@ -17,6 +17,8 @@ import numpy as np
 from ..errors import OptionError
 from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
 from ..ir import Array, Graph, Op, Origin, Shape, Tensor, constant
+from ..ops.add_alpha import ADD_ALPHA
+from ..ops.centered import FROM_CENTERED
 from ..ops.read_picture import READ_PICTURE
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
@@ -40,7 +42,9 @@ def apply_formats(graph: Graph, inputs: Formats, outputs: Formats) -> None:
 
 def _position(option: str, name: str, names: Sequence[str]) -> int:
     if name not in names:
-        raise OptionError(f"{option}: the model has no {option[:-1]} {name!r}; it has {names}")
+        raise OptionError(
+            f"{option}: the model has no {option[:-1]} {name!r}; it has {', '.join(names)}"
+        )
     return names.index(name)
 
 
@@ -82,6 +86,20 @@ def _per_channel(what: str, values: Sequence[float], channels: int) -> Array:
     return np.asarray(values if len(values) > 1 else values[0], np.float32)
 
 
+def _check_shape(what: str, kind: str, image: Tensor, chosen: PictureFormat) -> None:
+    """OptionError unless a model's tensor has the axes and channels of a picture."""
+    if len(image.shape) != 4:
+        raise OptionError(
+            f"{what}: the model's {kind} has shape {list(image.shape)}, not [batch, height, width, "
+            f"channels]"
+        )
+    if not chosen.holds(image.shape[3]):
+        raise OptionError(
+            f"{what}: the model's {kind} has {image.shape[3]} channels, but {chosen.kind} has "
+            f"{chosen.channels}"
+        )
+
+
 class _Pictures:
     """An input that becomes a picture."""
 
@@ -96,17 +114,8 @@ class _Pictures:
 
     def insert(self) -> None:
         image, chosen = self._image, self._chosen
-        if len(image.shape) != 4 or image.shape[3] not in (3, 4):
-            raise OptionError(
-                f"{self._what}: the model's input has shape {list(image.shape)}, not [batch, "
-                f"height, width, channels] with 3 or 4 channels"
-            )
+        _check_shape(self._what, "input", image, chosen)
         batch, rows, columns, channels = image.shape
-        if channels > chosen.channels:
-            raise OptionError(
-                f"{self._what}: the model's input has {channels} channels, but {chosen.kind} has "
-                f"{chosen.channels}"
-            )
         width, height = chosen.size or (columns, rows)
         shape = (batch, height, width, chosen.channels)
         picture = Tensor(f"{self._name}/{chosen.kind}", shape, "uint8")
@@ -204,12 +213,8 @@ class _Result:
         return tensor
 
     def _picture(self, what: str, chosen: PictureFormat) -> Tensor:
+        _check_shape(what, "output", self._tensor, chosen)
         shape = self._tensor.shape
-        if len(shape) != 4 or shape[3] not in (3, chosen.channels):
-            raise OptionError(
-                f"{what}: the model's output has shape {list(shape)}, not [batch, height, width, "
-                f"channels] with 3 channels or {chosen.channels}"
-            )
         channels, value = shape[3], self._real(what)
         std = _per_channel(f"{what}: std", chosen.std or (1.0,), channels)
         mean = _per_channel(f"{what}: mean", chosen.mean or (0.0,), channels)
@@ -223,9 +228,6 @@ class _Result:
                 name, [value, constant("bound", np.asarray(bound, np.float32))], shape
             )
         if channels < chosen.channels:
-            paddings = np.zeros((4, 2), np.int32)
-            paddings[3, 1] = 1
-            alpha = [constant("paddings", paddings), constant("alpha", np.asarray(255, np.float32))]
             shape = (*shape[:3], chosen.channels)
-            value = self._chain.add("PADV2", [value, *alpha], shape)
-        return self._chain.add("CAST", [value], shape, "uint8")
+            value = self._chain.add(ADD_ALPHA, [value], shape)
+        return self._chain.add(FROM_CENTERED, [value], shape, "uint8", {"zero_point": 0})

@@ -53,7 +53,7 @@ class CopyOut(_Memory):
 
     def __init__(self, device: Device, info: TensorInfo, buffer: Buffer) -> None:
         super().__init__(device, info, buffer)
-        self._staged: Array | None = None
+        self._staged = np.empty(0, self._dtype)
         """What the device is copying to, or has copied to last."""
 
     def start(self, target: Array) -> None:

@@ -119,7 +119,7 @@ class OpenCLMemory:
         if address is None:
             return None
         view = self._views.get(address)
-        memory: Any = view and view()
+        memory: Any = view() if view else None
         if memory is None:
             memory = (c_char * size).from_address(address)
             self._views[address] = weakref.ref(memory)
@@ -128,7 +128,7 @@ class OpenCLMemory:
     def _free_shared(self, address: int) -> int:
         """Free shared memory, once no array of the caller refers to it."""
         view = self._views.pop(address, None)
-        memory: Any = view and view()
+        memory: Any = view() if view else None
         if memory is None:
             call("clSVMFree", self._context, address)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -29,9 +30,9 @@ def test_formats_of_outputs() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "unknown format ''; choose one of rgba8, rgb8"),
-        ("bgra8", "unknown format 'bgra8'; choose one of rgba8, rgb8"),
-        ("softmax", "unknown format 'softmax'; choose one of rgba8, rgb8"),
+        ("", "unknown format ''; choose one of rgba8, rgb8, gray8"),
+        ("bgra8", "unknown format 'bgra8'; choose one of rgba8, rgb8, gray8"),
+        ("softmax", "unknown format 'softmax'; choose one of rgba8, rgb8, gray8"),
         ("rgba8, men=3", "unknown option 'men' of rgba8; its options: size, crop, resize, mean, "),
         ("rgba8, resize", "'resize' has no value; write options as key=value"),
         ("rgba8, std=2, std=3", "'std=3' is given twice"),
@@ -57,13 +58,21 @@ def test_what_is_wrong_with_an_input(text: str, problem: str) -> None:
     ("text", "problem"),
     [
         ("softmax, beta=2", "unknown option 'beta' of softmax; its options: none"),
-        ("top5", "unknown format 'top5'; choose one of argmax, softmax, rgba8, rgb8"),
+        ("top5", "unknown format 'top5'; choose one of argmax, softmax, rgba8, rgb8, gray8"),
         ("rgba8, size=3x4", "unknown option 'size' of rgba8; its options: mean, std"),
     ],
 )
 def test_what_is_wrong_with_an_output(text: str, problem: str) -> None:
     with pytest.raises(OptionError, match=re.escape(f"outputs['y']={text!r}: {problem}")):
         Options(outputs=(("y", text),))
+
+
+def test_formats_are_pairs() -> None:
+    formats: Any = {"image": "rgb8"}
+    with pytest.raises(OptionError, match=r"give a tuple of \(name, format\) pairs"):
+        Options(inputs=formats)
+    with pytest.raises(OptionError, match="give a format as a string, such as 'rgba8'"):
+        Options(outputs=(("y", formats),))
 
 
 def test_two_formats_of_one_input() -> None:

@@ -17,6 +17,7 @@ from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.cli import compile_main
+from tflgpu.runtime.plan.file import from_bytes
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
@@ -58,10 +59,29 @@ def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
 
 
 def test_compile_main_is_the_same(tmp_path: Path) -> None:
+    assert CliRunner().invoke(compile_main, ["-h"]).exit_code == 0
     arguments = [str(DIGITS_MODEL), "-o", str(tmp_path / "cache"), "--device", PROFILE, "--json"]
     result = CliRunner().invoke(compile_main, arguments)
     assert result.exit_code == 0
     assert json.loads(result.stdout) == as_json("compile", *arguments[:-1])
+
+
+def test_formats_of_inputs_and_outputs(tmp_path: Path) -> None:
+    options = ("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", PROFILE)
+    picture, scores = "gray8, size=80x60, resize=nearest, std=255", "argmax"
+    formats = ("--input-format", f"image={picture}", "--output-format", f"probabilities={scores}")
+    value = as_json(*options, *formats)
+    wanted = Options(
+        device=PROFILE, inputs=(("image", picture),), outputs=(("probabilities", scores),)
+    )
+    assert value["kernels"] == build(DIGITS_MODEL, wanted).report["kernels"]
+    plan = from_bytes((Path(value["path"]) / "plan.tflgpu").read_bytes())
+    assert (plan.inputs[0].shape, plan.inputs[0].dtype) == ((1, 60, 80, 1), "uint8")
+    assert (plan.outputs[0].shape, plan.outputs[0].dtype) == ((1,), "int32")
+    message = invoke(*options, "--input-format", "gray8", code=2).stderr
+    assert "'gray8' is not of the form NAME=FORMAT" in message
+    message = invoke(*options, "--input-format", "image=cmyk8", code=1).stderr
+    assert "inputs['image']='cmyk8': unknown format 'cmyk8'" in message
 
 
 def test_compile_hands_its_options_over(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from tflgpu.compiler.litert.reference import Reference
 
 RANDOM = np.random.default_rng(19)
 FILTERS = {
-    channels: RANDOM.standard_normal((5, 3, 3, channels)).astype(np.float32) for channels in (3, 4)
+    channels: RANDOM.standard_normal((5, 3, 3, channels)).astype(np.float32)
+    for channels in (1, 3, 4)
 }
 BIAS = RANDOM.standard_normal(5).astype(np.float32)
 
@@ -104,6 +105,9 @@ PICTURES = {
     "the middle as it is": Picture(
         "rgb8, size=17x13, crop=center", (1, 13, 17, 3), (2, 4, 9, 8), (1, 9, 8, 3)
     ),
+    "gray": Picture(
+        "gray8, size=9x7, resize=bilinear", (2, 7, 9, 1), (0, 0, 7, 9), (2, 5, 4, 1), BILINEAR
+    ),
     "the nearest pixels": Picture(
         "rgba8, size=11x13, resize=nearest",
         picture=(1, 13, 11, 4),
@@ -180,11 +184,12 @@ def test_outputs(attached: Attached, tmp_path: Path) -> None:
         "rgba8": call("MUL", x(1, 5, 7, 3), scale),
         "rgb8": call("MUL", x(1, 5, 7, 3), scale),
         "four": call("MUL", x(2, 5, 7, 4), scale),
+        "gray8": call("MUL", x(2, 5, 7, 1), scale),
     }
     formats = (
         *(("softmax", "softmax"), ("argmax", "argmax"), ("integers", "softmax")),
         *(("rgba8", "rgba8, mean=127.5, std=100"), ("rgb8", "rgb8, mean=100/110/120, std=90")),
-        ("four", "rgba8, std=99, mean=99"),
+        *(("four", "rgba8, std=99, mean=99"), ("gray8", "gray8, std=70, mean=99")),
     )
     made = model(values)
     options = Options(target=attached.target, device=attached.device, outputs=formats)
@@ -196,8 +201,8 @@ def test_outputs(attached: Attached, tmp_path: Path) -> None:
         np.testing.assert_allclose(found[name], powers / powers.sum(-1, keepdims=True), atol=1e-6)
     np.testing.assert_array_equal(found["argmax"], plain["argmax"].argmax(-1))
     assert found["argmax"].dtype == np.int32
-    means = {"rgba8": [127.5], "rgb8": [100, 110, 120], "four": [99]}
-    for name, std in (("rgba8", 100), ("rgb8", 90), ("four", 99)):
+    means = {"rgba8": [127.5], "rgb8": [100, 110, 120], "four": [99], "gray8": [99]}
+    for name, std in (("rgba8", 100), ("rgb8", 90), ("four", 99), ("gray8", 70)):
         numbers = plain[name] * np.float32(std) + np.asarray(means[name], np.float32)
         expected = np.clip(np.rint(numbers), 0, 255)
         colours = found[name][..., : expected.shape[-1]]
@@ -215,6 +220,7 @@ IMAGE = model({"y": call("RELU", x(1, 6, 5, 3)), "z": typed("int32", "SHAPE", x(
     [
         (("image", "rgb8"), "inputs: the model has no input 'image'; it has "),
         (("z/in0", "rgb8"), "the model's input has shape [2, 3], not [batch, height, width, "),
+        (("y/in0", "gray8"), "the model's input has 3 channels, but gray8 has 1"),
         (
             ("y/in0", "rgb8, size=9x9"),
             "a picture of 9x9 does not fit the model's input of 5x6; add resize=bilinear, or "
