@@ -279,6 +279,7 @@ def test_a_model_in_parts(tmp_path: Path, browser: Browser) -> None:
         text = page.locator("#details").inner_text()
         assert text.startswith("LiteRT: COS") and first.file in text
         assert "operator 3 COS: the option fallback_ops names it" in text
+        assert "Why it does not run on the device" in text
         page.get_by_role("tab", name="Kernels").click()
         assert second.file in page.locator("#kernels tbody tr[data-id=part1]").inner_text()
 

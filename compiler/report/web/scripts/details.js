@@ -73,12 +73,12 @@ const details = (() => {
   function ofPart(node, step) {
     const read = (texts) => element("ul", {}, texts.map((text) => element("li", { text })));
     return [
-      `LiteRT: ${node.title}`,
+      `${step.host}: ${node.title}`,
       element("p", { class: "faint" }, `${step.file}, runs before dispatch ${step.before}`),
       inBlock(node.id),
       facts(times(step, node.id)),
       ...origin(step),
-      step.reasons.length ? section("Why it runs on LiteRT", true, read(step.reasons)) : null,
+      step.reasons.length ? section("Why it does not run on the device", true, read(step.reasons)) : null,
       section("Reads", true, read(step.reads)),
       section("Writes", true, read(step.writes)),
       ...rewritten(step.operators),
@@ -185,7 +185,7 @@ const details = (() => {
 
   function named(name) {
     const node = nodes.get(name);
-    return link(name, `${node.kind === "part" ? "LiteRT: " : `${node.index} `}${short(node.title)}`);
+    return link(name, `${node.kind === "part" ? `${parts[node.index].host}: ` : `${node.index} `}${short(node.title)}`);
   }
 
   function ofBlock(block) {
