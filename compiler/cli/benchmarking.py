@@ -43,7 +43,9 @@ def _check_format(
     return value
 
 
-@click.command("benchmark", cls=Command)
+@click.command(
+    "benchmark", cls=Command, short_help="Measure a model, per kernel and next to LiteRT."
+)
 @model_argument
 @compile_options(fallback="none")
 @input_options

@@ -24,7 +24,7 @@ user_cache_argument = click.argument(
 """A cache folder; by default the user's own, in which `tflgpu run MODEL` keeps models."""
 
 
-@click.group(cls=Program)
+@click.group(cls=Program, short_help="List, check, prune or clear a cache folder.")
 def cache() -> None:
     """List, verify or prune a cache folder: by default your own, which `tflgpu run MODEL` fills."""
 

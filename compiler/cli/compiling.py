@@ -34,7 +34,7 @@ from .shell import (
 )
 
 
-@click.command("compile", cls=Command)
+@click.command("compile", cls=Command, short_help="Compile a model into a cache folder.")
 @model_argument
 @click.option(
     "-o",

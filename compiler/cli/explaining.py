@@ -21,7 +21,7 @@ NAMED = 6
 """Most operators that the summary names for each reason."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Show what runs where, and why.")
 @model_argument
 @compile_options(fallback="none")
 @format_options

@@ -14,7 +14,7 @@ from .options import cache_argument, model_option
 from .shell import Command, FilePath, json_option, print_json
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Write a compiled model as C99.")
 @cache_argument
 @model_option
 @click.option(

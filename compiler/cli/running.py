@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ from ..tools.trace.events import Trace
 from ..tools.trace.session import TracedSession
 from ..tools.trace.summary import by_type, timed
 from .device_names import DeviceName
-from .input_arrays import assign, is_image, model_metadata, read_inputs
+from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs
 from .options import input_options, model_option
 from .run_results import RunResult, summary
 from .shell import Command, FilePath, json_option, note, warn
@@ -47,7 +48,7 @@ def _check_suffix(
     return value
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Run a model on photos, arrays or random numbers.")
 @click.argument("source", metavar="MODEL|CACHE", type=FilePath())
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
@@ -105,6 +106,7 @@ def run(
     if source.is_file() and model is not None:
         raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
     names = read_labels(labels) if labels is not None else ()
+    _check_files((*values, *named))
     file = source if source.is_file() else Path(model) if model else None
     trace = Trace() if trace_file is not None else None
     folder = compiled(source, device, trace) if source.is_file() else source
@@ -133,6 +135,14 @@ def run(
         write_trace(trace_file, trace, f"{plan.model} on {place.name}")
         result.types, result.trace = by_type(timed(trace.events)), trace_file
     result.print(as_json)
+
+
+def _check_files(values: Sequence[str]) -> None:
+    """InputError if a file is missing, before a model is compiled for it."""
+    for value in values:
+        places = (value, value.partition("=")[2])
+        if RANDOM not in places and not any(map(os.path.exists, places)):
+            raise InputError(f"there is no file {value}")
 
 
 def _photo(values: Sequence[str], inputs: Sequence[TensorInfo]) -> Path | None:

@@ -58,3 +58,4 @@ def test_help_names_every_command() -> None:
     for name in ("compile", "run", "verify", "inspect", "explain", "devices", "ops"):
         assert f"\n  {name} " in text
         assert f"Usage: main {name} " in invoke(name, "--help").stdout
+    assert "..." not in text.partition("Commands:")[2]
