@@ -25,6 +25,7 @@ def compile(
     device: str = "auto",
     fallback: Fallback = "litert",
     fallback_ops: Sequence[str | int] = (),
+    custom_ops: Sequence[str] = (),
     keep_f32: Sequence[str | int] | Literal["auto"] = (),
     tolerance: float = TOLERANCE,
     signature: str = "",
@@ -50,6 +51,9 @@ def compile(
         fallback: Where operators run that the device cannot run: "litert", with a FallbackWarning
             that lists them; or "none", which makes them an UnsupportedError.
         fallback_ops: Names and indices of operators to run on LiteRT in any case.
+        custom_ops: Names of operators, known to tflgpu or not, that functions of the application
+            compute; `tflgpu.load` takes the functions. The model file must have the shapes of their
+            results.
         keep_f32: For precision="f16": operators, by name or index or by a tensor that they compute,
             that stay in single precision; "auto" searches for few of them with which the outputs
             are within `tolerance`, by runs on an attached device.
@@ -83,6 +87,7 @@ def compile(
         device=device,
         fallback=fallback,
         fallback_ops=tuple(fallback_ops),
+        custom_ops=(custom_ops,) if isinstance(custom_ops, str) else tuple(custom_ops),
         keep_f32=AUTO if keep_f32 == "auto" else tuple(keep_f32),
         signature=signature,
         tuning=os.fspath(tuning),

@@ -20,6 +20,9 @@ class OptionError(TflgpuError, ValueError):
     """An option has an invalid value, or two options contradict each other."""
 
 
+OWN_FUNCTION = "compute it with a function of your own: custom_ops, --custom-op"
+"""The advice for an operator that nothing here can compute."""
+
 SPLIT = "split the model before it and run the rest elsewhere"
 """The advice of a `Finding` if nothing about the operator can be changed."""
 

@@ -37,6 +37,8 @@ class Options:
     them; or "none", which makes them an UnsupportedError."""
     fallback_ops: tuple[str | int, ...] = ()
     """Names and indices of operators to run on LiteRT in any case."""
+    custom_ops: tuple[str, ...] = ()
+    """Names of operators that functions of the application compute, given to `tflgpu.load`."""
     signature: str = ""
     """The model's signature to compile, which also names the inputs and outputs; "" for the first
     subgraph under its own tensor names."""
@@ -73,6 +75,8 @@ class Options:
             raise OptionError(
                 f"tuning={self.tuning!r}: give the path of a tuning table as a string"
             )
+        if not _all_strings(self.custom_ops):
+            raise OptionError(f"custom_ops={self.custom_ops!r}: give a tuple of operator names")
         if not _all_strings(self.disable_passes):
             raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
         if not isinstance(self.signature, str):

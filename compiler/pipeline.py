@@ -22,6 +22,7 @@ from .frontend.model_file import file_digest
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
+from .litert.functions import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
@@ -109,6 +110,7 @@ def select(
     operators = len(graph)
     observe("read", graph)
     chosen = chosen_by_user(graph, options.fallback_ops)
+    custom = named_operators(graph, options.custom_ops)
     kept = kept_operators(graph, options.keep_f32)
     apply_formats(graph, options.inputs, options.outputs)
     litert = options.fallback == "litert"
@@ -126,6 +128,10 @@ def select(
     rewrite(CANONICALIZE)
 
     hosted = unsupported(graph, target)
+    custom = [op for op in graph.ops if op in custom]
+    for op in custom:
+        hosted.pop(op, None)
+    host(graph, custom)
     for op in graph.ops:
         for origin in op.origins:
             if origin.index in chosen:

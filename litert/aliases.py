@@ -17,7 +17,7 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
-from ..runtime.litert.module import interpreter_module
+from ..runtime.litert.module import keep_interpreter_module
 from . import compiled_model, delegates, interpreter, options, signature_runner, tensor_buffer
 
 TENSORFLOW = "tensorflow"
@@ -70,8 +70,7 @@ TF_LITE: Mapping[str, Mapping[str, Any]] = {
 
 def install() -> None:
     """Let every later import of LiteRT's interface find the one here."""
-    with suppress(ImportError):
-        interpreter_module()  # parts on LiteRT need it, so it is found while the name is its own
+    keep_interpreter_module()  # for parts on LiteRT
     for name, content in LITERT.items():
         _alias(name, content)
     if PathFinder.find_spec(TENSORFLOW) is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import enum
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from ..compiler.ir import Array
+from ..runtime.custom_op import CustomOp
 from .delegates import Delegate
 from .details import operator_details
 from .opened import Opened
@@ -55,14 +56,16 @@ class Interpreter:
         *,
         device: str | None = None,
         cache: str | os.PathLike[str] | None = None,
+        custom_ops: Mapping[str, CustomOp] | None = None,
     ) -> None:
         """Open a model, given as a file or as its content (ValueError).
 
         With `experimental_preserve_all_tensors`, `get_tensor` reads intermediate tensors as well.
         `device` is the one to run on, as in `tflgpu.load`, "auto" if not given, and `cache` the
-        folder of compiled models, one in the user's cache folder if not given. The other options
-        choose among LiteRT's own kernels: they are checked, and make no difference. A warning says
-        that delegates are not used.
+        folder of compiled models, one in the user's cache folder if not given. `custom_ops` has
+        functions for operators, as for `tflgpu.load`. The other options choose among LiteRT's own
+        kernels: they are checked, and make no difference. A warning says that delegates are not
+        used.
         """
         if not isinstance(experimental_op_resolver_type, enum.Enum):
             raise ValueError(
@@ -79,7 +82,7 @@ class Interpreter:
         if experimental_delegates:
             warnings.warn("tflgpu does not use delegates: it has its own device", stacklevel=2)
         model = os.fspath(model_path) if model_path else bytes(model_content or b"")
-        self._model = Opened(model, device, cache, experimental_preserve_all_tensors)
+        self._model = Opened(model, device, cache, experimental_preserve_all_tensors, custom_ops)
         self._main = self._model.subgraph(0)
         self._compressed = experimental_compress_quantization_zero_points
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..runtime.custom_op import CustomOp
 from .defaults import DEFAULTS
 from .file import File, Model
 from .preserved import with_all_outputs
@@ -22,8 +23,13 @@ class Opened:
         device: str | None = None,
         cache: str | os.PathLike[str] | None = None,
         preserve: bool = False,
+        custom_ops: Mapping[str, CustomOp] | None = None,
     ) -> None:
-        """With `preserve`, intermediate tensors of the first subgraph can be read after a run."""
+        """With `preserve`, intermediate tensors of the first subgraph can be read after a run.
+
+        `custom_ops` has functions for operators, as for `tflgpu.load`.
+        """
+        self._custom_ops = custom_ops or {}
         self.file = File(model)
         self._device = device or DEFAULTS.device
         self._cache = Path(cache or DEFAULTS.cache)
@@ -38,11 +44,11 @@ class Opened:
 
     def _open(self, index: int) -> Subgraph:
         key = self._signature(index)
-        variants = Variants(self.file.model, key, self._device, self._cache)
-        if index or not self._preserve:
-            return Subgraph(self.file, index, self._input_names(index, key), variants)
-        model, preserved = with_all_outputs(self.file)
-        variants = Variants(model, key, self._device, self._cache)
+        model: Model = self.file.model
+        preserved: tuple[int, ...] = ()
+        if self._preserve and not index:
+            model, preserved = with_all_outputs(self.file)
+        variants = Variants(model, key, self._device, self._cache, self._custom_ops)
         return Subgraph(self.file, index, self._input_names(index, key), variants, preserved)
 
     def _signature(self, index: int) -> str:

@@ -19,6 +19,7 @@ from ..compiler.options import Options
 from ..compiler.pipeline import build, compiled_folder, store
 from ..compiler.user_cache import for_attached_device
 from ..runtime import PlanError, Session, load
+from ..runtime.custom_op import CustomOp
 from ..runtime.litert.module import interpreter_module
 from .file import Model
 from .shapes import inferred_shapes
@@ -41,7 +42,15 @@ class Variants:
     They are closed when the application drops this object.
     """
 
-    def __init__(self, model: Model, signature: str, device: str, cache: Path) -> None:
+    def __init__(
+        self,
+        model: Model,
+        signature: str,
+        device: str,
+        cache: Path,
+        custom_ops: Mapping[str, CustomOp],
+    ) -> None:
+        self._custom_ops = custom_ops
         self._model, self._signature = model, signature
         self._device, self._cache = device, cache
         self._loaded: OrderedDict[Key, Session] = OrderedDict()
@@ -72,6 +81,7 @@ class Variants:
         return Options(
             device=self._device,
             fallback="litert" if _litert_is_installed() else "none",
+            custom_ops=tuple(sorted(self._custom_ops)),
             signature=self._signature,
             input_shapes=tuple(sorted(shapes.items())),
         )
@@ -80,8 +90,9 @@ class Variants:
         options = for_attached_device(self._options(shapes))
         folder = compiled_folder(self._model, options, self._cache)
         with suppress(PlanError):  # not compiled yet, or damaged
-            return load(folder, device=self._device)
-        return load(self._compile(options), device=self._device)
+            return load(folder, device=self._device, custom_ops=self._custom_ops)
+        folder = self._compile(options)
+        return load(folder, device=self._device, custom_ops=self._custom_ops)
 
     def _compile(self, options: Options) -> Path:
         start = perf_counter()

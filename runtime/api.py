@@ -6,7 +6,7 @@ They import what they need when they are called, so importing this module is che
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from .launch.device import Device, DeviceInfo
 from .launch.foreign import foreign_context
 
 if TYPE_CHECKING:
+    from .custom_op import CustomOp
     from .session import Session
 
 
@@ -26,6 +27,7 @@ def load(
     device: str = "auto",
     context: Any = None,
     store_binaries: bool = True,
+    custom_ops: Mapping[str, CustomOp] | None = None,
 ) -> Session:
     """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
@@ -46,14 +48,22 @@ def load(
     false, they are stored beside the plan and restored by later loads; a CacheWarning says if they
     could not be stored.
 
-    PlanError if there is no such plan, its files are damaged or writable by other users, or it
-    cannot run on the device. DeviceError if there is no such device, a driver call fails, or LiteRT
-    is needed but not installed; BuildError, a DeviceError, if the driver rejects a kernel.
+    `custom_ops` has a function for each operator that the model was compiled to leave to the
+    application. It is called with an array for each operand and returns an array, or a sequence of
+    them for several outputs, of the shapes and dtypes in the model; if it has a parameter
+    `options`, it gets the operator's options as bytes.
+
+    PlanError if there is no such plan, its files are damaged or writable by other users, it
+    cannot run on the device, or a function is missing. DeviceError if there is no such device, a
+    driver call fails, or LiteRT is needed but not installed; BuildError, a DeviceError, if the
+    driver rejects a kernel.
     """
     from .store.cache import read_settled
 
     place = Path(cache)
-    return read_settled(place, lambda: _load(place, model, device, context, store_binaries))
+    return read_settled(
+        place, lambda: _load(place, model, device, context, store_binaries, custom_ops)
+    )
 
 
 def _load(
@@ -62,6 +72,7 @@ def _load(
     device: str,
     context: Any,
     store_binaries: bool,
+    custom_ops: Mapping[str, CustomOp] | None,
 ) -> Session:
     from .store.cache import find_variants, first_runnable, newest_first
     from .store.variant import Weights, open_variant, read_plan
@@ -83,7 +94,7 @@ def _load(
     except BaseException:
         opened.release()
         raise
-    return Session(variant, opened, store_binaries)
+    return Session(variant, opened, store_binaries, custom_ops)
 
 
 def _start_drivers(target: str) -> None:

@@ -1,4 +1,4 @@
-"""What parts on LiteRT and kernels exchange during a run."""
+"""What parts on the host and kernels exchange during a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .inputs import device_arrays
 from .launch.commands import Buffers
 from .launch.device import Device
-from .litert.part import LoadedPart
+from .parts import HostRun
 from .plan.records import Plan
 from .plan.storage import device_dtype
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class PartTime:
-    """The wall-clock seconds of a part on LiteRT."""
+    """The wall-clock seconds of a part on the host."""
 
     copy_in: float
     """Copying its inputs from the device."""
@@ -43,7 +43,7 @@ class Exchange:
         self.values = {i: array for i, array in given.items() if array is not None}
         """By index in `plan.host_tensors`."""
 
-    def run(self, part: LoadedPart, times: list[PartTime] | None) -> None:
+    def run(self, part: HostRun, times: list[PartTime] | None) -> None:
         """Run a part on what was enqueued before, and copy its outputs to the device.
 
         `times` receives its time, for which the device must finish.
@@ -60,7 +60,7 @@ class Exchange:
         if times is not None:
             times.append(PartTime(copied - start, ran - copied, perf_counter() - ran))
 
-    def _copy_in(self, part: LoadedPart) -> None:
+    def _copy_in(self, part: HostRun) -> None:
         """Copy from the device the inputs of a part that are not on the host yet."""
         missing = [index for index in dict.fromkeys(part.record.inputs) if index not in self.values]
         for index in missing:
@@ -76,7 +76,7 @@ class Exchange:
             array = self.values[index]
             self.values[index] = array.astype(self._tensors[index].dtype, copy=False)
 
-    def _copy_out(self, part: LoadedPart) -> None:
+    def _copy_out(self, part: HostRun) -> None:
         """Copy the outputs of a part to the device, where it needs them."""
         written = [(self._tensors[index], self.values[index]) for index in part.record.outputs]
         placed = [(tensor, array) for tensor, array in written if tensor.place is not None]

@@ -13,6 +13,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
 from .exchange import Exchange, PartTime
 from .forks import DRIVER_PROCESS
@@ -21,7 +22,7 @@ from .inputs import device_arrays
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
-from .litert.part import load_parts
+from .parts import load_parts
 from .plan.records import Plan, Region, TensorInfo
 from .plan.storage import device_dtype
 from .store.binaries import read_binary, write_binary
@@ -39,7 +40,13 @@ class Execution:
     forked from.
     """
 
-    def __init__(self, variant: Variant, device: Device, store_binaries: bool) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool,
+        custom_ops: Mapping[str, CustomOp],
+    ) -> None:
         """Load the variant onto the device, which is released if that fails.
 
         Raises as `Session` does.
@@ -67,7 +74,7 @@ class Execution:
                     f"for this device: tflgpu-compile --target {device.info.target} "
                     f"--device '{device.info.name}'"
                 )
-            self._parts = load_parts(variant)
+            self._parts = load_parts(variant, custom_ops)
             self.memory = DeviceMemory(self.plan, device, variant.weights.content)
             self._schedule = self.plan.schedule(device.resident_groups)
             restored = self._restore()

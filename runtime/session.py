@@ -12,6 +12,7 @@ from .binding.bound import BoundRun
 from .binding.into import run_into
 from .binding.mapped import mapped_input
 from .binding.stream import stream
+from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime
 from .execution import Execution, as_declared
@@ -33,7 +34,13 @@ class Session:
     the `with` block, frees the device's memory.
     """
 
-    def __init__(self, variant: Variant, device: Device, store_binaries: bool = False) -> None:
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool = False,
+        custom_ops: Mapping[str, CustomOp] | None = None,
+    ) -> None:
         """Load a variant onto a device, which the session then owns. Applications call `load`.
 
         With `store_binaries`, compiled kernels are stored beside the plan; a CacheWarning says if
@@ -44,7 +51,7 @@ class Session:
         self.plan: Plan = variant.plan
         """The compiled model."""
         self._ran = False
-        self._execution = Execution(variant, device, store_binaries)
+        self._execution = Execution(variant, device, store_binaries, custom_ops or {})
 
     # -- running ----------------------------------------------------------------------------
 
@@ -123,7 +130,8 @@ class Session:
           protocol or DLPack on the host, or plain bytes (bytearray, mmap) of that size. Every run
           copies it to the device or from it, and it need not be contiguous;
         - on OpenCL a pyopencl Buffer, Array or SVM, on OpenGL a moderngl Buffer, which kernels use
-          without any copy. The model must have been loaded with `context=` that of the object. The
+          without any copy, or a moderngl Texture of floats or integers with 32 bits, which the
+          device copies. The model must have been loaded with `context=` that of the object. The
           elements are row-major: bytes for int8 and uint8, float32 for floats of 16 or 32 bits,
           int32 for all others. Kernels may access, and write, more bytes than the tensor has:
           `plan.input_buffers[i].reach` and `plan.output_buffers[i].reach`.

@@ -34,7 +34,7 @@ BAR = 32
 """Characters that represent the whole arena in the memory map."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Show kernels, tensors and memory.")
 @cache_argument
 @model_option
 @click.option(
@@ -209,7 +209,7 @@ def _print_plan(variant: Variant) -> None:
         ],
     )
     print_table(
-        "Parts on LiteRT",
+        "Parts on the host",
         ("operators", "file", "before dispatch", "reads", "writes"),
         [
             (part.label, part.file, part.before, *map(_named(plan), (part.inputs, part.outputs)))

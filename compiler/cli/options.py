@@ -11,6 +11,7 @@ import click
 
 from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+from .device_names import DeviceName
 from .shell import FilePath
 
 Function = Callable[..., Any]
@@ -168,6 +169,7 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
         ),
         click.option(
             "--device",
+            type=DeviceName(),
             default=["auto"] if several else "auto",
             multiple=several,
             show_default=True,
@@ -194,6 +196,13 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
             multiple=True,
             metavar="NAME|INDEX",
             help="An operator to run on LiteRT in any case.",
+        ),
+        click.option(
+            "--custom-op",
+            "custom_ops",
+            multiple=True,
+            metavar="NAME",
+            help="An operator that a function of the application computes, as given to `load`.",
         ),
         click.option(
             "--signature",

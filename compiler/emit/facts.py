@@ -124,8 +124,8 @@ def _largest(extents: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
 def _obstacles(plan: Plan) -> tuple[str, ...]:
     return (
         *(
-            f"operators {', '.join(map(str, part.operators))} ({part.label}) run on LiteRT; "
-            "`tflgpu explain` says why"
+            f"operators {', '.join(map(str, part.operators))} ({part.label}) run "
+            + ("in Python" if part.function else "on LiteRT; `tflgpu explain` says why")
             for part in plan.parts
         ),
         *_only_on_host("input", plan.inputs, plan.input_buffers),

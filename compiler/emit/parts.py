@@ -1,14 +1,15 @@
-"""Parts on LiteRT as the plan lists them: their model files, and the tensors they exchange."""
+"""Parts on the host as the plan lists them: their files, and the tensors they exchange."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from ...runtime.plan.records import HostPart, HostTensor
 from ...runtime.store.variant import FALLBACK
 from ..ir import Graph, Op, Tensor
+from ..litert.functions import function_file
 from ..litert.parts import part_file, part_inputs
 from ..memory.allocation import Allocation
 from ..ops.litert_part import LITERT, host_only
@@ -25,13 +26,20 @@ class HostParts:
     """The model of each part, by file."""
 
 
-def host_parts(graph: Graph, before: Mapping[Op, int], allocation: Allocation) -> HostParts:
-    """The records and files of parts; `before` has the number of dispatches before each part."""
+def host_parts(
+    graph: Graph, before: Mapping[Op, int], allocation: Allocation, custom_ops: Container[str]
+) -> HostParts:
+    """The records and files of parts; `before` has the number of dispatches before each part.
+
+    A single operator with a name in `custom_ops` is a function's.
+    """
     numbers: dict[Tensor, int] = {}
     records, contents = [], {}
     for number, (op, dispatches) in enumerate(before.items()):
-        content = part_file(graph, op)
-        file = f"{FALLBACK}/{number}.tflite"
+        first = op.core[0].name
+        function = first if len(op.core) == 1 and first in custom_ops else ""
+        content = function_file(graph, op) if function else part_file(graph, op)
+        file = f"{FALLBACK}/{number}.{'npz' if function else 'tflite'}"
         contents[file] = content
         records.append(
             HostPart(
@@ -42,6 +50,7 @@ def host_parts(graph: Graph, before: Mapping[Op, int], allocation: Allocation) -
                 tuple(numbers.setdefault(t, len(numbers)) for t in op.outputs),
                 " + ".join(inner.name for inner in op.core),
                 tuple(origin.index for origin in op.origins),
+                function,
             )
         )
     tensors = tuple(_host_tensor(graph, tensor, allocation) for tensor in numbers)

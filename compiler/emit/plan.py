@@ -53,7 +53,7 @@ def emit(
     records = (*kernels.records, *(item.kernel for item in merged))
     sources = {**kernels.sources, **{item.kernel.file: item.source for item in merged}}
     shipped = translate(records, sources, options.target)
-    host = host_parts(graph, kernels.host_steps, allocation)
+    host = host_parts(graph, kernels.host_steps, allocation, options.custom_ops)
     arena = allocation.arena
     plan = Plan(
         compiler=compiler_version(),

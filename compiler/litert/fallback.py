@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from ..errors import Finding, ModelError, OptionError, PassError, UnsupportedError
 from ..ir import Graph, Op, Shape, Tensor
+from ..ops.litert_part import LITERT
 from .child import Child
 from .partition import Partition, partition
 from .parts import part_file, part_inputs
@@ -71,7 +72,9 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
         failure = _failure(graph, found, child)
         if failure is not None:
             reason = "LiteRT cannot run the other operators without the whole model"
-            everything = {op: Finding(op.index, op.name, reason) for op in graph.ops}
+            everything = {
+                op: Finding(op.index, op.name, reason) for op in graph.ops if op.name != LITERT
+            }
             found = partition(graph, everything | dict(hosted))
             if _failure(graph, found, child) is not None:
                 raise UnsupportedError(failure)

@@ -18,6 +18,7 @@ from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
 from ..ops.base import linear_bytes, weights_of
+from ..ops.litert_part import LITERT
 
 EXCHANGE = 2_500_000
 """Multiply-adds that LiteRT computes while a region is submitted."""
@@ -56,7 +57,7 @@ class Region:
 
 def regions(graph: Graph, hosted: Container[Op]) -> Iterator[Region]:
     """The regions of a graph in which the operators `hosted` run on LiteRT."""
-    left = {op: None for op in graph.ops if op not in hosted}
+    left = {op: None for op in graph.ops if op not in hosted and op.name != LITERT}
     while left:
         ops: list[Op] = []
         crossing: dict[Tensor, None] = {}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..execution import Execution
-from ..launch.device import Buffer
+from ..launch.device import Buffer, Command
 from ..launch.foreign import ForeignMemory, foreign_memory
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import device_dtype, region_size
@@ -41,11 +41,14 @@ class BoundRun:
         plan = execution.plan
         self._execution = execution
         self._bound: dict[tuple[Region, int], Buffer] = {}
+        self._copies: dict[Region, list[Command]] = {Region.INPUT: [], Region.OUTPUT: []}
+        """Copies on the device before and after the kernels."""
         missing = {info.name: None for info in plan.inputs if info.name not in inputs}
         with execution, execution.device.scope() as free:
             self._sources = self._fitted("input", {**inputs, **missing})
             self._targets = self._fitted("output", outputs)
-            self._slot = Slot(execution, self._bound, free)
+            copies = (self._copies[Region.INPUT], self._copies[Region.OUTPUT])
+            self._slot = Slot(execution, self._bound, free, *copies)
         self.outputs: dict[str, Any] = dict(outputs)
         """The objects that were bound to outputs, by name."""
         self._inputs = dict(inputs)
@@ -85,7 +88,9 @@ class BoundRun:
         problem = memory.mismatch(device_dtype(info.dtype), info.shape, size)
         if problem is not None:
             raise InputError(f"the {memory.kind} does not fit: {problem}")
-        return execution.device.adopt(memory, size, writes)
+        buffer, copies = execution.device.adopt(memory, size, writes)
+        self._copies[region] += copies
+        return buffer
 
     def run(self) -> dict[str, Any]:
         """Run the model, and return `outputs`, which hold its results.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..errors import DeviceError
 from ..execution import Execution
 from ..forks import DRIVER_PROCESS
 from ..launch.commands import Buffers
-from ..launch.device import Marker
+from ..launch.device import Command, Marker
 from ..plan.records import Region
 from ..plan.storage import region_size
 from .copies import CopyIn, CopyOut
@@ -31,10 +31,18 @@ class Slot:
     method but `close` must be called inside a `with` block of the execution.
     """
 
-    def __init__(self, execution: Execution, bound: Buffers, free: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        execution: Execution,
+        bound: Buffers,
+        free: Callable[[], None],
+        before: Sequence[Command] = (),
+        after: Sequence[Command] = (),
+    ) -> None:
         """To be made in a scope of the device, which `free` frees (DeviceError).
 
         `bound` are buffers of the caller; the other inputs and outputs get buffers of their own.
+        `before` and `after` are commands to enqueue before and after all others.
         """
         plan, device = execution.plan, execution.device
         self._execution, self._free = execution, free
@@ -45,7 +53,11 @@ class Slot:
             for index in range(count)
             if (region, index) not in bound
         }
-        self._commands = execution.commands_on({**own, **bound})
+        commands = execution.commands_on({**own, **bound})
+        self._buffers = commands.buffers
+        self._segments = [list(segment) for segment in commands.recorded]
+        self._segments[0][:0] = before
+        self._segments[-1] += after
         self._copies_in = {
             index: CopyIn(device, plan.inputs[index], own[Region.INPUT, index])
             for index in execution.uploaded
@@ -81,13 +93,13 @@ class Slot:
                 arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
                 values = execution.execute(
                     arrays,
-                    self._commands.recorded,
+                    self._segments,
                     execution.device.enqueue,
-                    self._commands.buffers,
+                    self._buffers,
                 )
                 self._on_host = execution.host_outputs(values)
             else:
-                execution.device.enqueue(self._commands.recorded[0])
+                execution.device.enqueue(self._segments[0])
             for index, copy_out in self._copies_out.items():
                 if index in targets:
                     copy_out.start(targets[index])

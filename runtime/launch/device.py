@@ -123,11 +123,15 @@ class Device(Protocol):
     def constant(self, data: memoryview) -> Buffer:
         """A buffer with this content for kernels to read. `data` must not change."""
 
-    def adopt(self, memory: ForeignMemory, size: int, writes: bool) -> Buffer:
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[Buffer, Sequence[Command]]:
         """Memory of the caller as a buffer, of which kernels access `size` bytes.
 
-        `writes` says that they write to it. It is retained until it is freed. InputError says why
-        it cannot be used: it is of another driver or context, or must not be written.
+        `writes` says that they write to it. The commands copy it on the device, before kernels read
+        it or after they have written it; there are none if kernels access it directly. It is
+        retained until it is freed. InputError says why it cannot be used: it is of another driver
+        or context, or must not be written.
         """
 
     def mapped(self, buffer: Buffer, size: int) -> Any:

@@ -36,6 +36,8 @@ class ForeignMemory:
     """None for memory without a type."""
     shape: tuple[int, ...] = ()
     contiguous: bool = True
+    texture: bool = False
+    """Whether it is a texture, of `shape` [height, width, channels]."""
 
     def mismatch(self, dtype: str, shape: tuple[int, ...], size: int) -> str | None:
         """Why it cannot hold a tensor, of which kernels access `size` bytes; None if it can.
@@ -44,13 +46,16 @@ class ForeignMemory:
         """
         if self.dtype is not None and self.dtype != dtype:
             return f"its elements are {self.dtype}, but those on the device are {dtype}"
-        if self.dtype is not None and prod(self.shape) != prod(shape):
+        fits = prod(self.shape) == prod(shape)
+        if self.texture:
+            fits = fits and shape[-3:] == self.shape
+        if self.dtype is not None and not fits:
             return f"its shape is {list(self.shape)}, but that of the tensor is {list(shape)}"
         if not self.contiguous:
             return "its elements are not contiguous in the order of C"
         if self.offset:
             return f"it starts at byte {self.offset} of a buffer; give it a buffer of its own"
-        if self.size < size:
+        if self.size < size and not self.texture:
             return (
                 f"it has {self.size} bytes, but kernels access {size}: each element of the tensor "
                 f"{list(shape)} takes 4 bytes as {dtype}"
@@ -130,11 +135,26 @@ _CONTEXTS = {
 }
 """The target of each class of contexts."""
 
+
+def _texture(library: str, kind: str, value: Any) -> ForeignMemory:
+    width, height = value.size
+    return ForeignMemory(
+        *(library, kind, value, value.glo, 0),
+        dtype=_TEXELS.get(value.dtype, f"{value.dtype} as moderngl calls them"),
+        shape=(height, width, value.components),
+        texture=True,
+    )
+
+
+_TEXELS = {"f4": "float32", "i4": "int32"}
+"""The dtype of the channels of a texture, by moderngl's name for it."""
+
 _READERS: dict[str, Callable[[str, str, Any], ForeignMemory]] = {
     "pyopencl.Buffer": _opencl_buffer,
     "pyopencl.PooledBuffer": _opencl_buffer,
     "pyopencl.SVMPointer": _shared_memory,
     "pyopencl.Array": _array,
     "moderngl.Buffer": _opengl_buffer,
+    "moderngl.Texture": _texture,
 }
 """What reads an object, by the name of its class or of one that it is derived from."""

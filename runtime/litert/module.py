@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
 from types import ModuleType
+
+_kept: list[ModuleType | ImportError] = []
 
 
 def interpreter_module() -> ModuleType:
-    """LiteRT's module as the first call found it (ImportError if that found none).
-
-    `tflgpu.litert` gives the module's name to another one while it runs a script.
-    """
-    found = _imported()
+    """LiteRT's module (ImportError if it is not installed)."""
+    found = _kept[0] if _kept else _imported()
     if isinstance(found, ImportError):
         raise ImportError(str(found), name=found.name) from found
     return found
 
 
-@cache
+def keep_interpreter_module() -> None:
+    """Let `interpreter_module` find what it finds now, whatever takes the module's name later."""
+    if not _kept:
+        _kept.append(_imported())
+
+
 def _imported() -> ModuleType | ImportError:
     try:
         from ai_edge_litert import interpreter

@@ -14,30 +14,19 @@ from numpy.typing import NDArray
 
 from ..errors import DeviceError, PlanError
 from ..plan.records import HostPart, HostTensor, Plan
-from ..store.variant import Variant
 from .dataflow import check_dataflow
 from .module import interpreter_module
+from .quiet import without_notices
 
 Array = NDArray[Any]
 
 
-def load_parts(variant: Variant) -> list[LoadedPart]:
-    """The parts of a plan, in the order in which they run.
-
-    DeviceError if LiteRT is needed but not installed, PlanError if it rejects a part.
-    """
-    plan = variant.plan
-    if not plan.parts:
-        return []
-    litert = _litert(plan)
-    return [LoadedPart(plan, record, variant.parts[record.file], litert) for record in plan.parts]
-
-
-def _litert(plan: Plan) -> ModuleType:
+def litert_of(plan: Plan) -> ModuleType:
+    """LiteRT, for the parts of a plan (DeviceError if it is not installed)."""
     try:
         return interpreter_module()
     except ImportError as error:
-        labels = ", ".join(part.label for part in plan.parts)
+        labels = ", ".join(part.label for part in plan.parts if not part.function)
         raise DeviceError(
             f"{plan.model} needs LiteRT for {labels}, but it cannot be imported ({error}); "
             "install it with: pip install 'tflgpu[litert]'"
@@ -48,6 +37,7 @@ class LoadedPart:
     """A part with its interpreter, which keeps the part's variables from run to run."""
 
     def __init__(self, plan: Plan, record: HostPart, content: bytes, litert: ModuleType) -> None:
+        """PlanError if LiteRT rejects the part."""
         self.record = record
         self._inputs = [plan.host_tensors[index] for index in record.inputs]
         self._outputs = [plan.host_tensors[index] for index in record.outputs]
@@ -59,9 +49,10 @@ class LoadedPart:
         """Give the part's variables their initial content."""
         # A new interpreter, because resource variables cannot be reset in an existing one.
         try:
-            self._interpreter = self._litert.Interpreter(model_content=self._content)
-            check_dataflow(self._content)
-            self._interpreter.allocate_tensors()
+            with without_notices():
+                self._interpreter = self._litert.Interpreter(model_content=self._content)
+                check_dataflow(self._content)
+                self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise PlanError(
                 f"LiteRT rejects {self.record.file} ({self.record.label}): {error}; "

@@ -123,9 +123,11 @@ class OpenCLDevice:
     def constant(self, data: memoryview) -> int:
         return self._memory.constant(data)
 
-    def adopt(self, memory: ForeignMemory, size: int, writes: bool) -> int:
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[int, Sequence[Command]]:
         check_memory(memory, self.info, self._context, writes)
-        return self._memory.adopt(memory, size)
+        return self._memory.adopt(memory, size), ()
 
     def mapped(self, buffer: int, size: int) -> Any:
         return self._memory.mapped(buffer, size)

@@ -25,6 +25,7 @@ from .foreign import CallersContext, check_memory
 from .info import describe
 from .limits import read_limits
 from .owned import Owned
+from .textures import TextureRead, TextureWrite
 
 try:
     import moderngl
@@ -49,9 +50,9 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Command:
-    """A launch of a kernel on ranges of buffers."""
+    """A launch of a kernel on ranges of buffers, or a copy of a texture."""
 
-    shader: Shader
+    shader: Shader | TextureRead | TextureWrite
     arguments: tuple[Range, ...]
     groups: tuple[int, int, int]
     """Work-groups along each axis."""
@@ -168,9 +169,15 @@ class OpenGLDevice:
             self.upload(whole, data)
         return whole
 
-    def adopt(self, memory: ForeignMemory, size: int, writes: bool) -> Range:
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[Range, Sequence[Command]]:
         check_memory(memory, self._gl)
-        return Range(memory.owner, 0, max(size, WORD))
+        if not memory.texture:
+            return Range(memory.owner, 0, max(size, WORD)), ()
+        whole = self.allocate(size)
+        copy = (TextureWrite if writes else TextureRead)(memory.owner, whole.buffer)
+        return whole, [Command(copy, (), (1, 1, 1), False)]
 
     def mapped(self, buffer: Range, size: int) -> None:
         return None

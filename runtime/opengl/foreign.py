@@ -26,7 +26,7 @@ class CallersContext(Context):
         self._mine = current()
         super().__init__(self._mine.display or 0, self._mine.api, self._mine.context or 0)
         self.owner = owner
-        embedded = " ES " in owner.info["GL_VERSION"]
+        embedded = _is_embedded(owner)
         if before.context and before != self._mine:
             make_current(before)
         if owner.version_code < _LEAST[embedded]:
@@ -48,13 +48,20 @@ class CallersContext(Context):
         """Nothing, as the caller owns it."""
 
 
+def _is_embedded(context: Any) -> bool:
+    """Whether a moderngl context is one of OpenGL ES."""
+    return " ES " in context.info["GL_VERSION"]
+
+
 def check_memory(memory: ForeignMemory, context: Any) -> None:
     """Raise an InputError unless kernels in a moderngl context can use the memory."""
     if memory.library != "moderngl":
         raise InputError(
-            f"a {memory.kind} cannot be bound to a model on OpenGL; bind a moderngl.Buffer, or "
-            "compile the model with target opencl"
+            f"a {memory.kind} cannot be bound to a model on OpenGL; bind a moderngl.Buffer or "
+            "Texture, or compile the model with target opencl"
         )
+    if memory.texture and _is_embedded(context):
+        raise InputError("OpenGL ES does not copy textures to buffers; bind a moderngl.Buffer")
     if memory.owner.ctx is not context:
         raise InputError(
             f"the {memory.kind} belongs to another OpenGL context; load the model with context= "

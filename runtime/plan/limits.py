@@ -38,7 +38,7 @@ LARGEST_COUNTERS = 256
 HEX_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 ENTRY_POINT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 KERNEL_FILE = re.compile(r"kernels/[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
-PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.tflite\Z")
+PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.(tflite|npz)\Z")
 
 
 def check_size(name: str, size: int) -> Iterator[str]:

@@ -148,7 +148,7 @@ class HostTensor:
 
 @dataclass(frozen=True)
 class HostPart:
-    """A part of the model that runs on LiteRT, between two dispatches."""
+    """A part of the model that runs on the host between two dispatches, on LiteRT or in Python."""
 
     file: str
     """Path in the plan's folder, such as fallback/0.tflite."""
@@ -164,6 +164,8 @@ class HostPart:
     """The operators it computes, for display."""
     operators: tuple[Int32, ...]
     """Indices in the model file of the operators it computes."""
+    function: str = ""
+    """The operator that a function of the application computes; empty for a part on LiteRT."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from .values import (
 )
 from .variables import running_total
 
-WINDOW = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+WINDOW: dict[str, Any] = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
 WINDOW |= {"dilation_h_factor": 1, "dilation_w_factor": 1}
 
 

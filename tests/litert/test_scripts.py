@@ -45,7 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, way: str, *command: str) -> Printed:
     """What the scripts print, run by a command; compiled models are in the folder's `cache`."""
-    program = [sys.executable, *command, HERE / "run_scripts.py", way, folder, *SCRIPTS]
+    scripts = map(str, SCRIPTS)
+    program = [sys.executable, *command, str(HERE / "run_scripts.py"), way, str(folder), *scripts]
     paths = {"XDG_CACHE_HOME": str(folder / "cache")}
     result = subprocess.run(
         program, capture_output=True, text=True, env={**os.environ, **paths}, check=False

@@ -19,7 +19,7 @@ from math import prod
 import numpy as np
 
 from ....runtime.plan.storage import DEVICE_TYPES
-from ...errors import SPLIT, Finding, ModelError, UnsupportedError
+from ...errors import OWN_FUNCTION, Finding, ModelError, UnsupportedError
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import OPS, OpDef
 from ...ops.control_flow import as_the_file_says
@@ -96,7 +96,7 @@ def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:
     """Why an operator's shapes cannot be inferred; None if they can."""
     if definition is None:
         flex = op.name.startswith(_FLEX)
-        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else SPLIT
+        advice = "convert the model with TFLITE_BUILTINS ops only" if flex else OWN_FUNCTION
         return Finding(op.index, op.name, "tflgpu does not know this operator", advice)
     for tensor in op.reads:
         if tensor.dynamic:

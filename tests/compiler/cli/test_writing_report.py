@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from commands import as_json, invoke
 from paths import DIGITS_MODEL
+from profiles import profile_of
 
 import tflgpu
-from tflgpu.runtime.plan.records import Plan
 from tflgpu.runtime.store.variant import read_variant
 
 PROFILE = "cpu_avx2"
@@ -19,20 +18,6 @@ PROFILE = "cpu_avx2"
 
 def compiled(cache: Path, **options: Any) -> Path:
     return tflgpu.compile(DIGITS_MODEL, cache, device=PROFILE, **options)
-
-
-def measured(plan: Plan, path: Path, ms: float) -> Path:
-    """A profile as `tflgpu benchmark --json` prints it, in which every kernel takes this long."""
-    value = {
-        **{"model": plan.model, "device": "a device", "target": plan.target},
-        **{"profile": plan.profile, "median_ms": 7.5, "fallback": []},
-        "kernels": [
-            {"label": item.label, "operators": item.operators, "ms": ms, "roofline": 0.25}
-            for item in plan.dispatches
-        ],
-    }
-    path.write_text(json.dumps(value), encoding="utf-8")
-    return path
 
 
 def test_the_page_is_written_and_named(tmp_path: Path) -> None:
@@ -61,7 +46,7 @@ def test_a_page_goes_to_what_is_no_file(tmp_path: Path) -> None:
 def test_options_that_need_others(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     plan = read_variant(compiled(cache)).plan
-    times = measured(plan, tmp_path / "times.json", 1.0)
+    times = profile_of(plan, tmp_path / "times.json")
     target = tmp_path / "report.html"
     result = invoke("inspect", cache, "--html", target, "--source", "0", code=2)
     assert "--source cannot be used together with" in result.stderr
@@ -73,12 +58,12 @@ def test_options_that_need_others(tmp_path: Path) -> None:
 def test_times_of_other_kernels_are_refused(tmp_path: Path) -> None:
     cache, target = tmp_path / "cache", tmp_path / "report.html"
     plan = read_variant(compiled(cache)).plan
-    times = measured(plan, tmp_path / "times.json", 1.0)
+    times = profile_of(plan, tmp_path / "times.json")
     other = compiled(tmp_path / "other", disable_passes=("fuse_elementwise",))
     result = invoke("inspect", other, "--html", target, "--profile", times, code=1)
     assert "the kernels of this variant" in result.stderr and not target.exists()
     # They can be compared with, since they compute the same operators.
-    mine = measured(read_variant(other).plan, tmp_path / "mine.json", 2.0)
+    mine = profile_of(read_variant(other).plan, tmp_path / "mine.json")
     invoke("inspect", other, "--html", target, "--profile", mine, "--compare", times)
     assert target.exists()
 

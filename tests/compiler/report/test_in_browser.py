@@ -12,8 +12,12 @@ from commands import invoke
 from graphs.hosted import crossing
 from graphs.large import large_model
 from paths import DIGITS_MODEL
+from profiles import profile_of
 
 import tflgpu
+from tflgpu.compiler.report.contents import contents
+from tflgpu.compiler.report.page import page as page_of
+from tflgpu.compiler.tools.radv import MachineCode
 from tflgpu.runtime.store.variant import Variant, read_variant
 
 if TYPE_CHECKING:
@@ -119,6 +123,15 @@ def test_the_list_is_walked_with_the_keyboard(
         assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
         page.keyboard.press("End")
         assert page.url.endswith("#output0")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        focused = "() => document.activeElement.id"
+        assert page.evaluate(focused) == "details"
+        page.locator("#details").get_by_role("button", name="#0 CONV_2D").press("Enter")
+        assert page.url.endswith("#operator0") and page.evaluate(focused) == "details"
+        page.keyboard.press("Escape")
+        assert page.evaluate(focused) == "outline"
 
 
 def test_the_table_sorts_and_filters(digits: tuple[Path, Variant], browser: Browser) -> None:
@@ -185,6 +198,68 @@ def test_dark_and_narrow(digits: tuple[Path, Variant], browser: Browser) -> None
         assert page.locator("#drawing").bounding_box()["height"] > 300
 
 
+def test_times_and_a_comparison(
+    digits: tuple[Path, Variant], tmp_path: Path, browser: Browser
+) -> None:
+    """Every kernel takes half the time of before."""
+    variant = digits[1]
+    now = profile_of(variant.plan, tmp_path / "now.json")
+    before = profile_of(variant.plan, tmp_path / "before.json", 2.0)
+    path = tmp_path / "report.html"
+    measured = ("--profile", now, "--compare", before)
+    invoke("inspect", variant.folder, "--html", path, *measured)
+    count = len(variant.plan.dispatches)
+    with opened(browser, path) as page:
+        choices = page.locator("#heat option").all_inner_texts()
+        assert choices[:3] == ["change of time", "time", "share of roofline"]
+        page.select_option("#heat", "time")
+        colours = page.evaluate(
+            "() => graphView.drawn.nodes('.dispatch').map((node) => node.style('background-color'))"
+        )
+        # The longer a kernel takes, the less blue its node is.
+        blue = [int(colour.removesuffix(")").split(",")[-1]) for colour in colours]
+        assert len(blue) == count and blue == sorted(blue, reverse=True) and blue[0] > blue[-1]
+        page.get_by_role("tab", name="Kernels").click()
+        page.get_by_role("button", name="time", exact=True).click()
+        slowest = page.locator("#kernels tbody tr").first
+        assert slowest.get_attribute("data-id") == f"dispatch{count - 1}"
+        assert f"{count}.00 ms" in slowest.inner_text()
+        page.get_by_role("tab", name="Compared").click()
+        text = page.locator("#comparison").inner_text()
+        assert "0.50" in text and "before.json" in text
+        gains = page.locator("#comparison tbody tr").first
+        assert f"\u2212{count}.00 ms" in gains.inner_text()
+
+
+def test_registers(digits: tuple[Path, Variant], tmp_path: Path, browser: Browser) -> None:
+    variant = digits[1]
+    code = {
+        kernel.name: MachineCode(20 + number, 0, 8, 100, 1, 2, 3, 4, "")
+        for number, kernel in enumerate(variant.plan.kernels)
+    }
+    path = tmp_path / "report.html"
+    path.write_text(page_of(contents(variant, machine_code=code)), encoding="utf-8")
+    with opened(browser, path, "#dispatch1") as page:
+        page.select_option("#heat", "registers")
+        registers = 20 + variant.plan.dispatches[1].kernel
+        label = page.evaluate("() => graphView.drawn.getElementById('dispatch1').data('label')")
+        assert label.endswith(f" {registers}")
+        assert "registers (RADV)" in page.locator("#details").inner_text()
+
+
+def test_a_report_without_the_model(tmp_path: Path, browser: Browser) -> None:
+    variant = read_variant(tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", device=PROFILE))
+    path = tmp_path / "report.html"
+    invoke("inspect", variant.folder, "--html", path)
+    with opened(browser, path) as page:
+        page.get_by_role("button", name="Model file").click()
+        assert "--model MODEL.tflite" in page.locator("#absent").inner_text()
+        page.get_by_role("tab", name="Kernels").click()
+        page.locator("#kernels tbody tr").first.get_by_role("button").click()
+        page.get_by_role("tab", name="Graph").click()
+        assert "dispatch0" in drawn(page) and page.locator("#absent").is_hidden()
+
+
 @pytest.mark.usefixtures("free_exchange")
 def test_a_model_in_parts(tmp_path: Path, browser: Browser) -> None:
     """Parts on LiteRT are nodes, with the reasons why they run there."""
@@ -204,10 +279,12 @@ def test_a_model_in_parts(tmp_path: Path, browser: Browser) -> None:
         text = page.locator("#details").inner_text()
         assert text.startswith("LiteRT: COS") and first.file in text
         assert "operator 3 COS: the option fallback_ops names it" in text
+        assert "Why it does not run on the device" in text
         page.get_by_role("tab", name="Kernels").click()
         assert second.file in page.locator("#kernels tbody tr[data-id=part1]").inner_text()
 
 
+@pytest.mark.slow
 def test_a_network_of_many_kernels(tmp_path: Path, browser: Browser) -> None:
     """Its report is small enough to be sent, and its blocks open and close."""
     model = tmp_path / "large.tflite"
@@ -225,3 +302,27 @@ def test_a_network_of_many_kernels(tmp_path: Path, browser: Browser) -> None:
         page.locator(f"#item-{block}").click()
         page.locator("#details").get_by_role("button", name="Expand").click()
         assert len(drawn(page)) > len(shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["mobilenet_v2/mobilenet_v2_1.0_224_quant.tflite", "yolo/yolox_nano_with_post_float32.tflite"],
+)
+def test_a_network(name: str, models: Path, tmp_path: Path, browser: Browser) -> None:
+    model = models / "networks" / name
+    path, variant = report_of(model, tmp_path)
+    assert path.stat().st_size < LARGEST
+    with opened(browser, path) as page:
+        shown = drawn(page)
+        assert any(node.startswith("block") for node in shown)
+        page.get_by_role("button", name="Expand blocks").click()
+        nodes = {node for node in drawn(page) if node.startswith("dispatch")}
+        assert nodes == {f"dispatch{number}" for number in range(len(variant.plan.dispatches))}
+        # Everything is connected: no node is without an edge.
+        alone = "() => graphView.drawn.nodes().filter((node) => !node.degree()).map((n) => n.id())"
+        assert page.evaluate(alone) == []
+        page.get_by_role("searchbox", name="Search").fill("depthwise")
+        assert 0 < len(marked(page)) < len(nodes)
+        page.get_by_role("button", name="Model file").click()
+        assert len(drawn(page)) > 10 and not nodes & set(drawn(page))

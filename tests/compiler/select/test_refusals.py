@@ -33,7 +33,7 @@ def test_unknown_operators_and_computed_shapes_are_found_together() -> None:
     found = findings(Op("Riddle", (x,), (y,)), Op("TILE", (y, times), (z,), {}, 1))
     assert [(item.index, item.operator) for item in found] == [(0, "Riddle"), (1, "TILE")]
     assert found[0].reason == "tflgpu does not know this operator"
-    assert found[0].advice == "split the model before it and run the rest elsewhere"
+    assert found[0].advice == "compute it with a function of your own: custom_ops, --custom-op"
     assert found[1].reason == "input 1 (times) is computed while the model runs"
     assert found[1].advice == "it must be a constant; convert the model with fixed shapes"
 

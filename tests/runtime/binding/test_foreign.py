@@ -12,6 +12,9 @@ import pytest
 from devices import Attached, unavailable
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.runtime import DeviceError, InputError, load
 from tflgpu.runtime.opencl import library, memory
 
@@ -214,6 +217,31 @@ def test_opengl_buffers_are_not_copied(
     check(np.frombuffer(y.read(), np.float32), inputs)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_opengl_textures(context: Any, tmp_path: Path, channels: int) -> None:
+    """The device copies them: to a buffer before the kernels, or from one after them."""
+    shape = (1, 5, 7, channels)
+    graph = Graph()
+    x, y = Tensor("x", shape), Tensor("y", shape)
+    graph.add(Op("ABS", (x,), (y,), {}, 0))
+    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
+    compiled = pipeline.build(write(graph), Options(target="glsl", device="gles31"))
+    image = np.random.default_rng(6).standard_normal(shape).astype(np.float32)
+    texture = context.texture((7, 5), channels, image.tobytes(), dtype="f4")
+    result = context.texture((7, 5), channels, dtype="f4")
+    with (
+        load(pipeline.store(compiled, tmp_path), context=context) as session,
+        session.bind({"x": texture}, {"y": result}) as bound,
+    ):
+        bound.run()
+        found = np.frombuffer(result.read(), np.float32).reshape(shape)
+        np.testing.assert_array_equal(found, np.abs(image))
+        texture.write((2 * image).tobytes())
+        bound.submit().wait()
+        found = np.frombuffer(result.read(), np.float32).reshape(shape)
+        np.testing.assert_array_equal(found, np.abs(2 * image))
+
+
 def counting(copied: list[str], method: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def count(*arguments: Any) -> Any:
         copied.append(method)
@@ -241,8 +269,21 @@ def test_opengl_memory_that_does_not_fit(
     with load(opengl_folder, context=context) as session:
         with pytest.raises(InputError, match=r"input a: .* has 48 bytes, but kernels access 52"):
             session.bind({"a": small, "b": b})
-        with pytest.raises(InputError, match=r"a moderngl\.Texture cannot be bound; bind a mod"):
-            session.bind({"a": context.texture((4, 4), 4), "b": b})
+        with pytest.raises(InputError, match=r"a moderngl\.Sampler cannot be bound; bind a mod"):
+            session.bind({"a": context.sampler(), "b": b})
+        for size, channels, dtype, message in (
+            (
+                (13, 1),
+                1,
+                "f1",
+                "its elements are f1 as moderngl calls them, but those",
+            ),
+            ((12, 1), 1, "f4", r"its shape is \[1, 12, 1\], but that of the tensor is \[13\]"),
+            ((13, 1), 1, "f4", r"its shape is \[1, 13, 1\], but that of the tensor is \[13\]"),
+        ):
+            texture = context.texture(size, channels, dtype=dtype)
+            with pytest.raises(InputError, match=message):
+                session.bind({"a": texture, "b": b})
     with (
         load(opengl_folder) as session,
         pytest.raises(InputError, match="belongs to another OpenGL context; load the model with"),

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Attached
-from plans import LENGTH, chain, chain_result, pair, single
+from plans import LENGTH, chain, chain_result, copy, pair, single
 
-from tflgpu.runtime import InputError, Session, load
+from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.binding.bound import BoundRun
+from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.plan.records import TensorInfo
 
 
@@ -148,3 +149,28 @@ def test_a_stream_that_is_left(session: Session) -> None:
     check(session.run(pair(3))["y"], pair(3))
     with pytest.raises(InputError, match="depth=0: at least one run must be in flight"):
         session.stream(frames, 0)
+
+
+def test_memory_that_only_the_driver_copies(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on devices that share none with the host: the driver copies behind the kernels."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        test_several_runs_in_flight(session)
+        bound = bound_to(session, 7)
+        bound.run()
+        check(bound.outputs["y"], pair(7))
+        for seed, outputs in enumerate(session.stream(pair(seed) for seed in range(9))):
+            check(outputs["y"], pair(seed))
+        with pytest.raises(DeviceError, match="does not share the memory of input a with the host"):
+            session.map_input("a")
+    integers = np.arange(6, dtype=np.int8).reshape(2, 3)
+    result = np.zeros((3, 2), np.int8).T
+    parts = copy(TensorInfo("x", (2, 3), "int8"), "int")
+    with (
+        load(parts.write(tmp_path / "integers"), device=opencl_device) as session,
+        session.bind({"x": integers}, {"y": result}) as bound,
+    ):
+        bound.submit().wait()
+        np.testing.assert_array_equal(result, integers)

@@ -1,0 +1,276 @@
+"""`Interpreter` of `tflgpu.litert`: what its methods take, return and refuse, beside LiteRT's."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ai_edge_litert import interpreter as litert
+from devices import opencl_devices, unavailable
+from graphs import call, known, model, typed, w, x
+from graphs.custom import SHAPE, swirled
+from graphs.hosted import searching
+from graphs.interfaces import EXPRESSIONS, batches
+from graphs.signatures import two_signatures
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler.ir import Array
+from tflgpu.litert import Interpreter, OpResolverType, load_delegate
+
+REGRESSION = model(EXPRESSIONS["regression"]).content
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Any:
+    """Makes an interpreter on the first device, with a cache of its own."""
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+
+    def made(content: bytes = REGRESSION, **options: Any) -> Interpreter:
+        return Interpreter(
+            model_content=content, device=opencl_devices()[0], cache=tmp_path / "cache", **options
+        )
+
+    return made
+
+
+def given(interpreter: Any) -> int:
+    index: int = interpreter.get_input_details()[0]["index"]
+    return index
+
+
+def result(interpreter: Any) -> Array:
+    value: Array = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values have the same types and content all the way down."""
+    if isinstance(left, np.ndarray):
+        return left.dtype == right.dtype and bool(np.array_equal(left, right))
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and bool(left == right)
+
+
+DETAILS = {
+    "digits": DIGITS_MODEL.read_bytes(),
+    "batches": batches(),
+    "signatures": two_signatures(),
+    **{
+        name: model(EXPRESSIONS[name]).content
+        for name in ("int8", "uint8", "keyword", "words", "branches", "postprocess")
+    },
+}
+
+
+@pytest.mark.parametrize("name", DETAILS)
+def test_details_are_those_of_litert(name: str, make: Any) -> None:
+    """Before and after allocation; LiteRT's list goes on with its own temporary tensors."""
+    ours, theirs = make(DETAILS[name]), litert.Interpreter(model_content=DETAILS[name])
+    for _ in range(2):
+        assert same(ours.get_input_details(), theirs.get_input_details())
+        assert same(ours.get_output_details(), theirs.get_output_details())
+        listed = ours.get_tensor_details()
+        assert same(listed, theirs.get_tensor_details()[: len(listed)])
+        ours.allocate_tensors()
+        theirs.allocate_tensors()
+    operators = ours._get_ops_details()
+    assert same(operators, theirs._get_ops_details()[: len(operators)])
+    assert same(ours._get_full_signature_list(), theirs._get_full_signature_list())
+
+
+def test_sizes_of_other_tensors_follow_a_resized_input(make: Any) -> None:
+    interpreter = make(batches())
+    interpreter.resize_tensor_input(given(interpreter), [7, 5])
+    before = [tuple(item["shape"]) for item in interpreter.get_tensor_details()]
+    interpreter.allocate_tensors()
+    after = [tuple(item["shape"]) for item in interpreter.get_tensor_details()]
+    assert (7, 3) not in before and after.count((7, 3)) == 2
+
+
+def test_a_model_is_compiled_once(
+    make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line on the log says so; another interpreter finds it in the cache."""
+    caplog.set_level(logging.INFO)
+    for _ in range(2):
+        make().allocate_tensors()
+    (line,) = [record.getMessage() for record in caplog.records]
+    (folder,) = tmp_path.glob("cache/*/*/")
+    assert line.startswith("compiled model in ") and line.endswith(f"s into {folder}")
+
+
+def test_a_damaged_cache_is_compiled_again(make: Any, tmp_path: Path) -> None:
+    make().allocate_tensors()
+    (plan,) = tmp_path.glob("cache/*/*/plan.tflgpu")
+    plan.write_bytes(b"nothing")
+    interpreter = make()
+    interpreter.allocate_tensors()
+    interpreter.invoke()
+    assert plan.stat().st_size > 100
+
+
+def test_the_last_shapes_stay_loaded(make: Any) -> None:
+    interpreter = make(batches())
+    variants = interpreter._main._variants
+    for rows in (1, 2, 3, 4, 5, 1):
+        interpreter.resize_tensor_input(given(interpreter), [rows, 5])
+        interpreter.allocate_tensors()
+        interpreter.invoke()
+    assert [dict(key) for key in variants._loaded] == [
+        *({f"class/in{0}": (rows, 5)} for rows in (3, 4, 5)),
+        {},
+    ]
+
+
+def test_operators_on_litert_are_named_on_the_log(
+    make: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    make(searching()).allocate_tensors()
+    assert "; 3 of its operators run on LiteRT" in caplog.text
+
+
+def test_without_litert_nothing_runs_there(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    interpreter = make(searching())
+    assert interpreter.get_output_details()
+    with pytest.raises(RuntimeError, match=r"operator \d TOPK_V2"):
+        interpreter.allocate_tensors()
+
+
+def test_delegates_are_accepted_with_a_warning(make: Any) -> None:
+    with pytest.warns(UserWarning, match=r"does not load the delegate libedgetpu\.so\.1"):
+        delegate = load_delegate("libedgetpu.so.1", {"device": "usb"})
+    with pytest.warns(UserWarning, match="does not use delegates"):
+        make(experimental_delegates=[delegate]).allocate_tensors()
+
+
+def test_all_tensors_are_preserved(make: Any) -> None:
+    """Every tensor has what LiteRT's own kernels compute."""
+    kind = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    options = {"experimental_preserve_all_tensors": True}
+    content = DIGITS_MODEL.read_bytes()
+    ours = make(content, experimental_op_resolver_type=kind, **options)
+    theirs = litert.Interpreter(
+        model_content=content,
+        experimental_op_resolver_type=litert.OpResolverType[kind.name],
+        **options,
+    )
+    image = np.random.default_rng(3).random((1, 8, 8, 1), np.float32)
+    for interpreter in (ours, theirs):
+        interpreter.allocate_tensors()
+        interpreter.set_tensor(given(interpreter), image)
+        interpreter.invoke()
+    for item in ours.get_tensor_details():
+        index = item["index"]
+        np.testing.assert_allclose(
+            ours.get_tensor(index), theirs.get_tensor(index), rtol=1e-4, atol=1e-4
+        )
+
+
+def test_intermediate_tensors_are_not_there_otherwise(make: Any) -> None:
+    interpreter = make()
+    interpreter.allocate_tensors()
+    interpreter.invoke()
+    outputs = [index for item in interpreter._get_ops_details() for index in item["outputs"]]
+    with pytest.raises(ValueError, match="Tensor data is null"):
+        interpreter.get_tensor(outputs[0])
+
+
+def test_a_copy_and_a_view(make: Any) -> None:
+    interpreter = make()
+    interpreter.allocate_tensors()
+    index = given(interpreter)
+    interpreter.get_tensor(index)[:] = 9
+    assert interpreter.get_tensor(index) == 0
+    interpreter.tensor(index)()[:] = 9
+    assert interpreter.get_tensor(index) == 9
+    view = interpreter.tensor(index)()[0]
+    with pytest.raises(RuntimeError, match="reference to internal data"):
+        interpreter.invoke()
+    del view
+    interpreter.invoke()
+    first = result(interpreter)
+    interpreter.set_tensor(index, [[np.float32(-9)]])
+    interpreter.invoke()
+    assert first != result(interpreter)
+
+
+def test_an_input_that_is_an_output(make: Any) -> None:
+    value = x(2, 3)
+    content = model({"twice": [call("ADD", value, known(np.float32(1))), value]}).content
+    interpreter = make(content)
+    interpreter.allocate_tensors()
+    for number in (1.0, 2.0):
+        interpreter.set_tensor(given(interpreter), np.full((2, 3), number, np.float32))
+        interpreter.invoke()
+        values = [interpreter.get_tensor(i["index"]) for i in interpreter.get_output_details()]
+        assert [array.ravel()[0] for array in values] == [number + 1, number]
+
+
+def test_integers_of_64_bits(make: Any) -> None:
+    chosen = typed("int64", "ARG_MAX", w(1, 9), known(np.int32(1)), output_type="int64")
+    total = typed("int64", "ADD", chosen, typed("int64", "CAST", x(1)))
+    interpreter = make(model({"total": total}).content)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(given(interpreter), np.array([5], np.float32))
+    interpreter.invoke()
+    assert result(interpreter).dtype == np.int64
+
+
+def test_own_operators(make: Any) -> None:
+    functions = {"Swirl": lambda size, nothing, added: (size + added, size)}
+    interpreter = make(swirled(), custom_ops=functions)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(given(interpreter), np.zeros(SHAPE, np.float32))
+    interpreter.invoke()
+    np.testing.assert_allclose(result(interpreter)[0, 0, 0], np.exp([1, 2, 3]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ((), {}),
+        (("nowhere.tflite",), {}),
+        ((), {"model_content": b"TFL3 and nothing else"}),
+        (("model.tflite", b"content"), {}),
+        (("model.tflite",), {"num_threads": 0}),
+        (("model.tflite",), {"num_threads": "two"}),
+        (("model.tflite",), {"experimental_op_resolver_type": 7}),
+    ],
+)
+def test_what_cannot_be_opened(arguments: Any, options: Any) -> None:
+    for kind in (Interpreter, litert.Interpreter):
+        with pytest.raises(ValueError):
+            kind(*arguments, **options)
+
+
+def test_what_can_go_wrong_with_shapes(make: Any) -> None:
+    interpreter = make(batches())
+    index = given(interpreter)
+    for shape, strict in (([3, 6], True), ([3], True), ([-1, 5], False)):
+        with pytest.raises(RuntimeError):
+            interpreter.resize_tensor_input(index, shape, strict)
+    with pytest.raises(RuntimeError):
+        interpreter.resize_tensor_input(99, [1])
+    interpreter.resize_tensor_input(index, [3, 6])
+    with pytest.raises(RuntimeError, match="FULLY_CONNECTED"):
+        interpreter.allocate_tensors()
+    with pytest.raises(RuntimeError, match="not ready"):
+        interpreter.invoke()
+
+
+def test_subgraphs_that_are_not_there(make: Any) -> None:
+    interpreter = make(two_signatures())
+    assert interpreter.num_subgraphs() == 2
+    assert len(interpreter.get_tensor_details(1)) == 4
+    with pytest.raises(ValueError, match="out of range: 2"):
+        interpreter.get_tensor_details(2)
