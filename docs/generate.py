@@ -1,6 +1,6 @@
 """Generates the parts of the pages that come from the code.
 
-    python docs/generate.py            updates the pages
+    python docs/generate.py            updates the pages, and the man page tflgpu.1
     python docs/generate.py --check    lists outdated pages, with exit code 1 if there are any
 
 A generated part lies between the comments `generated: NAME` and `end`.
@@ -16,6 +16,7 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from man_page import man_page
 
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
@@ -132,19 +133,21 @@ def current(text: str) -> str:
 
 
 def main() -> int:
-    stale = []
-    for page in sorted(HERE.glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        if current(text) != text:
-            stale.append(page)
+    contents = {page: current(page.read_text(encoding="utf-8")) for page in HERE.glob("*.md")}
+    contents[HERE / "tflgpu.1"] = man_page()
+    stale = sorted(page for page, content in contents.items() if _read(page) != content)
     if "--check" in sys.argv[1:]:
         for page in stale:
             print(f"{page.name} is outdated; run: python docs/generate.py")
         return 1 if stale else 0
     for page in stale:
-        page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(contents[page], encoding="utf-8")
         print(page.name)
     return 0
+
+
+def _read(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.exists() else ""
 
 
 if __name__ == "__main__":

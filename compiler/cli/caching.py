@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from ...runtime.store.cache import SHOWN_DIGITS
 from ...runtime.store.housekeeping import Entry, entries, problems, prune
 from ..user_cache import user_cache
-from .shell import Failure, FilePath, Program, json_option, print_json, print_table, warn
+from .shell import Failure, FilePath, Program, json_option, note, print_json, print_table
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 
@@ -24,7 +24,7 @@ user_cache_argument = click.argument(
 """A cache folder; by default the user's own, in which `tflgpu run MODEL` keeps models."""
 
 
-@click.group(cls=Program)
+@click.group(cls=Program, short_help="List, check, prune or clear a cache folder.")
 def cache() -> None:
     """List, verify or prune a cache folder: by default your own, which `tflgpu run MODEL` fills."""
 
@@ -61,7 +61,7 @@ def verify(cache: Path, as_json: bool) -> None:
         )
     for _, _, binaries in checked:
         for message in binaries:
-            warn(f"note: {message}")
+            note(message)
     if damaged:
         raise Failure("\n".join(damaged))
     if not as_json:
@@ -108,7 +108,7 @@ def _remove(cache: Path, size: int, as_json: bool) -> None:
     freed = decimal(sum(entry.size for entry in removed))
     _print_entries(f"{len(removed)} removed, {freed}; {decimal(left)} left", removed)
     if left > size:
-        warn("note: the rest is being written by other processes")
+        note("the rest is being written by other processes")
 
 
 def _count(found: Sequence[object]) -> str:

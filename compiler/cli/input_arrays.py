@@ -16,7 +16,7 @@ from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
 from ..pictures.photo import image_array
 from ..pictures.scaling import Scaling, choose_scaling
-from .shell import warn
+from .shell import note, warn
 
 RANDOM = "random"
 """The source that stands for random numbers."""
@@ -79,7 +79,7 @@ def model_metadata(model: Path | None) -> Metadata:
     try:
         return read_metadata(str(model))
     except ModelError as error:
-        warn(f"warning: the model's metadata is ignored: {error}")
+        warn(f"the model's metadata is ignored: {error}")
         return Metadata()
 
 
@@ -104,7 +104,7 @@ def read_inputs(
         arrays[info.name] = load(sources[info.name], info, generator, scaling)
         if is_image(sources[info.name]):
             change = " (change this with --mean and --std)"
-            warn(f"note: {info.name}: {scaling.describe(info)}{change}")
+            note(f"{info.name}: {scaling.describe(info)}{change}")
     return arrays
 
 

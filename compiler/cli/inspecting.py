@@ -34,7 +34,7 @@ BAR = 32
 """Characters that represent the whole arena in the memory map."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Show kernels, tensors and memory.")
 @cache_argument
 @model_option
 @click.option(

@@ -24,7 +24,7 @@ FOLDED = "none; decomposed or folded"
 """Shown in place of kernels for operators that are decomposed or folded at compile time."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="List the devices and profiles.")
 @json_option
 def devices(as_json: bool) -> None:
     """List the devices, best first, and the target and profile to compile with for each."""
@@ -75,10 +75,10 @@ def devices(as_json: bool) -> None:
     if not found:
         raise Failure(f"there is no device; {advice()}")
     if not any(info.target == "opencl" for info, _ in found):
-        warn(f"warning: there is no OpenCL device; {advice()}")
+        warn(f"there is no OpenCL device; {advice()}")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="List the supported operators.")
 @click.option("--markdown", is_flag=True, help="Print the table in Markdown, as in the README.")
 @json_option
 def ops(markdown: bool, as_json: bool) -> None:

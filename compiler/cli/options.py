@@ -11,6 +11,7 @@ import click
 
 from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+from .device_names import DeviceName
 from .shell import FilePath
 
 Function = Callable[..., Any]
@@ -168,6 +169,7 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
         ),
         click.option(
             "--device",
+            type=DeviceName(),
             default=["auto"] if several else "auto",
             multiple=several,
             show_default=True,

@@ -14,7 +14,9 @@ from ...runtime.launch.device import DeviceInfo
 from ...runtime.plan.records import Plan, TensorInfo
 from ..ir import Array
 from ..pictures.classes import Class
+from ..tools.trace.summary import TypeTime
 from .shell import operators_of, print_json, print_table
+from .tracing import print_types
 
 SHOWN_RECORDS = 30
 """Most things found in a photo that are printed."""
@@ -33,6 +35,10 @@ class RunResult:
     records: list[dict[str, Any]] = field(default_factory=list)
     written: Path | None = None
     """The file of --output."""
+    types: list[TypeTime] = field(default_factory=list)
+    """The time by operator type, with --trace."""
+    trace: Path | None = None
+    """The file of --trace."""
 
     def print(self, as_json: bool) -> None:
         """Print them as tables or as JSON."""
@@ -53,8 +59,10 @@ class RunResult:
         rows = [(item.label, f"{item.score:.6g}") for item in self.classes]
         print_table("Most probable", ("class", "score"), rows, right=("score",))
         self._print_shown()
-        if self.written is not None:
-            click.echo(self.written)
+        print_types(self.types)
+        for path in (self.written, self.trace):
+            if path is not None:
+                click.echo(path)
 
     def _print_shown(self) -> None:
         if not self.kind:
@@ -76,6 +84,8 @@ class RunResult:
             "classes": [asdict(item) for item in self.classes],
             "shown": {"kind": self.kind, "found": self.records} if self.kind else None,
             "output": self.written,
+            "types": [asdict(row) for row in self.types],
+            "trace": self.trace,
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,10 +22,15 @@ from ..pictures.labels import read_labels
 from ..pictures.outputs import Output, real_outputs
 from ..pictures.photo import read_photo
 from ..pictures.show import KINDS, shown_in
-from .input_arrays import assign, is_image, model_metadata, read_inputs
+from ..tools.trace.events import Trace
+from ..tools.trace.session import TracedSession
+from ..tools.trace.summary import by_type, timed
+from .device_names import DeviceName
+from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs
 from .options import input_options, model_option
 from .run_results import RunResult, summary
-from .shell import Command, FilePath, json_option, warn
+from .shell import Command, FilePath, json_option, note, warn
+from .tracing import trace_option, write_trace
 from .user_cache import compiled
 from .whole_file import write_whole
 
@@ -42,12 +48,13 @@ def _check_suffix(
     return value
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Run a model on photos, arrays or random numbers.")
 @click.argument("source", metavar="MODEL|CACHE", type=FilePath())
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
 @click.option(
     "--device",
+    type=DeviceName(profile=False),
     default="auto",
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it.",
@@ -73,6 +80,7 @@ def _check_suffix(
 @click.option(
     "--check", is_flag=True, help="Report an index that is out of bounds, instead of clamping it."
 )
+@trace_option
 @json_option
 def run(
     source: Path,
@@ -87,6 +95,7 @@ def run(
     output: Path | None,
     show: str | None,
     check: bool,
+    trace_file: Path | None,
     as_json: bool,
 ) -> None:
     """Run a model on images, .npy files or random numbers, and print what it computes.
@@ -97,17 +106,20 @@ def run(
     if source.is_file() and model is not None:
         raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
     names = read_labels(labels) if labels is not None else ()
+    _check_files((*values, *named))
     file = source if source.is_file() else Path(model) if model else None
+    trace = Trace() if trace_file is not None else None
+    folder = compiled(source, device, trace) if source.is_file() else source
     metadata = model_metadata(file if file is not None and file.is_file() else None)
-    folder = compiled(source, device) if source.is_file() else source
-    with runtime.load(folder, model, device=device) as session:
+    observed = TracedSession(folder, model, device, trace) if trace else None
+    with observed.session if observed else runtime.load(folder, model, device=device) as session:
         plan, place = session.plan, session.device
         photo = _photo((*values, *named), session.inputs)
         drawn = output is not None and output.suffix.lower() != ARRAYS
         if photo is None and (drawn or show):
             raise InputError("there is no photo to draw over: exactly one input must be an image")
         arrays = read_inputs((*values, *named), session.inputs, seed, metadata, mean, std)
-        results = session.run(arrays, check=check)
+        results = (observed or session).run(arrays, check=check)
     infos = plan.outputs
     result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
     outputs = real_outputs(infos, results, metadata)
@@ -119,7 +131,18 @@ def run(
     if output is not None:
         _write(output, results, found and found[1], photo)
         result.written = output
+    if trace is not None and trace_file is not None:
+        write_trace(trace_file, trace, f"{plan.model} on {place.name}")
+        result.types, result.trace = by_type(timed(trace.events)), trace_file
     result.print(as_json)
+
+
+def _check_files(values: Sequence[str]) -> None:
+    """InputError if a file is missing, before a model is compiled for it."""
+    for value in values:
+        places = (value, value.partition("=")[2])
+        if RANDOM not in places and not any(map(os.path.exists, places)):
+            raise InputError(f"there is no file {value}")
 
 
 def _photo(values: Sequence[str], inputs: Sequence[TensorInfo]) -> Path | None:
@@ -153,14 +176,14 @@ def _classes(outputs: Sequence[Output], given: Sequence[str], photo: bool) -> li
         probable = scores.values.min() >= 0 and abs(scores.values.sum() - 1) < 0.05
         if not (photo and probable):
             return []
-        warn("note: the model's metadata has no labels; give them with --labels FILE")
+        note("the model's metadata has no labels; give them with --labels FILE")
     elif count > len(names):
         raise InputError(
             f"--labels: output {scores.name} has {count} classes, but the file has {len(names)} "
             f"labels"
         )
     elif count < len(names):
-        warn(f"warning: {len(names)} labels for {count} classes; is it the right file?")
+        warn(f"{len(names)} labels for {count} classes; is it the right file?")
     return best_classes(scores, names)
 
 

@@ -19,7 +19,7 @@ from .options import compile_options, input_options, model_argument, tolerance_o
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Compare a model's results with LiteRT's.")
 @model_argument
 @compile_options(fallback="none")
 @tolerance_option
@@ -44,9 +44,8 @@ def verify(
     Inputs that are not given are random. The exit code is 1 if an output differs.
     """
 
-    metadata = model_metadata(model)
-
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        metadata = model_metadata(model)
         return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     with progress() as show:

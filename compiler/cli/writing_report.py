@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...runtime.store.cache import is_fingerprint
 from ...runtime.store.variant import Variant
 from .machine_code import machine_code
 from .shell import progress
@@ -21,9 +20,9 @@ def write_report(
 ) -> None:
     """Write the report of a variant as an HTML page.
 
-    `model` is the model's file or fingerprint as given with --model; only a file has the graph
-    before rewriting. With `compiled` the page shows what RADV makes of each kernel. The file
-    appears complete or not at all (Failure).
+    `model` is what --model says; only the model's file has the graph before rewriting. With
+    `compiled` the page shows what RADV makes of each kernel. The file appears complete or not at
+    all (Failure).
     """
     # Imported here because importing Pygments takes longer than running any other command.
     from ..report.contents import contents
@@ -34,7 +33,7 @@ def write_report(
     measured = read_profile(profile) if profile else None
     earlier = read_profile(compare) if compare else None
     decisions = None
-    if model is not None and not is_fingerprint(model):
+    if model is not None and Path(model).is_file():
         with progress() as show:
             decisions = decide(Path(model), variant.plan, show)
     code = machine_code(variant) if compiled else None

@@ -43,7 +43,8 @@ class Scaling:
         """
         dtype = np.dtype(info.dtype)
         if dtype.kind != "f" and not (self.source and info.scale):
-            return (pixels.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
+            shifted: Array = (pixels.astype(np.int16) + np.iinfo(dtype).min).astype(dtype)
+            return shifted
         real = (pixels - self._channels(self.mean, info)) / self._channels(self.std, info)
         if dtype.kind == "f":
             values: Array = real.astype(dtype)

@@ -20,7 +20,7 @@ class Compared:
     """In the profile compared with."""
     now_ms: float
     dispatches: tuple[int, ...]
-    """The kernels of the report's profile, by dispatch; parts on LiteRT are not listed."""
+    """The kernels of the report's profile, by dispatch; parts on the host are not listed."""
 
 
 def compare(now: Profile, before: Profile) -> list[Compared]:

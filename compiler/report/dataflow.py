@@ -1,6 +1,6 @@
 """The data flow of a plan: which step computes what another step reads.
 
-A plan lists steps (dispatches, and parts on LiteRT) with the bytes they read and write. A step
+A plan lists steps (dispatches, and parts on the host) with the bytes they read and write. A step
 depends on the earlier ones that wrote to these bytes since the tensor there came to life.
 """
 
@@ -21,7 +21,7 @@ NAMES = {Region.INPUT: "input", Region.OUTPUT: "output", Region.STATE: "variable
 
 @dataclass(frozen=True)
 class Step:
-    """A dispatch or a part on LiteRT."""
+    """A dispatch, or a part on LiteRT or in Python."""
 
     kind: str
     """dispatch or part."""

@@ -6,7 +6,6 @@ options in the plan, up to the choice of implementations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -136,21 +135,14 @@ def _described(tensor: Tensor) -> str:
 
 def _options(plan: Plan) -> Options:
     """The options in a plan; its tuning table's digest stands for no file."""
-    noted = options_of(plan)
-    convert: dict[str, Callable[[Any], Any]] = {
-        "input_shapes": lambda value: tuple((name, tuple(shape)) for name, shape in value),
-        "fallback_ops": tuple,
-        "disable_passes": tuple,
-        "keep_f32": tuple,
-    }
     known = {item.name for item in fields(Options)} - {"tuning"}
-    return Options(
-        **{
-            name: convert.get(name, lambda value: value)(value)
-            for name, value in noted.items()
-            if name in known
-        }
-    )
+    noted = options_of(plan)
+    return Options(**{name: _tuples(noted[name]) for name in known & noted.keys()})
+
+
+def _tuples(value: Any) -> Any:
+    """A value from JSON with tuples for lists."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _chosen(selected: Selected) -> dict[tuple[int, ...], list[Chosen]]:

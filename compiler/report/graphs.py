@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def kernel_nodes(plan: Plan) -> Json:
-    """The graph of dispatches and parts on LiteRT."""
+    """The graph of dispatches, and of parts on the host."""
     nodes = []
     for step in steps(plan):
         label = (plan.parts if step.kind == "part" else plan.dispatches)[step.index].label

@@ -1,4 +1,4 @@
-"""What a run executes, as the report lists it: dispatches and parts on LiteRT."""
+"""What a run executes, as the report lists it: dispatches, and parts on the host."""
 
 from __future__ import annotations
 
@@ -47,12 +47,13 @@ def dispatches_of(plan: Plan, decisions: Decisions | None, profile: Profile | No
 
 
 def parts_of(plan: Plan, decisions: Decisions | None, profile: Profile | None) -> list[Json]:
-    """Every part on LiteRT, with the reasons why its operators run there."""
+    """Every part on LiteRT or in Python, with the reasons why its operators run there."""
     findings = decisions.fallback if decisions else {}
     return [
         {
             "label": part.label,
             "file": part.file,
+            "host": "Python" if part.function else "LiteRT",
             "before": part.before,
             "operators": part.operators,
             "reads": [_host(plan, index) for index in part.inputs],

@@ -13,7 +13,7 @@ from ..errors import OptionError
 
 @dataclass(frozen=True)
 class Time:
-    """The time of one dispatch, or of one part on LiteRT."""
+    """The time of one dispatch, or of one part on the host."""
 
     label: str
     """What it computes, for display."""

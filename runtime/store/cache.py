@@ -78,6 +78,8 @@ def check_exists(cache: Path) -> None:
             f"{cache} is a file, but a cache is a folder; compile a model into one with: "
             f"tflgpu-compile MODEL -o CACHE"
         )
+    if not cache.is_dir() and cache.suffix == ".tflite":
+        raise PlanError(f"there is no file {cache}")
     if not cache.is_dir():
         raise PlanError(
             f"there is no cache at {cache}; create one with: tflgpu-compile MODEL -o {cache}"

@@ -59,6 +59,7 @@ def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
 
 
 def test_compile_main_is_the_same(tmp_path: Path) -> None:
+    assert CliRunner().invoke(compile_main, ["-h"]).exit_code == 0
     arguments = [str(DIGITS_MODEL), "-o", str(tmp_path / "cache"), "--device", PROFILE, "--json"]
     result = CliRunner().invoke(compile_main, arguments)
     assert result.exit_code == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import as_json, invoke
+from commands import as_json, invoke, program
 from graphs import call, model, x, xi
 from graphs.steps import elementwise
 from paths import DIGITS, DIGITS_MODEL, SEVEN
@@ -102,7 +102,8 @@ def test_run_says_what_litert_computes(opencl_device: str, tmp_path: Path) -> No
     model, cache = elementwise(tmp_path / "m.tflite", "ABS", "EXP"), tmp_path / "cache"
     common = ("--device", opencl_device, "--input", "random")
     invoke("compile", model, "-o", cache, "--device", opencl_device, "--fallback-op", "ABS")
-    shown = invoke("run", cache, *common)
+    shown = program("run", cache, *common)
+    assert shown.returncode == 0 and shown.stderr == ""
     assert f"computed on {opencl_device.partition('): ')[2]} and LiteRT\n" in shown.stdout
     assert "\nfallback/0.tflite  ABS" in shown.stdout
     compile_all = ("--fallback-op", "ABS", "--fallback-op", "EXP")

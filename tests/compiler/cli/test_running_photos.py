@@ -83,7 +83,11 @@ def test_an_image_is_written(opencl_device: str, tmp_path: Path) -> None:
 
 def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) -> None:
     command = ("run", digits, "--device", opencl_device)
-    missing = tmp_path / "no" / "model.tflite"
+    missing = tmp_path / "model.tflite"
+    wrong = invoke("run", missing, SEVEN, code=1)
+    assert wrong.stderr == f"error: there is no file {missing}\n"
+    wrong = invoke(*command, "image=none.png", code=1)
+    assert wrong.stderr == "error: there is no file image=none.png\n"
     wrong = invoke("run", missing, SEVEN, "--output", "out.txt", code=2)
     assert "out.txt must end in one of .npz, .png, .jpg" in wrong.stderr
     picture = ("--output", tmp_path / "out.png")

@@ -10,19 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paths import DIGITS_MODEL
+from paths import DIGITS_MODEL, ROOT
 from plans import chain
 
 import tflgpu
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.report.contents import contents
-from tflgpu.compiler.report.page import page
+from tflgpu.compiler.report.page import SCRIPTS, STYLES, page
 from tflgpu.runtime import PlanError
 from tflgpu.runtime.store.variant import Variant, read_variant
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
+
+WEB = ROOT / "compiler" / "report" / "web"
+VENDOR = ROOT / "compiler" / "report" / "vendor"
 
 
 class Elements(HTMLParser):
@@ -117,3 +120,18 @@ def test_rewrites_of_no_operators_are_reported(operators: str, tmp_path: Path) -
     folder = chain().replacing(passes=event).write(tmp_path)
     with pytest.raises(PlanError, match="names no operators; compile the model again"):
         contents(read_variant(folder))
+
+
+def test_every_script_and_style_is_in_the_page() -> None:
+    for folder, names in (("scripts", SCRIPTS), ("styles", STYLES)):
+        files = sorted((WEB / folder).iterdir())
+        assert sorted(names) == [file.stem for file in files]
+        assert all(len(file.read_text().splitlines()) <= 300 for file in files)
+
+
+def test_the_libraries_are_those_that_the_page_about_them_names() -> None:
+    said = (VENDOR / "README.md").read_text()
+    fetched = (VENDOR / "renew.sh").read_text()
+    for library, version in re.findall(r"^(cytoscape|dagre)=(.+)$", fetched, re.MULTILINE):
+        assert f"| {version} |" in said
+        assert f'"{version}"' in (VENDOR / f"{library}.min.js").read_text()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graphs.custom import swirled
 from graphs.hosted import crossing, graph_of
 from paths import DIGITS_MODEL
 
@@ -14,6 +15,7 @@ from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
 from tflgpu.compiler.report.dataflow import Edge, edges
+from tflgpu.compiler.report.launched import parts_of
 from tflgpu.runtime.plan.records import Plan
 
 UNFUSED = ("fuse_elementwise", "fuse_depthwise", "fuse_second_output", "fuse_fully_connected_chain")
@@ -105,3 +107,11 @@ def test_an_output_that_a_part_computes() -> None:
     assert len(plan.parts) == 1 and written
     found = {(edge.source, edge.target) for edge in edges(plan)}
     assert {("part0", f"output{index}") for index in written} <= found
+
+
+def test_a_function_of_the_application() -> None:
+    plan = plan_of(swirled(), custom_ops=("Swirl",))
+    (part,) = parts_of(plan, None, None)
+    assert part["host"] == "Python" and part["file"] == plan.parts[0].file
+    found = {edge.target for edge in edges(plan)} | {edge.source for edge in edges(plan)}
+    assert "part0" in found

@@ -19,7 +19,12 @@ def plan_of(**options: object) -> Plan:
 
 
 def test_every_kernel_has_its_reasons() -> None:
-    plan = plan_of(precision="f16", keep_f32=("SOFTMAX",), input_shapes=(("image", (1, 8, 8, 1)),))
+    plan = plan_of(
+        precision="f16",
+        keep_f32=("SOFTMAX",),
+        input_shapes=(("image", (1, 8, 8, 1)),),
+        outputs=(("probabilities", "softmax"),),
+    )
     decisions = decide(str(DIGITS_MODEL), plan)
     assert decisions.note == ""
     for dispatch in plan.dispatches:

@@ -123,6 +123,15 @@ def test_the_list_is_walked_with_the_keyboard(
         assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
         page.keyboard.press("End")
         assert page.url.endswith("#output0")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        focused = "() => document.activeElement.id"
+        assert page.evaluate(focused) == "details"
+        page.locator("#details").get_by_role("button", name="#0 CONV_2D").press("Enter")
+        assert page.url.endswith("#operator0") and page.evaluate(focused) == "details"
+        page.keyboard.press("Escape")
+        assert page.evaluate(focused) == "outline"
 
 
 def test_the_table_sorts_and_filters(digits: tuple[Path, Variant], browser: Browser) -> None:
@@ -270,6 +279,7 @@ def test_a_model_in_parts(tmp_path: Path, browser: Browser) -> None:
         text = page.locator("#details").inner_text()
         assert text.startswith("LiteRT: COS") and first.file in text
         assert "operator 3 COS: the option fallback_ops names it" in text
+        assert "Why it does not run on the device" in text
         page.get_by_role("tab", name="Kernels").click()
         assert second.file in page.locator("#kernels tbody tr[data-id=part1]").inner_text()
 

@@ -76,6 +76,10 @@ MISSING: dict[str, tuple[Callable[[Path, Path], object], str]] = {
         lambda cache, model: find_variants(cache / "x"),
         "there is no cache at .*/x; create one",
     ),
+    "a model that is not there": (
+        lambda cache, model: find_variants(model.with_name("x.tflite")),
+        r"there is no file .*/x\.tflite$",
+    ),
     "no model": (lambda cache, model: find_variants(cache), "holds no compiled model; compile one"),
     "not compiled": (
         lambda cache, model: find_variants(cache, model),

@@ -4,19 +4,34 @@
 
 const details = (() => {
   const panel = document.getElementById("details");
+  let left = null;
+
+  /** Move the focus into the panel; Escape or the close button bring it back. */
+  function enter() {
+    if (!panel.contains(document.activeElement)) left = document.activeElement;
+    panel.focus({ preventScroll: true });
+  }
+
+  function close() {
+    selection.select(null);
+    if (left?.isConnected) left.focus();
+    left = null;
+  }
 
   function show(id) {
     panel.hidden = !id;
     document.body.classList.toggle("with-details", Boolean(id));
     if (!id) return;
+    const inside = panel.contains(document.activeElement);
     const [heading, ...content] = describe(id);
     panel.replaceChildren(
       element("div", { class: "heading" },
         element("h2", { text: heading }),
         element("button", { type: "button", class: "close", "aria-label": "Close details",
-          click: () => selection.select(null) }, "\u00d7")),
+          click: close }, "\u00d7")),
       ...content.filter(Boolean));
     panel.scrollTop = 0;
+    if (inside) panel.focus({ preventScroll: true });
   }
 
   function describe(id) {
@@ -51,19 +66,19 @@ const details = (() => {
       section("Why this kernel", true, ...why(step)),
       section("Tensors", true, tensorTable(step.arguments)),
       ...rewritten(step.operators),
-      section(`Source of ${kernel.name}`, true, source(kernel)),
+      section(`Source of ${kernel.name}`, true, sourceOf(kernel)),
     ];
   }
 
   function ofPart(node, step) {
     const read = (texts) => element("ul", {}, texts.map((text) => element("li", { text })));
     return [
-      `LiteRT: ${node.title}`,
+      `${step.host}: ${node.title}`,
       element("p", { class: "faint" }, `${step.file}, runs before dispatch ${step.before}`),
       inBlock(node.id),
       facts(times(step, node.id)),
       ...origin(step),
-      step.reasons.length ? section("Why it runs on LiteRT", true, read(step.reasons)) : null,
+      step.reasons.length ? section("Why it does not run on the device", true, read(step.reasons)) : null,
       section("Reads", true, read(step.reads)),
       section("Writes", true, read(step.writes)),
       ...rewritten(step.operators),
@@ -150,13 +165,6 @@ const details = (() => {
     ];
   }
 
-  function source(kernel) {
-    const code = element("code", {});
-    // The compiler has escaped the source; its spans are the only markup.
-    code.innerHTML = kernel.source;
-    return element("pre", { class: "source", tabindex: "0", "aria-label": kernel.file }, code);
-  }
-
   // -- operators, blocks, tensors ---------------------------------------------------------------
 
   function ofOperator(node) {
@@ -177,7 +185,7 @@ const details = (() => {
 
   function named(name) {
     const node = nodes.get(name);
-    return link(name, `${node.kind === "part" ? "LiteRT: " : `${node.index} `}${short(node.title)}`);
+    return link(name, `${node.kind === "part" ? `${parts[node.index].host}: ` : `${node.index} `}${short(node.title)}`);
   }
 
   function ofBlock(block) {
@@ -244,9 +252,9 @@ const details = (() => {
 
   selection.watch(show);
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && selection.current) selection.select(null);
+    if (event.key === "Escape" && selection.current) close();
   });
-  return { show };
+  return { enter };
 })();
 
 /** When a tensor is alive, in dispatches. */

@@ -27,7 +27,22 @@ function facts(rows) {
     element("div", {}, element("dt", { text: name }), element("dd", {}, value))));
 }
 
-/** A button that selects a node, a tensor or a step. */
+/** A button that selects a node or a tensor, and goes to its details. */
 function link(id, text) {
-  return element("button", { class: "link", type: "button", click: () => selection.select(id) }, text);
+  return element("button", {
+    class: "link", type: "button",
+    click: (event) => {
+      event.stopPropagation();
+      selection.select(id);
+      details.enter();
+    },
+  }, text);
+}
+
+/** The source of a kernel. */
+function sourceOf(kernel) {
+  const code = element("code", {});
+  // The compiler has escaped the source; its spans are the only markup.
+  code.innerHTML = kernel.source;
+  return element("pre", { class: "source", tabindex: "0", "aria-label": kernel.file }, code);
 }

@@ -17,6 +17,8 @@ const graphView = (() => {
   let drawing = null;
   let shown = [];
   let items = [];
+  let amounts = new Map();
+  let most = 0;
 
   function wordsOf(node) {
     const step = steps.get(node.id);
@@ -26,10 +28,19 @@ const graphView = (() => {
       .join(" ").toLowerCase();
   }
 
+  /** What the nodes drawn are coloured by: each one's value, and the largest. */
+  function weigh() {
+    amounts = new Map(shown.map((node) => [node.id, heat.value(measure, stepsAt(node))]));
+    most = Math.max(...[...amounts.values()].map((amount) => Math.abs(amount ?? 0)), 0);
+    const [low, high] = measure.low ? [measure.text(most), measure.text(0)]
+      : measure.signed ? ["faster", "slower"] : ["0", measure.text(most)];
+    byId("scale").replaceChildren(low, element("i", { class: measure.signed && "signed" }), high);
+  }
+
   /** The label of a node and its colours. */
   function look(node) {
-    const amount = heat.value(measure, stepsAt(node));
-    const [fill, ink] = heat.colours(measure, amount) ?? [];
+    const amount = amounts.get(node.id);
+    const [fill, ink] = heat.colours(measure, amount, most) ?? [];
     const detail = amount === null ? "" : measure.text(amount);
     return { label: labelOf(node, detail), ...(fill ? { fill, ink } : {}) };
   }
@@ -41,7 +52,7 @@ const graphView = (() => {
         [`${node.block.length} nodes`, detail].filter(Boolean).join(" \u00b7 ");
     }
     if (isEnd(node)) return `${node.kind}\n${shortened(node.tensor, width)}`;
-    const where = node.kind === "part" ? "LiteRT: " : "";
+    const where = node.kind === "part" ? `${parts[node.index].host}: ` : "";
     const second = [node.kind === "part" ? null : `#${node.index}`, detail].filter(Boolean);
     return `${shortened(where + short(node.title), width)}\n${second.join(" \u00b7 ")}`;
   }
@@ -53,6 +64,7 @@ const graphView = (() => {
     shown = blocks ? blocks.nodes() : [];
     if (blocks) {
       drawing ??= new Drawing(byId("drawing"), (id, twice) => choose(id, twice));
+      weigh();
       drawing.draw(shown, blocks.edges(), look);
       if (keep) drawing.reveal(blocks.shown(keep));
       else drawing.start();
@@ -153,7 +165,10 @@ const graphView = (() => {
   outline.addEventListener("keydown", (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 };
     if (event.key in by) step(by[event.key]);
-    else if (event.key === "Enter") choose(selection.current, true);
+    else if (event.key === "Enter") {
+      if (selection.current?.startsWith("block")) choose(selection.current, true);
+      else if (selection.current) details.enter();
+    }
     else return;
     event.preventDefault();
   });
@@ -215,9 +230,7 @@ const graphView = (() => {
     element("code", { text: "tflgpu inspect CACHE --model MODEL.tflite --html FILE" }));
 
   function recolour() {
-    const [low, high] = measure.low ? ["100 %", "0 %"]
-      : measure.signed ? ["faster", "slower"] : ["0", measure.text(measure.most)];
-    byId("scale").replaceChildren(low, element("i", { class: measure.signed ? "signed" : null }), high);
+    weigh();
     drawing?.recolour(look);
   }
 
@@ -248,7 +261,6 @@ const graphView = (() => {
     show() {
       if (!drawing) {
         redraw(null);
-        recolour();
       }
     },
     toggle,

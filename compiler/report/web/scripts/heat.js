@@ -60,10 +60,10 @@ const heat = (() => {
     return values.length ? measure.join(values) : null;
   }
 
-  /** A colour for a value: [background, text]; null for none. */
-  function colours(measure, amount) {
-    if (amount === null || !measure.most) return null;
-    const share = Math.min(Math.abs(amount) / measure.most, 1);
+  /** A colour for a value where `most` is the largest: [background, text]; null for none. */
+  function colours(measure, amount, most) {
+    if (amount === null || !most) return null;
+    const share = Math.min(Math.abs(amount) / most, 1);
     const strength = STRONGEST * Math.sqrt(measure.low ? 1 - share : share);
     return mixed(measure.signed && amount < 0 ? "--faster" : "--hot", strength);
   }

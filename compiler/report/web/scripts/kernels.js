@@ -1,6 +1,6 @@
 "use strict";
 
-// The view of all kernels as a table, with the parts on LiteRT between them.
+// The view of all kernels as a table, with the parts on the host between them.
 
 function showKernels(view) {
   const rows = contents.graphs.kernels.nodes.filter((node) => steps.has(node.id))
@@ -9,7 +9,7 @@ function showKernels(view) {
       const kernel = kernels[step.kernel];
       const place = kernel ? kernel.name : step.file;
       return {
-        id: node.id, node, step, kernel, position,
+        id: node.id, node, step, kernel, place, position,
         words: `${node.title} ${node.tensor} ${place} ${step.operators.map((i) => `#${i}`).join(" ")}`,
       };
     });
@@ -21,7 +21,7 @@ function showKernels(view) {
       cell: (row) => (row.kernel ? String(row.node.index) : "") },
     { title: "operators", value: (row) => row.node.title, kind: "main",
       cell: (row) => link(row.id, short(row.node.title)) },
-    { title: "kernel", value: (row) => row.kernel?.name ?? row.step.file },
+    { title: "kernel", value: (row) => row.place },
     { title: "in the file", value: (row) => row.step.operators[0] ?? null, number: true,
       cell: (row) => format.ranges(row.step.operators), hint: "Operators of the model file" },
     measured && column("time", (row) => row.step.ms),

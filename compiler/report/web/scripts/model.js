@@ -6,6 +6,7 @@ function showModel(view) {
   const { model, profile } = contents;
   const typed = (items) => element("ul", {}, items.map((item) => element("li", {},
     element("strong", { text: item.name }), ` ${item.dtype} ${format.shape(item.shape)}`)));
+  const worded = (value) => (Array.isArray(value) ? value.map(worded).join(", ") : String(value)) || "none";
   const operations = dispatches.reduce((total, step) => total + step.flops, 0);
   view.append(
     facts([
@@ -15,7 +16,7 @@ function showModel(view) {
       ["operations", format.count(operations)],
       ["weights", format.bytes(model.weights)],
       ["intermediate tensors", format.bytes(model.memory.planned)],
-      parts.length ? ["parts on LiteRT", parts.length] : null,
+      parts.length ? ["parts on the host", parts.length] : null,
       profile ? ["a run", format.ms(profile.run_ms)] : null,
       profile ? ["all kernels", format.ms(profile.kernels_ms)] : null,
     ]),
@@ -25,10 +26,12 @@ function showModel(view) {
     element("div", { class: "wide" }, element("table", {}, element("tbody", {},
       Object.entries(model.options).map(([name, value]) => element("tr", {},
         element("th", { scope: "row", text: name }),
-        element("td", { text: typeof value === "string" ? value || "none" : JSON.stringify(value) })))))),
+        element("td", { text: worded(value) })))))),
     model.persistent.length ? element("h2", { text: "Persistent kernels" }) : "",
-    element("ul", {}, model.persistent.map((item) => element("li", {},
-      `dispatches ${item.first} to ${item.end - 1} run in one launch, of ${kernels[item.kernel].name}`))),
+    ...model.persistent.map((item) => element("details", { class: "group" },
+      element("summary", {}, element("strong", { text: kernels[item.kernel].name }),
+        ` runs dispatches ${item.first} to ${item.end - 1} in one launch`),
+      sourceOf(kernels[item.kernel]))),
     element("h2", { text: "File" }),
     facts([["fingerprint", model.fingerprint], ["compiled by", `tflgpu ${model.compiler}`],
       profile ? ["measured on", profile.device] : null]));

@@ -43,7 +43,7 @@
   const { model, profile } = contents;
   document.getElementById("facts").textContent = [
     `${dispatches.length} kernels for ${model.target}, ${model.profile}, ${model.precision}`,
-    parts.length ? `${parts.length} part${parts.length > 1 ? "s" : ""} on LiteRT` : null,
+    parts.length ? `${parts.length} part${parts.length > 1 ? "s" : ""} on the host` : null,
     profile ? `${format.ms(profile.run_ms)} a run` : null,
   ].filter(Boolean).join(", ");
   const wanted = decodeURIComponent(location.hash.slice(1));
