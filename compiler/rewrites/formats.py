@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import OptionError
 from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
-from ..ir import Array, Graph, Op, Origin, Shape, Tensor, constant
+from ..ir import Array, Graph, Op, Shape, Tensor, constant
 from ..ops.add_alpha import ADD_ALPHA
 from ..ops.centered import FROM_CENTERED
 from ..ops.read_picture import READ_PICTURE
@@ -49,10 +49,10 @@ def _position(option: str, name: str, names: Sequence[str]) -> int:
 
 
 class _Chain:
-    """Operators added one after the other, which stand for the operators `origins`."""
+    """Operators added one after the other; they stand for none of the model file."""
 
-    def __init__(self, graph: Graph, name: str, origins: Sequence[Origin], index: int) -> None:
-        self._graph, self._name, self._origins, self._index = graph, name, origins, index
+    def __init__(self, graph: Graph, name: str, index: int) -> None:
+        self._graph, self._name, self._index = graph, name, index
 
     def add(
         self,
@@ -74,8 +74,7 @@ class _Chain:
         attrs: Mapping[str, Any] = NO_ATTRS,
     ) -> Tensor:
         """The same with a tensor that is there already."""
-        op = Op(operator, operands, (result,), attrs, self._index, origins=self._origins)
-        self._graph.add(op)
+        self._graph.add(Op(operator, operands, (result,), attrs, self._index))
         return result
 
 
@@ -107,9 +106,7 @@ class _Pictures:
         self._graph, self._position, self._chosen = graph, position, chosen
         self._what = f"inputs[{name!r}]"
         self._image = graph.inputs[position]
-        readers = graph.consumers(self._image)
-        origins = readers[0].origins if readers else ()
-        self._chain = _Chain(graph, name, origins, -1)
+        self._chain = _Chain(graph, name, -1)
         self._name = name
 
     def insert(self) -> None:
@@ -185,8 +182,7 @@ class _Result:
         self._graph, self._position, self._name = graph, position, name
         self._tensor = graph.outputs[position]
         producer = graph.producer(self._tensor)
-        origins, index = (producer.origins, producer.index) if producer else ((), 0)
-        self._chain = _Chain(graph, name, origins, index)
+        self._chain = _Chain(graph, name, producer.index if producer else 0)
 
     def insert(self, chosen: PictureFormat | ScoresFormat) -> None:
         what = f"outputs[{self._name!r}]"

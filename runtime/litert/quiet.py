@@ -6,7 +6,6 @@ LiteRT writes them to the descriptor of stderr, and has no function or option th
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,8 @@ _LOCK = threading.Lock()
 @contextmanager
 def without_notices() -> Iterator[None]:
     """Leave out LiteRT's notices; other lines on stderr appear at the end of the block."""
+    import tempfile  # not when a plan without parts is loaded
+
     with _LOCK:
         try:
             terminal = os.dup(_STDERR)

@@ -40,8 +40,8 @@ def device_dtype(dtype: str) -> str:
 
 
 def item_size(dtype: str) -> int:
-    """Bytes of an element of a row-major tensor on the device (KeyError as of `device_dtype`)."""
-    return 1 if device_dtype(dtype) in ("int8", "uint8") else WORD
+    """Bytes of an element of a row-major tensor on the device."""
+    return 1 if dtype in ("int8", "uint8") else WORD
 
 
 def whole_words(size: int) -> int:

@@ -144,6 +144,24 @@ def test_pictures(attached: Attached, tmp_path: Path) -> None:
         assert difference(actual, wanted, 2e-5) is None, name
 
 
+def test_pictures_of_a_part_on_litert(attached: Attached, tmp_path: Path) -> None:
+    """What reads the picture stays on the device, however little it computes."""
+    row = PICTURES["smaller"]
+    options = Options(
+        target=attached.target,
+        device=attached.device,
+        fallback_ops=("CONV_2D",),
+        inputs=(("y/in0", row.text),),
+    )
+    made = model({"y": windows(x(*row.image), 3)})
+    compiled = pipeline.build(made.content, options)
+    assert [part.operators for part in compiled.plan.parts] == [(0,)]
+    pixels = RANDOM.integers(0, 256, row.picture).astype(np.uint8)
+    found = run(compiled, attached.device, tmp_path, {"y/in0": pixels})["y"]
+    expected = Reference(model({"y": row.oracle()}).content).run({"y/in0": row.read(pixels)})[0]
+    assert difference(found, expected, 2e-5) is None
+
+
 def integers(dtype: str, scale: float, zero: int) -> tuple[Input, Call]:
     image = xq(1, 4, 5, 3, dtype=dtype, scale=scale, zero=zero)
     moved = quantized("RESHAPE", image, ints(1, 60), dtype=dtype, scale=scale, zero=zero)
