@@ -19,18 +19,9 @@ STYLES = ("theme", "layout", "tables", "graph", "details", "memory")
 """The style sheets in `web/styles`, in order."""
 
 SCRIPTS = (
-    *("data", "format", "selection", "elements", "table", "heat", "blocks", "layout"),
-    *(
-        "drawing",
-        "details",
-        "graph",
-        "kernels",
-        "memory",
-        "rewrites",
-        "comparison",
-        "model",
-        "tabs",
-    ),
+    *("data", "format", "selection", "elements", "table", "heat", "blocks", "layout", "drawing"),
+    *("outline", "details", "graph", "kernels", "memory", "rewrites", "comparison", "model"),
+    "tabs",
 )
 """The scripts in `web/scripts`, in order: each may use those before it."""
 

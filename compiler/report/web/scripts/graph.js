@@ -1,10 +1,14 @@
 "use strict";
 
-// The view of the graphs: the drawing, the list of its nodes with the search, and the buttons.
+// The view of the graphs: what is drawn and listed, the search, and the buttons.
 
 const graphView = (() => {
   const byId = (id) => document.getElementById(id);
-  const [outline, search, found] = ["outline", "search", "found"].map(byId);
+  const [search, found] = ["search", "found"].map(byId);
+  const outline = new Outline(byId("outline"), (id) => {
+    if (id.startsWith("block")) choose(id, true);
+    else details.enter();
+  });
   const views = new Map(
     [["kernels", "Kernels"], ["operators", "Model file"]].map(([name, title]) => [name, {
       title,
@@ -16,7 +20,6 @@ const graphView = (() => {
   let matching = null;
   let drawing = null;
   let shown = [];
-  let items = [];
   let amounts = new Map();
   let most = 0;
 
@@ -89,28 +92,7 @@ const graphView = (() => {
     selection.select(collapsed ? block.id : block.members[0].id);
   }
 
-  // -- the list ---------------------------------------------------------------------------------
-
-  /** Fill the list with the nodes of a graph, and the blocks they are in. */
-  function list() {
-    const { blocks } = views.get(current);
-    const all = blocks ? blocks.graph.nodes.flatMap((node) => {
-      const block = blocks.blockOf.get(node.id);
-      return block?.members[0] === node ? [{ id: block.id, kind: "block", block }, node] : [node];
-    }) : [];
-    items = all.map((node) => [node, itemOf(node)]);
-    outline.replaceChildren(...items.map(([, item]) => item));
-  }
-
-  function itemOf(node) {
-    const label = node.kind === "block" ? blockTitle(node.block)
-      : isEnd(node) ? `${node.kind} ${node.tensor}` : short(node.title);
-    const numbered = node.kind === "dispatch" || node.kind === "operator";
-    return element("li",
-      { id: `item-${node.id}`, role: "option", "aria-selected": "false", title: label },
-      element("span", { class: `dot ${node.kind}` }), element("span", { text: label }),
-      numbered ? element("span", { class: "faint", text: `#${node.index}` }) : null);
-  }
+  // -- the search -------------------------------------------------------------------------------
 
   /** Find the nodes with all words of the search; those in collapsed blocks, too. */
   function find() {
@@ -126,57 +108,24 @@ const graphView = (() => {
     found.textContent = matching ? `${matching.size} found` : "";
   }
 
-  /** Show the items found; without a search those of the nodes that are drawn. */
+  /** List the nodes found; without a search those that are drawn. */
   function narrow() {
-    const drawn = new Set(shown.map((node) => node.id));
-    for (const [node, item] of items) {
-      item.hidden = !(matching ?? drawn).has(node.id);
-    }
+    outline.narrow(matching ?? new Set(shown.map((node) => node.id)));
   }
 
   function mark(id) {
     const { blocks } = views.get(current);
-    const visible = id && blocks ? blocks.shown(id) : null;
-    outline.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
-    const item = id && byId(`item-${matching ? id : visible}`);
-    item?.setAttribute("aria-selected", "true");
-    item?.scrollIntoView({ block: "nearest" });
-    if (item) outline.setAttribute("aria-activedescendant", item.id);
-    else outline.removeAttribute("aria-activedescendant");
-    const lit = matching && new Set([...matching].map((name) => blocks.shown(name)));
-    if (blocks) drawing?.mark(visible, lit);
+    if (!blocks) return;
+    const visible = id && blocks.shown(id);
+    outline.mark(matching ? id : visible);
+    drawing?.mark(visible, matching && new Set([...matching].map((name) => blocks.shown(name))));
   }
 
-  function step(by) {
-    const visible = [...outline.children].filter((item) => !item.hidden);
-    const at = visible.findIndex((item) => item.ariaSelected === "true");
-    const next = visible[Math.min(Math.max(at + by, 0), visible.length - 1)];
-    if (next) selection.select(next.id.slice(5));
-  }
-
-  outline.addEventListener("click", (event) => {
-    const item = event.target.closest("li");
-    if (item) selection.select(item.id.slice(5));
-  });
-  outline.addEventListener("dblclick", (event) => {
-    const item = event.target.closest("li");
-    if (item) choose(item.id.slice(5), true);
-  });
-  outline.addEventListener("keydown", (event) => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -1e6, End: 1e6 };
-    if (event.key in by) step(by[event.key]);
-    else if (event.key === "Enter") {
-      if (selection.current?.startsWith("block")) choose(selection.current, true);
-      else if (selection.current) details.enter();
-    }
-    else return;
-    event.preventDefault();
-  });
   search.addEventListener("input", find);
   search.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "Enter") {
-      outline.focus();
-      step(1);
+      outline.list.focus();
+      outline.step(1);
       event.preventDefault();
     }
   });
@@ -189,7 +138,7 @@ const graphView = (() => {
     matching = null;
     search.value = "";
     found.textContent = "";
-    list();
+    outline.fill(views.get(name).blocks);
     for (const button of byId("which").children) {
       button.setAttribute("aria-pressed", String(button.dataset.name === name));
     }
@@ -259,9 +208,7 @@ const graphView = (() => {
   return {
     /** Draw the graph, once the view has its size. */
     show() {
-      if (!drawing) {
-        redraw(null);
-      }
+      if (!drawing) redraw(null);
     },
     toggle,
     /** The block with a name such as block-kernels-3, or the one that holds a node. */
