@@ -14,7 +14,7 @@ from .inputs import device_arrays
 from .launch.commands import Buffers
 from .launch.device import Device
 from .parts import HostRun
-from .plan.records import Plan
+from .plan.records import Plan, TensorInfo
 from .plan.storage import device_dtype
 
 Array = NDArray[Any]
@@ -87,3 +87,8 @@ class Exchange:
             self._device.upload(buffer, array, tensor.place.offset)
         if arrays:
             self._device.finish()  # the arrays must live until then
+
+
+def as_declared(info: TensorInfo, result: Array) -> Array:
+    """An output as the device or a part computes it, in its own dtype."""
+    return result if info.dtype == "string" else result.astype(info.dtype, copy=False)

@@ -23,7 +23,7 @@ from .launch.commands import Buffers, Commands, bind_commands, compile_commands,
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
 from .parts import load_parts
-from .plan.records import Plan, Region, TensorInfo
+from .plan.records import Plan, Region
 from .plan.storage import device_dtype
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
@@ -292,11 +292,6 @@ class Execution:
         """The model's outputs that parts have computed, by index, of what `execute` returned."""
         tensors = self.plan.host_tensors
         return {tensors[i].output: array for i, array in values.items()}
-
-
-def as_declared(info: TensorInfo, result: Array) -> Array:
-    """An output as `Execution.run` returns it in its own dtype."""
-    return result if info.dtype == "string" else result.astype(info.dtype, copy=False)
 
 
 def _free(dropped: list[Callable[[], None]]) -> None:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .custom_op import CustomOp
 from .errors import InputError
-from .exchange import PartTime
-from .execution import Execution, as_declared
+from .exchange import PartTime, as_declared
+from .execution import Execution
 from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo

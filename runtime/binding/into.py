@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..execution import Execution, as_declared
+from ..exchange import as_declared
+from ..execution import Execution
 from ..launch.foreign import foreign_memory
 from .bound import BoundRun
 from .host import host_array
