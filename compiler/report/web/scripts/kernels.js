@@ -40,7 +40,7 @@ function showKernels(view) {
   function column(name, value) {
     const measure = heat.all.find((item) => item.name === name);
     return {
-      title: measure.title, number: true, value,
+      title: name, hint: measure.title, number: true, value,
       cell: (row) => (value(row) === null ? "" : measure.text(value(row))),
       bar: (row) => (measure.most ? (measure.low ? -1 : 1) * value(row) / measure.most : 0),
     };
