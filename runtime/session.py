@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from .binding.bound import BoundRun
-from .binding.into import run_into
-from .binding.mapped import mapped_input
-from .binding.stream import stream
 from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime
@@ -20,6 +16,9 @@ from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
 from .store.variant import Variant
+
+if TYPE_CHECKING:
+    from .binding.bound import BoundRun
 
 Array = NDArray[Any]
 
@@ -110,6 +109,8 @@ class Session:
             inputs = quantized(self.plan.inputs, inputs)
         arrays = arrays_for(self.plan.inputs, inputs)
         if outputs:
+            from .binding.into import run_into
+
             return run_into(self._execution, arrays, outputs, check)
         with self._execution as execution:
             results = execution.run_checked(arrays) if check else execution.run(arrays)
@@ -139,6 +140,8 @@ class Session:
         InputError names all objects that do not fit, and what would. DeviceError if a driver call
         fails or the session is closed.
         """
+        from .binding.bound import BoundRun
+
         return BoundRun(self._execution, inputs or {}, outputs or {})
 
     def stream(self, frames: Iterable[Any], depth: int = 2) -> Iterator[dict[str, Array]]:
@@ -149,6 +152,8 @@ class Session:
         before it is computed. A frame may be changed once the next one is asked for. Errors are
         those of `run`; InputError also if outputs are strings or dynamic.
         """
+        from .binding.stream import stream
+
         return stream(self._execution, frames, depth)
 
     def map_input(self, name: str) -> Array:
@@ -158,6 +163,8 @@ class Session:
         the input, it is not copied. It must not be written while a run is in flight. InputError if
         there is no such input; DeviceError if the device does not share memory with the host.
         """
+        from .binding.mapped import mapped_input
+
         with self._execution as execution:
             return mapped_input(execution, name)
 
