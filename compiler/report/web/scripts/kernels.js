@@ -21,7 +21,7 @@ function showKernels(view) {
       cell: (row) => (row.kernel ? String(row.node.index) : "") },
     { title: "operators", value: (row) => row.node.title, kind: "main",
       cell: (row) => link(row.id, short(row.node.title)) },
-    { title: "kernel", value: (row) => row.place },
+    { title: "kernel", kind: "name", value: (row) => row.place },
     { title: "in the file", value: (row) => row.step.operators[0] ?? null, number: true,
       cell: (row) => format.ranges(row.step.operators), hint: "Operators of the model file" },
     measured && column("time", (row) => row.step.ms),
@@ -40,7 +40,7 @@ function showKernels(view) {
   function column(name, value) {
     const measure = heat.all.find((item) => item.name === name);
     return {
-      title: measure.title, number: true, value,
+      title: name, hint: measure.title, number: true, value,
       cell: (row) => (value(row) === null ? "" : measure.text(value(row))),
       bar: (row) => (measure.most ? (measure.low ? -1 : 1) * value(row) / measure.most : 0),
     };
