@@ -31,6 +31,8 @@ def compile(
     signature: str = "",
     tuning: str | os.PathLike[str] = "",
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, str] | None = None,
+    outputs: Mapping[str, str] | None = None,
     disable_passes: Sequence[str] = (),
     keep_intermediates: bool = False,
     prebuild: str = "",
@@ -61,6 +63,10 @@ def compile(
             compiles the first subgraph under its own tensor names.
         tuning: A tuning table with tiles and work-groups, as `tflgpu compile --tune` writes it.
         input_shapes: Input shapes, by name, that replace the model's.
+        inputs: Formats of inputs, by name, for pictures of bytes that the device crops, resizes and
+            normalizes: "rgba8, size=1920x1080, resize=bilinear, mean=127.5, std=127.5".
+        outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
+            mean=127.5, std=127.5".
         disable_passes: Names of rewrites to leave out, for finding the one at fault.
         keep_intermediates: Give every intermediate tensor its own memory, so that all of them can
             be read after a run.
@@ -86,6 +92,8 @@ def compile(
         signature=signature,
         tuning=os.fspath(tuning),
         input_shapes=tuple((name, tuple(shape)) for name, shape in (input_shapes or {}).items()),
+        inputs=tuple((inputs or {}).items()),
+        outputs=tuple((outputs or {}).items()),
         disable_passes=tuple(disable_passes),
         keep_intermediates=keep_intermediates,
     )

@@ -41,7 +41,9 @@ def settle(
     """
     if options.keep_f32 != AUTO:
         return options
-    return replace(options, keep_f32=_Search(model, options, tolerance, progress).fewest())
+    # LiteRT, whose results are the measure, knows nothing of formats.
+    plain = replace(options, inputs=(), outputs=())
+    return replace(options, keep_f32=_Search(model, plain, tolerance, progress).fewest())
 
 
 class _Search:

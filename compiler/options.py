@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeGuard, get_args
 
 from .errors import OptionError
+from .formats import input_format, output_format
 
 TargetName = Literal["opencl", "glsl", "vulkan", "metal"]
 Precision = Literal["f32", "f16"]
@@ -15,6 +16,9 @@ Fallback = Literal["litert", "none"]
 TARGETS: tuple[str, ...] = get_args(TargetName)
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 FALLBACKS: tuple[str, ...] = get_args(Fallback)
+
+FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
+"""Targets whose kernels neither tflgpu's own runtime nor the exported one runs."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ class Options:
     digest of the table's entries for the plan's kernels."""
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Input shapes, by name, that replace the model's."""
+    inputs: tuple[tuple[str, str], ...] = ()
+    """Formats of inputs, by name, such as "rgba8, mean=127.5, std=127.5"; see `formats`."""
+    outputs: tuple[tuple[str, str], ...] = ()
+    """Formats of outputs, by name, such as "softmax"."""
     disable_passes: tuple[str, ...] = ()
     """Names of rewrites to leave out, for finding the one at fault."""
     keep_f32: tuple[str | int, ...] = ()
@@ -95,6 +103,18 @@ class Options:
                 f'(("image", (1, 224, 224, 3)),)'
             )
 
+        for name, parse in (("inputs", input_format), ("outputs", output_format)):
+            formats = getattr(self, name)
+            if not isinstance(formats, tuple) or not all(map(_is_pair, formats)):
+                raise OptionError(
+                    f"{name}={formats!r}: give a tuple of (name, format) pairs, such as "
+                    f'(("image", "rgba8"),)'
+                )
+            if len(dict(formats)) < len(formats):
+                raise OptionError(f"{name}={formats!r}: give one format for each name")
+            for key, text in formats:
+                parse(key, text)
+
     def as_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
 
@@ -112,8 +132,13 @@ def _names_or_positions(option: str, value: object) -> tuple[str | int, ...]:
     return tuple(value)
 
 
+def _is_pair(item: object) -> TypeGuard[tuple[str, object]]:
+    """Whether an item is a pair of a name and something else."""
+    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
+
+
 def _names_shape(item: object) -> bool:
     """Whether an item is a pair of a name and a tuple of sizes."""
-    if not isinstance(item, tuple) or len(item) != 2 or not isinstance(item[0], str):
+    if not _is_pair(item):
         return False
     return isinstance(item[1], tuple) and all(isinstance(size, int) for size in item[1])

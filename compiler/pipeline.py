@@ -27,6 +27,7 @@ from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
+from .rewrites.formats import apply_formats
 from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
 from .schedule.tuning_table import TableSizing, digest, read_table
@@ -111,6 +112,7 @@ def select(
     chosen = chosen_by_user(graph, options.fallback_ops)
     custom = named_operators(graph, options.custom_ops)
     kept = kept_operators(graph, options.keep_f32)
+    apply_formats(graph, options.inputs, options.outputs)
     litert = options.fallback == "litert"
     if litert:
         graph.foreign_shape = ForeignShapes(model, shapes)
@@ -219,14 +221,6 @@ def _fingerprint(model: Model) -> str:
     return file_digest(os.fspath(model))
 
 
-def store(compiled: CompiledModel, cache: Path) -> Path:
-    """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
-    plan = compiled.plan
-    variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
-    folder = variant_folder(cache, plan.fingerprint, variant)
-    return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)
-
-
 def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
     """The folder that `store` writes for these options, whether or not it exists.
 
@@ -240,6 +234,14 @@ def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
 
 
 def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
-    """The name of a variant: different options and compilers make different variants."""
+    """A variant's name, which ends in a digest of all options."""
     choices = hashlib.sha256(f"{options}\0{compiler}".encode()).hexdigest()[:12]
     return f"{target}-{precision}-{profile}-{choices}"
+
+
+def store(compiled: CompiledModel, cache: Path) -> Path:
+    """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
+    plan = compiled.plan
+    variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
+    folder = variant_folder(cache, plan.fingerprint, variant)
+    return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)

@@ -49,6 +49,11 @@ class Target:
         return self.device.kind == "processor"
 
     @property
+    def roll(self) -> str:
+        """The hint before a loop to keep as it is; processors have the registers to unroll it."""
+        return "" if self.on_processor else self.language.roll
+
+    @property
     def weight_images(self) -> bool:
         """Whether kernels read weights from image buffers."""
         return self.language.images and self.device.weight_storage == "image"

@@ -1,6 +1,6 @@
 """Generates the parts of the pages that come from the code.
 
-    python docs/generate.py            updates the pages
+    python docs/generate.py            updates the pages, and the man page tflgpu.1
     python docs/generate.py --check    lists outdated pages, with exit code 1 if there are any
 
 A generated part lies between the comments `generated: NAME` and `end`.
@@ -13,8 +13,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
+from man_page import man_page
 
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
@@ -74,21 +76,18 @@ def quantized_formulas_markdown() -> str:
 
 
 def quantized_kernel_markdown() -> str:
-    """The kernel of a quantized 1x1 convolution."""
-    compiled = build(_convolution(), Options(target="opencl", device="gpu", fallback="none"))
-    source = next(text for file, text in compiled.sources.items() if "conv" in file.split("/")[-1])
-    start = source.index("__kernel")
-    return f"```c\n{source[start:].rstrip()}\n```\n"
-
-
-def _convolution() -> bytes:
-    """A model that is a convolution of int8 with a scale for each channel."""
+    """The kernel of a 1x1 convolution of int8 with a scale for each channel."""
     image = Tensor("image", (1, 14, 14, 32), "int8", None, Quantization((0.02,), (-3,)))
     weights = np.arange(64 * 32).reshape(64, 1, 1, 32) % 255 - 127
     scales = Quantization(tuple(0.001 * (n + 1) for n in range(64)), (0,) * 64)
     filters = Tensor("filters", weights.shape, "int8", weights.astype(np.int8), scales)
     bias = Tensor("bias", (64,), "int32", np.arange(64, dtype=np.int32), scales)
     result = Tensor("result", (1, 14, 14, 64), "int8", None, Quantization((0.05,), (4,)))
+    return _kernel(_convolution_of(image, filters, bias, result), "conv")
+
+
+def _convolution_of(image: Tensor, filters: Tensor, bias: Tensor, result: Tensor) -> bytes:
+    """A model that is one convolution."""
     attrs = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU6"}
     graph = Graph()
     graph.inputs, graph.input_names = [image], [image.name]
@@ -97,11 +96,32 @@ def _convolution() -> bytes:
     return write(graph)
 
 
+def picture_kernel_markdown() -> str:
+    """The kernel that reads a picture for a float convolution."""
+    weights = np.arange(8 * 3 * 3 * 3, dtype=np.float32).reshape(8, 3, 3, 3)
+    graph = _convolution_of(
+        Tensor("image", (1, 224, 224, 3)),
+        Tensor("filters", weights.shape, "float32", weights),
+        Tensor("bias", (8,), "float32", np.zeros(8, np.float32)),
+        Tensor("result", (1, 224, 224, 8)),
+    )
+    spec = "rgba8, size=1920x1080, resize=bilinear, mean=127.5, std=127.5"
+    return _kernel(graph, "picture", inputs=(("image", spec),))
+
+
+def _kernel(model: bytes, name: str, **options: Any) -> str:
+    """The kernel whose file has that name in its own, without its macros."""
+    compiled = build(model, Options(target="opencl", device="gpu", fallback="none", **options))
+    source = next(text for file, text in compiled.sources.items() if name in Path(file).name)
+    return f"```c\n{source[source.index('__kernel') :].rstrip()}\n```\n"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "intrinsics": intrinsics_markdown,
     "operators": operators_markdown,
     "profiles": profiles_markdown,
     "quantized_formulas": quantized_formulas_markdown,
+    "picture_kernel": picture_kernel_markdown,
     "quantized_kernel": quantized_kernel_markdown,
 }
 """The function that generates each part, by the name in its marker."""
@@ -113,19 +133,21 @@ def current(text: str) -> str:
 
 
 def main() -> int:
-    stale = []
-    for page in sorted(HERE.glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        if current(text) != text:
-            stale.append(page)
+    contents = {page: current(page.read_text(encoding="utf-8")) for page in HERE.glob("*.md")}
+    contents[HERE / "tflgpu.1"] = man_page()
+    stale = sorted(page for page, content in contents.items() if _read(page) != content)
     if "--check" in sys.argv[1:]:
         for page in stale:
             print(f"{page.name} is outdated; run: python docs/generate.py")
         return 1 if stale else 0
     for page in stale:
-        page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(contents[page], encoding="utf-8")
         print(page.name)
     return 0
+
+
+def _read(page: Path) -> str:
+    return page.read_text(encoding="utf-8") if page.exists() else ""
 
 
 if __name__ == "__main__":

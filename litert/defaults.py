@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
+from ..compiler.user_cache import user_cache
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Defaults:
     @property
     def folder(self) -> Path:
         """The folder of compiled models."""
-        return self.cache or user_cache_path("tflgpu") / "models"
+        return self.cache or user_cache()
 
 
 DEFAULTS = Defaults()

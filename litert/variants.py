@@ -15,9 +15,10 @@ from pathlib import Path
 from time import perf_counter
 
 from ..compiler.ir import Shape
-from ..compiler.options import Options, TargetName
+from ..compiler.options import Options
 from ..compiler.pipeline import build, compiled_folder, store
-from ..runtime import DeviceError, PlanError, Session, load
+from ..compiler.user_cache import for_attached_device
+from ..runtime import PlanError, Session, load
 from ..runtime.custom_op import CustomOp
 from ..runtime.litert.module import interpreter_module
 from .file import Model
@@ -74,12 +75,11 @@ class Variants:
 
     def shapes(self, shapes: Shapes) -> Shapes:
         """The shapes of all tensors for these input shapes. Raises what `tflgpu.compile` raises."""
-        return inferred_shapes(self._model, self._options(shapes, "opencl"))
+        return inferred_shapes(self._model, self._options(shapes))
 
-    def _options(self, shapes: Shapes, target: TargetName) -> Options:
+    def _options(self, shapes: Shapes) -> Options:
         return Options(
-            target=target,
-            device=self._device if target == "opencl" else "auto",
+            device=self._device,
             fallback="litert" if _litert_is_installed() else "none",
             custom_ops=tuple(sorted(self._custom_ops)),
             signature=self._signature,
@@ -87,15 +87,7 @@ class Variants:
         )
 
     def _load(self, shapes: Shapes) -> Session:
-        try:
-            return self._load_for(self._options(shapes, "opencl"))
-        except DeviceError as error:
-            try:
-                return self._load_for(self._options(shapes, "glsl"))
-            except DeviceError:
-                raise error from None
-
-    def _load_for(self, options: Options) -> Session:
+        options = for_attached_device(self._options(shapes))
         folder = compiled_folder(self._model, options, self._cache)
         with suppress(PlanError):  # not compiled yet, or damaged
             return load(folder, device=self._device, custom_ops=self._custom_ops)

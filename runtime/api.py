@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError
 from .launch.device import Device, DeviceInfo
+from .launch.foreign import foreign_context
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
@@ -24,18 +25,24 @@ def load(
     model: str | os.PathLike[str] | None = None,
     *,
     device: str = "auto",
+    context: Any = None,
     store_binaries: bool = True,
     custom_ops: Mapping[str, CustomOp] | None = None,
 ) -> Session:
     """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
     `cache` is the folder that the model was compiled into, or the folder of one compiled variant in
-    it. `model` is the .tflite file or its fingerprint (hex SHA-256 digest), and may be omitted if
-    the cache holds only one model.
+    it. `model` is the .tflite file, its name or the first digits of its fingerprint (hex SHA-256
+    digest), and may be omitted if the cache holds only one model.
 
     `device` is "auto" for the best device, or part of a device's text as `devices` returns it,
     ignoring case. Plans for opencl run on OpenCL devices, plans for glsl on OpenGL devices. If the
     cache holds several variants of the model, the newest one that can run on the device is loaded.
+
+    `context` is the caller's, for `Session.bind` to use its memory: a pyopencl.Context, a
+    pyopencl.CommandQueue, which is then used instead of a queue of its own and must be in-order, or
+    a moderngl.Context, whose program in use and bindings of buffers then change. `device` names one
+    of its devices.
 
     The first load on a device compiles the kernels, which takes seconds. Unless `store_binaries` is
     false, they are stored beside the plan and restored by later loads; a CacheWarning says if they
@@ -54,13 +61,16 @@ def load(
     from .store.cache import read_settled
 
     place = Path(cache)
-    return read_settled(place, lambda: _load(place, model, device, store_binaries, custom_ops))
+    return read_settled(
+        place, lambda: _load(place, model, device, context, store_binaries, custom_ops)
+    )
 
 
 def _load(
     cache: Path,
     model: str | os.PathLike[str] | None,
     device: str,
+    context: Any,
     store_binaries: bool,
     custom_ops: Mapping[str, CustomOp] | None,
 ) -> Session:
@@ -77,7 +87,7 @@ def _load(
     weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
-    opened = _open(device, targets)
+    opened = _open(device, targets, context)
     try:
         folder, plan = first_runnable(found, opened)
         variant = open_variant(folder, plan, weights or Weights(folder))
@@ -98,16 +108,24 @@ def _start_drivers(target: str) -> None:
         DRIVERS.start()
 
 
-def _open(device: str, targets: Sequence[str]) -> Device:
+def _open(device: str, targets: Sequence[str], context: Any) -> Device:
     """A device with this name for the first target that has one (DeviceError)."""
+    compiled_for = f"the model was compiled for {' and '.join(targets)}"
+    opened: Device
+    if context is not None:
+        given = foreign_context(context)
+        if given.target not in targets:
+            needed = f"a {given.kind} needs a model compiled for {given.target}"
+            raise DeviceError(f"{needed}, but {compiled_for}")
+        opened = _driver(given.target).open_in(given, device)
+        return opened
     errors = []
     for target in targets:
         try:
-            opened: Device = _driver(target).open_device(device)
+            opened = _driver(target).open_device(device)
             return opened
         except DeviceError as error:
             errors.append(error)
-    compiled_for = f"the model was compiled for {' and '.join(targets)}"
     raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from .forks import DRIVER_PROCESS
+
 
 def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
     """Start `work` on another thread; returns a function that waits for it to finish.
@@ -25,7 +27,7 @@ def in_background(work: Callable[[], None], name: str) -> Callable[[], None]:
 
 
 class Startup:
-    """Work that is done once per process, on another thread."""
+    """Starting drivers, which is done once per process, on another thread."""
 
     def __init__(self, work: Callable[[], None], name: str) -> None:
         self._work, self._name = work, name
@@ -33,7 +35,11 @@ class Startup:
         self._join: Callable[[], None] | None = None
 
     def start(self) -> Callable[[], None]:
-        """Start the work unless it has been started; returns a function that waits for it."""
+        """Start the work unless it has been started; returns a function that waits for it.
+
+        DeviceError in a process forked from one that has started drivers.
+        """
+        DRIVER_PROCESS.start()
         # Some driver loaders crash if two threads enter them at once.
         with self._lock:
             if self._join is None:
@@ -41,5 +47,5 @@ class Startup:
             return self._join
 
     def wait(self) -> None:
-        """Wait for the work to finish, starting it first if need be."""
+        """Wait for the work to finish, starting it first if need be (DeviceError)."""
         self.start()()

@@ -8,7 +8,8 @@ from .printable import printable_lines
 class TflgpuError(Exception):
     """Base of every error that tflgpu raises on purpose. Any other exception is a bug in tflgpu.
 
-    Its text is safe to print, whatever a model's names contain.
+    TimeoutError, of a run that is waited for with a timeout, is the exception. The text is safe to
+    print, whatever a model's names contain.
     """
 
     def __str__(self) -> str:
@@ -36,7 +37,7 @@ class CacheWarning(TflgpuWarning):
 
 
 class InputError(TflgpuError, ValueError):
-    """An input of `Session.run` has the wrong name, shape or dtype. The text names all of them.
+    """What the caller gives for an input or output does not fit. The text names all that do not.
 
     In a run with `check`, also an index that is out of bounds.
     """

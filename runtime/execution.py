@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from time import perf_counter
+from functools import cached_property
 from typing import Any
 from warnings import warn
 
@@ -14,34 +15,30 @@ from numpy.typing import NDArray
 
 from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
+from .exchange import Exchange, PartTime
+from .forks import DRIVER_PROCESS
 from .indices import CheckedQueue
 from .inputs import device_arrays
-from .launch.commands import Commands, compile_commands, restore_commands
+from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
-from .parts import HostRun, load_parts
+from .parts import load_parts
 from .plan.records import Plan, Region
-from .plan.running import Schedule
 from .plan.storage import device_dtype
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class PartTime:
-    """The wall-clock seconds of a part on the host."""
-
-    copy_in: float
-    """Copying its inputs from the device."""
-    run: float
-    copy_out: float
-    """Copying its outputs to the device."""
+NO_TARGETS: Mapping[int, Array] = {}
 
 
 class Execution:
-    """A variant on a device, for use by one thread at a time. The creator releases the device."""
+    """A variant on a device, for use by one thread at a time.
+
+    Its methods must be called inside a `with` block, for which other threads wait. Entering one
+    raises DeviceError if the execution is closed, or belongs to the process that this one was
+    forked from.
+    """
 
     def __init__(
         self,
@@ -55,14 +52,22 @@ class Execution:
         Raises as `Session` does.
         """
         self.device = device
-        self._plan: Plan = variant.plan
+        self.plan: Plan = variant.plan
+        self._lock = threading.Lock()
+        self._closed = False
+        self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Those that are to be released before the device."""
+        self.dropped: list[Callable[[], None]] = []
+        """What frees the memory of slots that were dropped without being closed."""
+        weakref.finalize(self, _free, self.dropped).atexit = False
         self._folder = variant.folder
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
-        self._uploaded = [index for index, buffer in enumerate(buffers) if buffer.used]
+        self.uploaded = [index for index, buffer in enumerate(buffers) if buffer.used]
+        """The inputs that the device reads."""
         try:
-            reason = device.unsupported_reason(self._plan)
+            reason = device.unsupported_reason(self.plan)
             if reason is not None:
                 raise PlanError(
                     f"{variant.folder} cannot run on {device.info}: {reason}; compile the model "
@@ -70,26 +75,69 @@ class Execution:
                     f"--device '{device.info.name}'"
                 )
             self._parts = load_parts(variant, custom_ops)
-            self.memory = DeviceMemory(self._plan, device, variant.weights.content)
-            schedule = self._plan.schedule(device.resident_groups)
-            restored = self._restore(schedule)
-            self._commands = restored or compile_commands(
-                self._plan, schedule, device, self.memory.buffers, variant.sources
+            self.memory = DeviceMemory(self.plan, device, variant.weights.content)
+            self._schedule = self.plan.schedule(device.resident_groups)
+            restored = self._restore()
+            self.commands = restored or compile_commands(
+                self.plan, self._schedule, device, self.memory.buffers, variant.sources
             )
             # Nothing may run before the weights have been checked.
-            variant.weights.check(self._plan)
+            variant.weights.check(self.plan)
             if restored is None and store_binaries and device.has_binaries:
                 self._store_binary()
         except BaseException:
             device.release()
             raise
 
-    def _restore(self, schedule: Schedule) -> Commands | None:
+    def __enter__(self) -> Execution:
+        # Another thread of the process that was forked may have held the lock.
+        self.check_process()
+        self._lock.acquire()
+        if self._closed:
+            self._lock.release()
+            raise DeviceError("the session is closed; load the model again")
+        if self.dropped:
+            self._free_dropped()
+        return self
+
+    def check_process(self) -> None:
+        """DeviceError if it belongs to a process that this one was forked from."""
+        DRIVER_PROCESS.check("this session was loaded")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def _free_dropped(self) -> None:
+        with suppress(DeviceError):
+            self.device.finish()
+        _free(self.dropped)
+
+    def close(self) -> None:
+        """Release the device. Closing again, or in a forked process, does nothing."""
+        if DRIVER_PROCESS.lost:
+            return
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                for slot in list(self.slots):
+                    slot.release()
+                self._free_dropped()
+                self.device.release()
+                self._parts.clear()
+
+    def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._folder, self.device, self._plan)
+        binary = read_binary(self._folder, self.device, self.plan)
         if binary is None:
             return None
-        return restore_commands(self._plan, schedule, self.device, self.memory.buffers, binary)
+        buffers = self.memory.buffers
+        return restore_commands(self.plan, self._schedule, self.device, buffers, binary)
+
+    def commands_on(self, buffers: Buffers) -> Commands:
+        """The same commands on other inputs and outputs (DeviceError)."""
+        everything = {**self.memory.buffers, **buffers}
+        programs = self.commands.programs
+        return bind_commands(self.plan, self._schedule, self.device, everything, programs)
 
     def _store_binary(self) -> None:
         """Store the compiled kernels beside the plan.
@@ -97,13 +145,13 @@ class Execution:
         Some drivers compile at a kernel's first launch, so everything runs once before, on zeros.
         """
         self.memory.fill((Region.INPUT,), 0)
-        for segment in self._commands.segments:
+        for segment in self.commands.segments:
             self.device.enqueue(segment)
         self.memory.reset()
-        binary = self.device.binary(self._commands.programs)
+        binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                write_binary(self._folder, self.device, self._plan, binary)
+                write_binary(self._folder, self.device, self.plan, binary)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -112,20 +160,26 @@ class Execution:
                     stacklevel=8,
                 )
 
-    def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """The model's outputs, in order, for inputs as `arrays_for` returns them."""
-        with self._finishing():
+    def run(
+        self, arrays: Sequence[Array], targets: Mapping[int, Array] = NO_TARGETS
+    ) -> list[Array]:
+        """The model's outputs, in order, for inputs as `arrays_for` returns them.
+
+        Each is written into its array of `targets`, by its index, if there is one that is
+        contiguous and of the device's dtype.
+        """
+        with self.device.calls, self.finishing():
             self._upload(arrays)
-            enqueue = self.device.enqueue
-            return self._results(self._execute(arrays, self._commands.recorded, enqueue))
+            values = self.execute(arrays, self.commands.recorded, self.device.enqueue)
+            return self._results(values, targets)
 
     def run_checked(self, arrays: Sequence[Array]) -> list[Array]:
         """The same, dispatch by dispatch; InputError if an index is out of bounds."""
-        queue = CheckedQueue(self._plan, self.device, self.memory.buffers)
-        with self._finishing():
+        queue = CheckedQueue(self.plan, self.device, self.memory.buffers)
+        with self.finishing():
             self._upload(arrays)
-            segments = self._single_dispatches().segments
-            return self._results(self._execute(arrays, segments, queue.enqueue))
+            values = self.execute(arrays, self._single_dispatches().segments, queue.enqueue)
+            return self._results(values)
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
         """The seconds that each dispatch takes on the device, run one at a time."""
@@ -134,19 +188,19 @@ class Execution:
         def enqueue(commands: Sequence[Command]) -> None:
             times.extend(self.device.profile(commands))
 
-        with self._finishing():
+        with self.finishing():
             self._upload(arrays)
             self.device.finish()
-            self._execute(arrays, self._single_dispatches().segments, enqueue)
+            self.execute(arrays, self._single_dispatches().segments, enqueue)
             self.device.finish()
         return times
 
     def profile_parts(self, arrays: Sequence[Array]) -> list[PartTime]:
         """The time that each part takes."""
         times: list[PartTime] = []
-        with self._finishing():
+        with self.finishing():
             self._upload(arrays)
-            self._execute(arrays, self._commands.recorded, self.device.enqueue, times)
+            self.execute(arrays, self.commands.recorded, self.device.enqueue, times=times)
             self.device.finish()
         return times
 
@@ -157,7 +211,7 @@ class Execution:
             part.reset()
 
     @contextmanager
-    def _finishing(self) -> Iterator[None]:
+    def finishing(self) -> Iterator[None]:
         """If a run fails, wait for the commands it has started, which would disturb the next."""
         try:
             yield
@@ -166,91 +220,81 @@ class Execution:
                 self.device.finish()
             raise
 
+    @cached_property
+    def host_inputs(self) -> set[int]:
+        """The inputs that parts on LiteRT read."""
+        return {tensor.input for tensor in self.plan.host_tensors}
+
+    @cached_property
+    def device_outputs(self) -> list[int]:
+        """The outputs that kernels compute."""
+        on_host = {tensor.output for tensor in self.plan.host_tensors}
+        return [index for index in range(len(self.plan.outputs)) if index not in on_host]
+
     def _upload(self, arrays: Sequence[Array]) -> None:
         """Copy the inputs that the device reads."""
-        infos = [self._plan.inputs[index] for index in self._uploaded]
-        converted = device_arrays(infos, [arrays[index] for index in self._uploaded])
-        for index, array in zip(self._uploaded, converted, strict=True):
+        infos = [self.plan.inputs[index] for index in self.uploaded]
+        converted = device_arrays(infos, [arrays[index] for index in self.uploaded])
+        for index, array in zip(self.uploaded, converted, strict=True):
             self.device.upload(self.memory.buffers[Region.INPUT, index], array)
 
-    def _execute(
+    def execute(
         self,
-        arrays: Sequence[Array],
+        arrays: Sequence[Array | None],
         segments: Sequence[Sequence[Command]],
         enqueue: Callable[[Sequence[Command]], None],
+        buffers: Buffers | None = None,
         times: list[PartTime] | None = None,
     ) -> dict[int, Array]:
         """Run segments and parts in turn; returns the host tensors, by index.
 
-        `times` receives the time of each part, for which the device must finish before each.
+        `buffers` are those of the segments' commands, the session's own by default. `times`
+        receives the time of each part.
         """
-        tensors = self._plan.host_tensors
-        values = {i: arrays[t.input] for i, t in enumerate(tensors) if t.input >= 0}
+        exchange = Exchange(self.plan, self.device, buffers or self.memory.buffers, arrays)
         *before, last = segments
         for part, segment in zip(self._parts, before, strict=True):
             enqueue(segment)
-            if times is not None:
-                self.device.finish()
-            start = perf_counter()
-            self._copy_in(part, values)
-            copied = perf_counter()
-            results = part.run([values[index] for index in part.record.inputs])
-            ran = perf_counter()
-            values.update(zip(part.record.outputs, results, strict=True))
-            self._copy_out(part, values)
-            if times is not None:
-                times.append(PartTime(copied - start, ran - copied, perf_counter() - ran))
+            exchange.run(part, times)
         enqueue(last)
-        return values
+        return exchange.values
 
     def _single_dispatches(self) -> Commands:
         """A command for each dispatch; runs with persistent kernels have not compiled theirs."""
-        if not self._plan.persistent or not self.device.resident_groups:
-            return self._commands
+        if not self.plan.persistent or not self.device.resident_groups:
+            return self.commands
         if self._dispatch_commands is None:
-            sources = read_sources(self._folder, self._plan)
+            sources = read_sources(self._folder, self.plan)
             self._dispatch_commands = compile_commands(
-                self._plan, self._plan.schedule(0), self.device, self.memory.buffers, sources
+                self.plan, self.plan.schedule(0), self.device, self.memory.buffers, sources
             )
         return self._dispatch_commands
 
-    def _copy_in(self, part: HostRun, values: dict[int, Array]) -> None:
-        """Copy from the device the inputs of a part that are not on the host yet."""
-        tensors = self._plan.host_tensors
-        missing = [index for index in dict.fromkeys(part.record.inputs) if index not in values]
-        for index in missing:
-            tensor = tensors[index]
-            assert tensor.place is not None
-            values[index] = np.empty(tensor.shape, device_dtype(tensor.dtype))
-            buffer = self.memory.buffers[tensor.place.region, tensor.place.index]
-            self.device.download(buffer, values[index], tensor.place.offset)
-        if missing:
-            self.device.finish()
-        for index in missing:
-            values[index] = values[index].astype(tensors[index].dtype, copy=False)
-
-    def _copy_out(self, part: HostRun, values: dict[int, Array]) -> None:
-        """Copy the outputs of a part to the device, where it needs them."""
-        written = [(self._plan.host_tensors[index], index) for index in part.record.outputs]
-        placed = [(tensor, values[index]) for tensor, index in written if tensor.place is not None]
-        arrays = device_arrays([t for t, _ in placed], [array for _, array in placed])
-        for (tensor, _), array in zip(placed, arrays, strict=True):
-            assert tensor.place is not None
-            buffer = self.memory.buffers[tensor.place.region, tensor.place.index]
-            self.device.upload(buffer, array, tensor.place.offset)
-        if arrays:
-            self.device.finish()  # the arrays must live until then
-
-    def _results(self, values: dict[int, Array]) -> list[Array]:
+    def _results(
+        self, values: dict[int, Array], targets: Mapping[int, Array] = NO_TARGETS
+    ) -> list[Array]:
         """The model's outputs, from the host if a part has computed them."""
-        tensors = self._plan.host_tensors
-        on_host = {tensors[i].output: array for i, array in values.items()}
+        on_host = self.host_outputs(values)
         results = []
-        for index, info in enumerate(self._plan.outputs):
+        for index, info in enumerate(self.plan.outputs):
             if index in on_host:
                 results.append(on_host[index])
             else:
-                results.append(np.empty(info.shape, device_dtype(info.dtype)))
-                self.device.download(self.memory.buffers[Region.OUTPUT, index], results[-1])
+                dtype, target = device_dtype(info.dtype), targets.get(index)
+                if target is None or target.dtype != dtype or not target.flags.c_contiguous:
+                    target = np.empty(info.shape, dtype)
+                self.device.download(self.memory.buffers[Region.OUTPUT, index], target)
+                results.append(target)
         self.device.finish()
         return results
+
+    def host_outputs(self, values: dict[int, Array]) -> dict[int, Array]:
+        """The model's outputs that parts have computed, by index, of what `execute` returned."""
+        tensors = self.plan.host_tensors
+        return {tensors[i].output: array for i, array in values.items()}
+
+
+def _free(dropped: list[Callable[[], None]]) -> None:
+    if not DRIVER_PROCESS.lost:
+        while dropped:
+            dropped.pop()()

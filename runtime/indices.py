@@ -13,7 +13,7 @@ from .errors import InputError
 from .launch.commands import Buffers
 from .launch.device import Command, Device
 from .plan.records import IndexCheck, Plan
-from .plan.storage import ITEM_SIZE
+from .plan.storage import WORD
 
 
 class CheckedQueue:
@@ -58,7 +58,7 @@ class CheckedQueue:
 
     def _read(self, check: IndexCheck) -> NDArray[Any]:
         """The indices that a dispatch is about to read."""
-        length, pitch = check.length // ITEM_SIZE, check.pitch // ITEM_SIZE
+        length, pitch = check.length // WORD, check.pitch // WORD
         starts = pitch * np.arange(prod(check.shape) // length)
         content = np.empty(starts[-1] + length, np.int32)
         buffer = self._buffers[check.place.region, check.place.index]

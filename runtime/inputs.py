@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
+from .launch.foreign import foreign_memory
 from .plan.records import HostTensor, TensorInfo
 from .plan.storage import device_dtype
 
@@ -21,7 +22,7 @@ def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
     `inputs` is a mapping by name, a sequence by position, or a single array for a model with one
     input. InputError that names all inputs that do not fit.
     """
-    given = _by_name(infos, inputs)
+    given = by_name(infos, inputs)
     problems = list(_names(infos, given)) if given is inputs else []
     arrays = []
     for info in infos:
@@ -43,10 +44,10 @@ def quantized(infos: Sequence[TensorInfo], inputs: Any) -> Any:
     Rounded to the nearest even integer as the model's own QUANTIZE would, and cut off at the limits
     of the type; what is no array of floats stays as it is. InputError as of `arrays_for`.
     """
-    given = _by_name(infos, inputs)
-    by_name = {info.name: info for info in infos if info.scale}
+    given = by_name(infos, inputs)
+    scaled = {info.name: info for info in infos if info.scale}
     return {
-        name: _integers(by_name[name], value) if name in by_name else value
+        name: _integers(scaled[name], value) if name in scaled else value
         for name, value in given.items()
     }
 
@@ -68,18 +69,24 @@ def device_arrays(infos: Sequence[TensorInfo | HostTensor], arrays: Sequence[Arr
     """The arrays in the device's dtypes. InputError if an integer does not fit in 32 bits."""
     converted = []
     for info, array in zip(infos, arrays, strict=True):
-        if info.dtype == "int64" and array.size:
-            limits = np.iinfo(np.int32)
-            if array.min() < limits.min or array.max() > limits.max:
-                raise InputError(
-                    f"{info.name} has values from {array.min()} to {array.max()}, but integers on "
-                    f"the device have 32 bits and range from {limits.min} to {limits.max}"
-                )
+        check_range(info, array)
         converted.append(array.astype(device_dtype(info.dtype), copy=False))
     return converted
 
 
-def _by_name(infos: Sequence[TensorInfo], inputs: Any) -> Mapping[str, Any]:
+def check_range(info: TensorInfo | HostTensor, array: Array) -> None:
+    """InputError if an integer does not fit in 32 bits, as integers have on the device."""
+    if info.dtype == "int64" and array.size:
+        limits = np.iinfo(np.int32)
+        if array.min() < limits.min or array.max() > limits.max:
+            raise InputError(
+                f"{info.name} has values from {array.min()} to {array.max()}, but integers on "
+                f"the device have 32 bits and range from {limits.min} to {limits.max}"
+            )
+
+
+def by_name(infos: Sequence[TensorInfo], inputs: Any) -> Mapping[str, Any]:
+    """The inputs by name (InputError if a sequence has another length than `infos`)."""
     if isinstance(inputs, Mapping):
         return inputs
     values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
@@ -122,6 +129,9 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     if _is_ready(info, value):
         ready: Array = value
         return ready
+    memory = foreign_memory(value)
+    if memory is not None:
+        raise InputError(f"a {memory.kind} is memory of a device; bind it with Session.bind")
     try:
         array = np.asarray(value)
     except ValueError as error:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from .custom_op import CustomOp
-from .errors import DeviceError, InputError
-from .execution import Execution, PartTime
+from .errors import InputError
+from .exchange import PartTime, as_declared
+from .execution import Execution
 from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
 from .store.variant import Variant
+
+if TYPE_CHECKING:
+    from .binding.bound import BoundRun
 
 Array = NDArray[Any]
 
@@ -46,11 +49,8 @@ class Session:
         """
         self.plan: Plan = variant.plan
         """The compiled model."""
-        self._lock = threading.Lock()
         self._ran = False
-        self._execution: Execution | None = Execution(
-            variant, device, store_binaries, custom_ops or {}
-        )
+        self._execution = Execution(variant, device, store_binaries, custom_ops or {})
 
     # -- running ----------------------------------------------------------------------------
 
@@ -67,11 +67,16 @@ class Session:
     @property
     def device(self) -> DeviceInfo:
         """The device that the model runs on. DeviceError if the session is closed."""
-        return self._opened().device.info
+        with self._execution as execution:
+            return execution.device.info
 
     def run(
-        self, inputs: Any = (), quantize: bool = False, check: bool = False
-    ) -> dict[str, Array]:
+        self,
+        inputs: Any = (),
+        quantize: bool = False,
+        check: bool = False,
+        outputs: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """Run the model and return its outputs by name, in the model's order.
 
         `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
@@ -87,26 +92,81 @@ class Session:
         dynamic outputs have the shape that the run determined. Quantized outputs are not
         dequantized, and strings are `bytes` objects.
 
+        With `outputs`, results are written into objects of the caller, given by the names of the
+        outputs, and these objects are returned instead of new arrays: numpy arrays or device
+        memory, as `bind` takes them. For device memory, `bind` once is faster than `run` each time.
+
         Kernels clamp indices that are out of bounds, such as those of GATHER, where LiteRT reports
         an error. With `check`, such an index is an InputError that names the operator, the tensor
         and the index. The run then waits for the device before each operator with indices, and its
         dispatches are launched one by one; the first such run may compile kernels, as `profile`
         does.
 
-        InputError names all inputs that do not fit. DeviceError if a driver call fails or the
-        session is closed.
+        InputError names all inputs or outputs that do not fit. DeviceError if a driver call fails
+        or the session is closed.
         """
         if quantize:
             inputs = quantized(self.plan.inputs, inputs)
         arrays = arrays_for(self.plan.inputs, inputs)
-        with self._lock:
-            execution = self._opened()
+        if outputs:
+            from .binding.into import run_into
+
+            return run_into(self._execution, arrays, outputs, check)
+        with self._execution as execution:
             results = execution.run_checked(arrays) if check else execution.run(arrays)
             self._ran = True
         return {
-            info.name: result if info.dtype == "string" else result.astype(info.dtype, copy=False)
+            info.name: as_declared(info, result)
             for info, result in zip(self.plan.outputs, results, strict=True)
         }
+
+    def bind(
+        self, inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None
+    ) -> BoundRun:
+        """Check and bind the objects that runs read and write, once for many runs.
+
+        `inputs` must have all inputs of the model by name, `outputs` those that are wanted. Each is
+
+        - a numpy array of the shape and dtype of its `TensorInfo`, or an object with the buffer
+          protocol or DLPack on the host, or plain bytes (bytearray, mmap) of that size. Every run
+          copies it to the device or from it, and it need not be contiguous;
+        - on OpenCL a pyopencl Buffer, Array or SVM, on OpenGL a moderngl Buffer, which kernels use
+          without any copy, or a moderngl Texture of floats or integers with 32 bits, which the
+          device copies. The model must have been loaded with `context=` that of the object. The
+          elements are row-major: bytes for int8 and uint8, float32 for floats of 16 or 32 bits,
+          int32 for all others. Kernels may access, and write, more bytes than the tensor has:
+          `plan.input_buffers[i].reach` and `plan.output_buffers[i].reach`.
+
+        InputError names all objects that do not fit, and what would. DeviceError if a driver call
+        fails or the session is closed.
+        """
+        from .binding.bound import BoundRun
+
+        return BoundRun(self._execution, inputs or {}, outputs or {})
+
+    def stream(self, frames: Iterable[Any], depth: int = 2) -> Iterator[dict[str, Array]]:
+        """Run the model on each of many frames; yields their outputs, in their order.
+
+        A frame is what `run` takes as inputs, outputs are new arrays. Up to `depth` runs are in
+        flight, each with device memory of its own, so that a frame is made and copied while the one
+        before it is computed. A frame may be changed once the next one is asked for. Errors are
+        those of `run`; InputError also if outputs are strings or dynamic.
+        """
+        from .binding.stream import stream
+
+        return stream(self._execution, frames, depth)
+
+    def map_input(self, name: str) -> Array:
+        """The device memory of an input as an array, to be written in place of passing one.
+
+        The array has the input's shape and, as on the device, float32 or int32 elements. Bound to
+        the input, it is not copied. It must not be written while a run is in flight. InputError if
+        there is no such input; DeviceError if the device does not share memory with the host.
+        """
+        from .binding.mapped import mapped_input
+
+        with self._execution as execution:
+            return mapped_input(execution, name)
 
     def profile(self, inputs: Any = ()) -> list[tuple[int, float]]:
         """Run the model one dispatch at a time, and time each on the device.
@@ -118,8 +178,8 @@ class Session:
         dispatches, from the sources in the plan's folder (PlanError, BuildError).
         """
         arrays = arrays_for(self.plan.inputs, inputs)
-        with self._lock:
-            times = self._opened().profile(arrays)
+        with self._execution as execution:
+            times = execution.profile(arrays)
             self._ran = True
         return list(enumerate(times))
 
@@ -129,8 +189,8 @@ class Session:
         `inputs` and errors are those of `run`.
         """
         arrays = arrays_for(self.plan.inputs, inputs)
-        with self._lock:
-            times = self._opened().profile_parts(arrays)
+        with self._execution as execution:
+            times = execution.profile_parts(arrays)
             self._ran = True
         return times
 
@@ -139,8 +199,8 @@ class Session:
 
         Does nothing for a model without variables. DeviceError if the session is closed.
         """
-        with self._lock:
-            self._opened().reset()
+        with self._execution as execution:
+            execution.reset()
 
     # -- debugging --------------------------------------------------------------------------
 
@@ -152,8 +212,7 @@ class Session:
         InputError if the plan has no such tensor, or before the first run.
         """
         tensor = self._tensor(name)
-        with self._lock:
-            execution = self._opened()
+        with self._execution as execution:
             if not self._ran:
                 raise InputError(f"tensor {name} has no content before the first run")
             return execution.memory.read(tensor)
@@ -173,28 +232,22 @@ class Session:
 
         For tests of whether kernels write everything that is read later.
         """
-        with self._lock:
-            execution = self._opened()
+        with self._execution as execution:
             execution.memory.fill((Region.ARENA, Region.OUTPUT), byte)
             execution.device.finish()
 
     # -- closing ----------------------------------------------------------------------------
 
-    def _opened(self) -> Execution:
-        if self._execution is None:
-            raise DeviceError("the session is closed; load the model again")
-        return self._execution
-
     def close(self) -> None:
-        """Free the device's memory. Closing a session again does nothing."""
-        with self._lock:
-            execution, self._execution = self._execution, None
-            if execution is not None:
-                execution.device.release()
+        """Free the device's memory, once runs in flight are done.
+
+        Closing a session again, or in a forked process, does nothing.
+        """
+        self._execution.close()
 
     def __enter__(self) -> Session:
-        self._opened()
-        return self
+        with self._execution:
+            return self
 
     def __exit__(
         self,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from callers_memory import bound_to_caller
 from cases import Case
 from devices import Way
 from graphs import Model, model
@@ -78,7 +79,8 @@ def run(
 ) -> dict[str, Array]:
     """The outputs of a compiled model; what it does not write is NaN.
 
-    Nothing behind its buffers may be written either.
+    Nothing behind its buffers may be written either, nor behind those of a caller, on which the
+    outputs must be the same.
     """
     stored = pipeline.store(compiled, folder)
     with (
@@ -87,7 +89,8 @@ def run(
     ):
         session.poison()
         results = session.run(inputs)
-        check_guards()
+        with bound_to_caller(session, inputs, results):
+            check_guards()
         return results
 
 

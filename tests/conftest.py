@@ -17,7 +17,9 @@ from devices import ATTACHED, Attached, Way, opencl_devices, short_name, unavail
 from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
 
-DEVICES_AND_MODELS = frozenset({"opencl_device", "opengl_device", "attached", "way", "models"})
+DEVICES_AND_MODELS = frozenset(
+    {"opencl_device", "opengl_device", "attached", "way", "models", "browser"}
+)
 """Fixtures whose tests are not in the quick tier."""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from ...runtime.plan.storage import device_dtype, item_size
 from ..ir import Tensor
-from ..ops.base import SLICED, StridedLayout, device_dtype, lane_of, slice_bytes
+from ..ops.base import SLICED, StridedLayout, kernel_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor
+from .narrow import ByteAccessor, HalfAccessor, PackedAccessor, PackedRowsAccessor
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 Accessor = SlicedAccessor | LinearAccessor
@@ -47,7 +48,9 @@ def accessor(
     """
     used = set() if used is None else used
     found: Accessor
-    unit = 4
+    unit = item_size(tensor.dtype)
+    narrow = device_dtype(tensor.dtype) if unit == 1 else ""
+    packed = narrow and target.language.packs_bytes
     if storage == SLICED:
         lane = lane_of(tensor, target)
         found = _SLICED[lane.dtype].of(array, tensor.shape, target, used)
@@ -55,11 +58,15 @@ def accessor(
             found = replace(found, least=lane.base)
         unit = slice_bytes(tensor, target)
     elif by_slices:
-        found = replace(RowsAccessor.of(array, tensor.shape, target, used), zero_point=zero_point)
+        by_rows = PackedRowsAccessor if packed else RowsAccessor
+        rows = by_rows.of(array, tensor.shape, target, used)
+        found = replace(rows, zero_point=zero_point, narrow=narrow)
     else:
-        linear = LinearAccessor.of(array, tensor.shape, target.lanes, used)
-        whole = zero_point is None and device_dtype(tensor.dtype) == "int32"
-        found = replace(linear, zero_point=zero_point, element="int" if whole else "float")
+        by_elements = PackedAccessor if packed else LinearAccessor
+        linear = by_elements.of(array, tensor.shape, target.lanes, used)
+        whole = zero_point is None and kernel_dtype(tensor.dtype) == "int32"
+        element = "int" if whole else "float"
+        found = replace(linear, zero_point=zero_point, element=element, narrow=narrow)
     found = found.flattened() if flatten else found
     return found if layout is None else _strided(found, tensor, layout, unit)
 
@@ -67,7 +74,7 @@ def accessor(
 def _strided(found: Accessor, tensor: Tensor, layout: StridedLayout, unit: int) -> Accessor:
     """The accessor of a tensor with a layout; an array element has `unit` bytes."""
     if layout.start % unit or layout.pitch % unit:
-        raise Unreachable(f"{tensor.name} would not start at a slice boundary")
+        raise Unreachable(f"{tensor.name} would start within a slice or an element")
     found = replace(found, base=layout.start // unit)
     if layout.contiguous:
         return found

@@ -26,6 +26,8 @@ class LinearAccessor:
     """Type of the elements in the kernel: float or int."""
     zero_point: int | None = None
     """What is added to floats to store them as integers; None to store elements as they are."""
+    narrow: str = ""
+    """int8 or uint8 if elements are stored so; "" for 32 bits."""
     run: int = 0
     """Elements of a run between two gaps; 0 if there are no gaps."""
     pitch: int = 0
@@ -38,8 +40,8 @@ class LinearAccessor:
 
     @property
     def stored(self) -> str:
-        """Type of the elements in the array: float or int."""
-        return self.element if self.zero_point is None else "int"
+        """Type of the elements in the array: float, int, int8 or uint8."""
+        return self.narrow or (self.element if self.zero_point is None else "int")
 
     @classmethod
     def of(cls, array: str, shape: Shape, lanes: int, used: set[str]) -> LinearAccessor:
@@ -100,9 +102,17 @@ class LinearAccessor:
             return self.based(horner((batch, batches), *zip(given, extents, strict=True)))
         return self.element_index(horner((batch, batches), *zip(given, sizes, strict=True)))
 
+    def at(self, place: str) -> str:
+        """The element at an index of the array, which arithmetic takes for an int if narrow."""
+        return f"{self.array}[{place}]"
+
+    def set(self, place: str, value: str) -> str:
+        """The statement that stores a value at an index of the array."""
+        return f"{self.array}[{place}] = {value};"
+
     def lane(self, batch: str, row: str, column: str, channel: str) -> str:
         """One channel of one pixel."""
-        return f"{self.array}[{self.offset(batch, row, column, channel)}]"
+        return self._as_element(self.at(self.offset(batch, row, column, channel)))
 
     def pixel(self, batch: str, row: str, column: str) -> str:
         """The index of a pixel's first channel, which `channel` takes."""
@@ -118,7 +128,16 @@ class LinearAccessor:
         return f"element_of({self.array}, {start}, {offset})"
 
     def read(self, index: str) -> str:
-        return f"{self.array}[{self.element_index(index)}]"
+        """The element at a flat index of the tensor, as a value of type `element`."""
+        return self._as_element(self.at(self.element_index(index)))
+
+    def _as_element(self, stored: str) -> str:
+        # Functions such as max() do not take a char together with an int.
+        return f"({self.element}){stored}" if self.narrow else stored
+
+    def assign(self, index: str, value: str) -> str:
+        """The statement that stores a value at a flat index of the tensor."""
+        return self.set(self.element_index(index), value)
 
     def entry(self, index: str) -> str:
         """An element of the tensor by its number."""
@@ -129,7 +148,7 @@ class LinearAccessor:
         if self.zero_point is not None:
             self.used.add("whole_number")
             value = f"whole_number({value}, {self.zero_point})"
-        return f"{self.read(position.index)} = {value};"
+        return self.assign(position.index, value)
 
     def broadcast(self, position: Position, shape: Shape) -> str:
         """The element for a flat index of a tensor of shape `shape`, to which this one broadcasts.

@@ -1,11 +1,12 @@
-"""The accessors of tensors in channel slices whose lanes are narrower than the kernels' floats."""
+"""The accessors of tensors whose elements in memory are narrower than those in kernels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..language import affine, quotient, remainder
-from .sliced import SlicedAccessor
+from .linear import LinearAccessor
+from .sliced import RowsAccessor, SlicedAccessor
 
 
 @dataclass(frozen=True)
@@ -68,3 +69,45 @@ class ByteAccessor(SlicedAccessor):
     def entry(self, index: str) -> str:
         place = affine(quotient(index, self.lanes), 1, self.base)
         return self.lane_at(place, remainder(index, self.lanes))
+
+
+_READS = {"int8": "int8_at", "uint8": "uint8_at"}
+"""The intrinsic that reads a byte of a word, by its type."""
+
+
+@dataclass(frozen=True)
+class PackedAccessor(LinearAccessor):
+    """A row-major tensor of bytes in a language without them: four share a word of the array.
+
+    Indices count bytes. A byte is stored by an atomic operation, as other work-items may store the
+    rest of its word.
+    """
+
+    def at(self, place: str) -> str:
+        intrinsic = _READS[self.narrow]
+        self.used.add(intrinsic)
+        return f"{intrinsic}({self.array}, {place})"
+
+    def set(self, place: str, value: str) -> str:
+        self.used.add("set_byte")
+        return f"set_byte({self.array}, {place}, {value});"
+
+    def _as_element(self, stored: str) -> str:
+        return stored
+
+
+@dataclass(frozen=True)
+class PackedRowsAccessor(RowsAccessor):
+    """The same, written slice by slice: a whole word where every slice is one."""
+
+    def set(self, place: str, value: str) -> str:
+        return self.call("set_byte", self.array, place, value) + ";"
+
+    def set_lanes(self, place: str, value: str) -> str:
+        pitch = (self.extents or self.nested)[-1]
+        aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
+        intrinsic = "store_word" if aligned else "set_bytes"
+        return self.call(intrinsic, self.array, place, value)
+
+    def as_stored(self, lanes: str) -> str:
+        return self.call("whole_numbers", lanes, str(self.zero_point))

@@ -202,16 +202,22 @@ class ImageAccessor(SlicedAccessor):
         return self.lane_at(texel, remainder(index, self.lanes))
 
 
+_WHOLE_NUMBERS = {"": "whole_numbers", "int8": "int8_numbers", "uint8": "uint8_numbers"}
+"""The intrinsic that makes integers of a slice of floats, by their type in memory."""
+
+
 @dataclass(frozen=True)
 class RowsAccessor(SlicedAccessor):
     """A row-major tensor that a kernel writes slice by slice."""
 
     zero_point: int | None = None
     """What is added to floats to store them as integers; None to store floats."""
+    narrow: str = ""
+    """int8 or uint8 if integers are stored so; "" for 32 bits."""
 
     @property
     def stored(self) -> str:  # type: ignore[override]
-        return "float" if self.zero_point is None else "int"
+        return self.narrow or ("float" if self.zero_point is None else "int")
 
     @property
     def repeats(self) -> bool:
@@ -228,8 +234,7 @@ class RowsAccessor(SlicedAccessor):
         if not self.tail or not self._may_be_last(position.slice):
             return self._whole(place, value) + ";"
         some = " ".join(
-            f"{self.array}[{affine(place, 1, number)}] = "
-            f"{self._number(self.language.lane(value, number, self.lanes), 'whole_number')};"
+            self.set(affine(place, 1, number), self._whole_number(value, number))
             for number in range(self.tail)
         )
         if self._is_last(position.slice):
@@ -239,10 +244,23 @@ class RowsAccessor(SlicedAccessor):
 
     def _whole(self, place: str, value: str) -> str:
         """The expression that stores all lanes of a slice."""
-        return self.call("store_lanes", self.array, place, self._number(value, "whole_numbers"))
+        return self.set_lanes(place, value if self.zero_point is None else self.as_stored(value))
 
-    def _number(self, value: str, intrinsic: str) -> str:
-        """A value as it is stored."""
+    def _whole_number(self, value: str, number: int) -> str:
+        """One lane of a value as it is stored."""
+        lane = self.language.lane(value, number, self.lanes)
         if self.zero_point is None:
-            return value
-        return self.call(intrinsic, value, str(self.zero_point))
+            return lane
+        return self.call("whole_number", lane, str(self.zero_point))
+
+    def set(self, place: str, value: str) -> str:
+        """The statement that stores an element at an index of the array."""
+        return f"{self.array}[{place}] = {value};"
+
+    def set_lanes(self, place: str, value: str) -> str:
+        """The expression that stores the elements of a slice from an index of the array on."""
+        return self.call("store_lanes", self.array, place, value)
+
+    def as_stored(self, lanes: str) -> str:
+        """The lanes of a slice as the integers that are stored."""
+        return self.call(_WHOLE_NUMBERS[self.narrow], lanes, str(self.zero_point))

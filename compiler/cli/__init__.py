@@ -11,7 +11,8 @@ import click
 
 from .benchmarking import benchmark_command
 from .caching import cache
-from .compiling import compile_command, explain
+from .compiling import compile_command
+from .explaining import explain
 from .exporting import export
 from .inspecting import inspect
 from .listing import devices, ops

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.filesize import decimal
@@ -15,12 +13,16 @@ from ..ir import Array
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
 from ..tools.benchmark import plot as drawing
-from ..tools.benchmark.measure import benchmark
-from ..tools.benchmark.result import Benchmark, KernelTime, PartCost, Rival, Spread
-from .input_arrays import RANDOM, Scaling
+from ..tools.benchmark.measure import WARM_UP, benchmark
+from ..tools.benchmark.result import Benchmark, KernelTime, Rival, Spread
+from ..tools.trace.events import Trace
+from ..tools.trace.summary import by_type
+from .benchmark_data import as_csv, as_dict, timed
+from .input_arrays import RANDOM, model_metadata, read_inputs
 from .options import compile_options, input_options, model_argument
-from .running import read_inputs
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
+from .tracing import print_types, trace_option, write_trace
+from .whole_file import write_whole
 
 TOP = 12
 """Kernels shown without --all, the slowest ones."""
@@ -41,7 +43,9 @@ def _check_format(
     return value
 
 
-@click.command("benchmark", cls=Command)
+@click.command(
+    "benchmark", cls=Command, short_help="Measure a model, per kernel and next to LiteRT."
+)
 @model_argument
 @compile_options(fallback="none")
 @input_options
@@ -51,6 +55,20 @@ def _check_format(
     default=10,
     show_default=True,
     help="Rounds in which tflgpu and LiteRT take turns, each with a few timed runs.",
+)
+@click.option(
+    "--min-seconds",
+    type=click.FloatRange(min=0),
+    default=0,
+    show_default=True,
+    help="Go on with rounds until this many seconds have passed.",
+)
+@click.option(
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=WARM_UP,
+    show_default=True,
+    help="Runs of each, after the first, before anything is measured.",
 )
 @click.option(
     "--threads",
@@ -75,20 +93,32 @@ def _check_format(
     metavar="FILE.png",
     help="Write a chart of kernel times; needs matplotlib.",
 )
+@trace_option
+@click.option(
+    "--csv",
+    "csv_file",
+    type=FilePath(),
+    metavar="FILE.csv",
+    help="Write the times of kernels and of parts on LiteRT as comma-separated values.",
+)
 @json_option
 def benchmark_command(
     model: Path,
     options: Options,
-    values: tuple[str, ...],
+    named: tuple[str, ...],
     seed: int,
-    mean: float,
-    std: float,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     rounds: int,
+    min_seconds: float,
+    warmup: int,
     threads: int,
     litert: bool,
     litert_gpu: bool,
     everything: bool,
     plot: Path | None,
+    trace_file: Path | None,
+    csv_file: Path | None,
     as_json: bool,
 ) -> None:
     """Compile MODEL, and measure loading, running, each kernel, and LiteRT for comparison.
@@ -98,10 +128,12 @@ def benchmark_command(
     """
 
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
+        metadata = model_metadata(model)
+        return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     if plot is not None:
         drawing.require()
+    trace = Trace() if trace_file is not None else None
     try:
         with progress() as show:
             result = benchmark(
@@ -109,86 +141,32 @@ def benchmark_command(
                 options,
                 feed,
                 rounds=rounds,
+                min_seconds=min_seconds,
+                warm_up=warmup,
                 threads=threads,
                 litert=litert,
                 litert_gpu=litert_gpu,
+                trace=trace,
                 progress=show,
             )
     except ReferenceMissingError as error:
         raise Failure(f"{error}; or leave LiteRT out with --no-litert") from error
     if as_json:
-        print_json(_as_dict(result, plot))
+        print_json(as_dict(result, plot))
     else:
         _print(result, everything)
+    written = [path for path in (trace_file, csv_file) if path is not None]
+    if trace is not None and trace_file is not None:
+        write_trace(trace_file, trace, f"{result.plan.model} on {result.device.name}")
+    if csv_file is not None:
+        write_whole(csv_file, as_csv(result))
+    if not as_json:
+        click.echo("".join(f"{path}\n" for path in written), nl=False)
     # Draw last, so that the measurements are not lost if the file cannot be written.
     if plot is not None:
         drawing.plot(result, plot)
         if not as_json:
             click.echo(plot)
-
-
-def _spread_dict(spread: Spread) -> dict[str, Any]:
-    return {
-        "median_ms": spread.median * 1e3,
-        "quartiles_ms": [spread.lower * 1e3, spread.upper * 1e3],
-        "runs": spread.runs,
-    }
-
-
-def _as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
-    litert, gpu = result.litert, result.litert_gpu
-    kept = result.roofline
-    return {
-        "model": result.plan.model,
-        "device": str(result.device),
-        "driver": result.device.driver,
-        "target": result.plan.target,
-        "profile": result.plan.profile,
-        **_spread_dict(result.runs),
-        "build_ms": result.build * 1e3,
-        "load_ms": result.load * 1e3,
-        "first_run_ms": result.first_run * 1e3,
-        "litert": {**_spread_dict(litert.runs), "threads": result.threads} if litert else None,
-        "ratio": litert.ratio if litert else None,
-        "litert_gpu": {**_spread_dict(gpu.runs), "ratio": gpu.ratio} if gpu else None,
-        "kernels": [_kernel_dict(kernel) for kernel in result.kernels],
-        "fallback": [_part_dict(part) for part in result.parts],
-        "roofline": {
-            "gflops": kept.roofline.flops / 1e9,
-            "copies": [
-                {"bytes": size, "gbps": speed / 1e9} for size, speed in kept.roofline.copies
-            ],
-            "dispatch_us": kept.roofline.dispatch * 1e6,
-            "measured": kept.date,
-            "file": kept.file,
-        },
-        "memory": asdict(result.memory),
-        "plot": plot,
-    }
-
-
-def _part_dict(part: PartCost) -> dict[str, Any]:
-    return {
-        "label": part.label,
-        "file": part.file,
-        "copy_in_ms": part.copy_in * 1e3,
-        "ms": part.run * 1e3,
-        "copy_out_ms": part.copy_out * 1e3,
-        "bytes": part.crossing,
-    }
-
-
-def _kernel_dict(kernel: KernelTime) -> dict[str, Any]:
-    return {
-        "label": kernel.label,
-        "file": kernel.file,
-        "ms": kernel.seconds * 1e3,
-        "flops": kernel.flops,
-        "bytes": kernel.moved,
-        "gflops": kernel.flops / kernel.seconds / 1e9,
-        "gbps": kernel.moved / kernel.seconds / 1e9,
-        "roofline": kernel.roofline,
-    }
 
 
 def _print(result: Benchmark, everything: bool) -> None:
@@ -198,6 +176,7 @@ def _print(result: Benchmark, everything: bool) -> None:
         _rows(result),
         right=("time",),
     )
+    print_types(by_type(timed(result)))
     _print_kernels(result, everything)
     print_table(
         "Parts on LiteRT, and the copies between them and the device",

@@ -11,20 +11,26 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
+from ...runtime.store.cache import SHOWN_DIGITS
 from ...runtime.store.housekeeping import Entry, entries, problems, prune
-from .options import cache_argument
-from .shell import Failure, Program, json_option, print_json, print_table, warn
+from ..user_cache import user_cache
+from .shell import Failure, FilePath, Program, json_option, note, print_json, print_table
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 
+user_cache_argument = click.argument(
+    "cache", metavar="[CACHE]", type=FilePath(), default=user_cache
+)
+"""A cache folder; by default the user's own, in which `tflgpu run MODEL` keeps models."""
 
-@click.group(cls=Program)
+
+@click.group(cls=Program, short_help="List, check, prune or clear a cache folder.")
 def cache() -> None:
-    """List, verify or prune a cache folder."""
+    """List, verify or prune a cache folder: by default your own, which `tflgpu run MODEL` fills."""
 
 
 @cache.command("list")
-@cache_argument
+@user_cache_argument
 @json_option
 def list_command(cache: Path, as_json: bool) -> None:
     """List the compiled models in CACHE, least recently used first."""
@@ -37,7 +43,7 @@ def list_command(cache: Path, as_json: bool) -> None:
 
 
 @cache.command()
-@cache_argument
+@user_cache_argument
 @json_option
 def verify(cache: Path, as_json: bool) -> None:
     """Check every file in CACHE; the exit code is 1 if a compiled model cannot be loaded."""
@@ -55,7 +61,7 @@ def verify(cache: Path, as_json: bool) -> None:
         )
     for _, _, binaries in checked:
         for message in binaries:
-            warn(f"note: {message}")
+            note(message)
     if damaged:
         raise Failure("\n".join(damaged))
     if not as_json:
@@ -71,7 +77,7 @@ def _parse_size(context: click.Context, parameter: click.Parameter, value: str) 
 
 
 @cache.command("prune")
-@cache_argument
+@user_cache_argument
 @click.option(
     "--max-size",
     required=True,
@@ -86,7 +92,7 @@ def prune_command(cache: Path, max_size: int, as_json: bool) -> None:
 
 
 @cache.command()
-@cache_argument
+@user_cache_argument
 @json_option
 def clear(cache: Path, as_json: bool) -> None:
     """Remove all compiled models from CACHE; other files in the folder stay."""
@@ -102,7 +108,7 @@ def _remove(cache: Path, size: int, as_json: bool) -> None:
     freed = decimal(sum(entry.size for entry in removed))
     _print_entries(f"{len(removed)} removed, {freed}; {decimal(left)} left", removed)
     if left > size:
-        warn("note: the rest is being written by other processes")
+        note("the rest is being written by other processes")
 
 
 def _count(found: Sequence[object]) -> str:
@@ -122,7 +128,7 @@ def _print_entries(title: str, found: list[Entry]) -> None:
                 entry.binaries,
                 decimal(entry.size),
                 datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
-                entry.folder.parent.name[:12],
+                entry.folder.parent.name[:SHOWN_DIGITS],
             )
             for entry in found
         ],

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...runtime.errors import PlanError
 from ...runtime.store.cache import find_variants, newest_first
 from ...runtime.store.variant import Variant, read_plan, read_variant
-from .shell import warn
+from .shell import note
 
 
 def newest_variant(cache: Path, model: str | None, target: str | None = None) -> Variant:
@@ -19,7 +19,7 @@ def newest_variant(cache: Path, model: str | None, target: str | None = None) ->
     newest, *others = _folders(cache, model, target)
     if others:
         listed = "".join(f"\n  {folder}" for folder in others)
-        warn(f"note: this is the variant compiled last; the others are{listed}")
+        note(f"this is the variant compiled last; the others are{listed}")
     return read_variant(newest)
 
 

@@ -1,45 +1,40 @@
-"""`tflgpu compile` and `tflgpu explain`: compile a model into a cache, and explain the result."""
+"""`tflgpu compile`: compile a model into a cache."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.filesize import decimal
 
-from ...runtime.plan.records import HostPart
 from .. import pipeline
 from ..api import build_kernels
+from ..devices import names_profile, profile
 from ..emit.compiled_model import CompiledModel, fallback_text
-from ..events import Event
 from ..keep_f32 import settle
-from ..options import Options
+from ..options import FOR_OTHER_RUNTIMES, Options
 from ..schedule.tuning_table import read_table
-from ..tools.explain import Explanation
-from ..tools.explain import explain as explain_model
-from ..tools.tune import table_path, tune
-from .options import compile_options, model_argument, tolerance_option
+from ..tools.tune import Found, table_path, tune
+from .device_names import DeviceName
+from .options import compile_options, format_options, model_argument, tolerance_option
 from .shell import (
     Command,
-    Failure,
     FilePath,
-    console,
     json_option,
     kernels_in_launches,
+    note,
+    operators_of,
     print_json,
     print_table,
     progress,
     warn,
 )
 
-FEW = 8
-"""Most operators of a part on LiteRT that are listed by name."""
 
-
-@click.command("compile", cls=Command)
+@click.command("compile", cls=Command, short_help="Compile a model into a cache folder.")
 @model_argument
 @click.option(
     "-o",
@@ -51,6 +46,7 @@ FEW = 8
     help="The cache folder, created if it does not exist.",
 )
 @compile_options(fallback="litert", several=True)
+@format_options
 @tolerance_option
 @click.option(
     "--tune",
@@ -61,6 +57,7 @@ FEW = 8
 )
 @click.option(
     "--prebuild",
+    type=DeviceName(profile=False),
     default="",
     metavar="DEVICE",
     help="Also compile the kernels with the driver of this attached device (auto: the best one), "
@@ -108,9 +105,9 @@ def _compile(
         if search:
             table = Path(options.tuning) if options.tuning else table_path(cache, options)
             try:
-                tune(model, options, table, show)
+                tune(model, options, table, show, _tell)
             except KeyboardInterrupt:
-                warn(f"note: results are stored in {table}; run the command again to continue")
+                note(f"results are stored in {table}; run the command again to continue")
                 raise
             options = replace(options, tuning=str(table))
         compiled = pipeline.build(model, options, show)
@@ -121,16 +118,41 @@ def _compile(
     return _Result(compiled, path, options)
 
 
+def _tell(found: Found) -> None:
+    """Print what the search has found for a kernel."""
+    milliseconds, timing = "as fast as before", found.timing
+    if timing is None:
+        milliseconds = "no other size runs"
+    elif timing.seconds < timing.before:
+        before = "" if timing.before == inf else f"{timing.before * 1e3:.3f} ms became "
+        milliseconds = f"{before}{timing.seconds * 1e3:.3f} ms"
+    left = f", about {found.seconds_left:.0f} s left" if found.done < found.total else ""
+    note(f"tuned {found.done} of {found.total}{left}: {found.label}: {milliseconds}")
+
+
 def _warn(result: _Result, search: bool) -> None:
+    options = result.options
+    if names_profile(options.device):
+        chosen = profile(options.device)
+        if options.target not in chosen.targets:
+            warn(
+                f"the profile {chosen.name} ({chosen.description}) is for the targets "
+                f"{', '.join(chosen.targets)}, but these kernels are for {options.target}"
+            )
+    if options.target in FOR_OTHER_RUNTIMES:
+        note(
+            f"`tflgpu run` and `tflgpu export` take kernels for opencl or glsl; those for "
+            f"{options.target} are for a runtime of your own, which docs/deploying.md describes"
+        )
     if result.options.tuning and not (search or result.compiled.tuned):
         device = read_table(Path(result.options.tuning)).device
         warn(
-            f"warning: {result.options.tuning}, measured on {device}, has no sizes for kernels of "
+            f"{result.options.tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
         )
     fallback = result.compiled.report["fallback"]
     if fallback:
-        warn(f"warning: {fallback_text(fallback)}")
+        warn(f"{fallback_text(fallback)}")
 
 
 def _rows(result: _Result) -> list[tuple[str, object]]:
@@ -142,7 +164,10 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         ("kernels out", kernels_in_launches(compiled.plan)),
         *(
-            ("in Python" if part.function else "on LiteRT", _part(part))
+            (
+                "in Python" if part.function else "on LiteRT",
+                f"{part.file}: {operators_of(part)}",
+            )
             for part in compiled.plan.parts
         ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
@@ -161,73 +186,3 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
             if name
         ),
     ]
-
-
-def _part(part: HostPart) -> str:
-    count = len(part.operators)
-    return f"{part.file}: {part.label if count <= FEW else f'{count} operators'}"
-
-
-@click.command(cls=Command)
-@model_argument
-@compile_options(fallback="none")
-@click.option(
-    "--dump",
-    metavar="DIR",
-    type=FilePath(),
-    help="Write the graph after each rewrite into this folder, as text.",
-)
-@json_option
-def explain(model: Path, options: Options, dump: Path | None, as_json: bool) -> None:
-    """Show which rewrites of MODEL were applied or declined and why, and what cannot run."""
-    with progress() as show:
-        try:
-            explanation = explain_model(model, options, show, dump)
-        except OSError as error:
-            raise Failure(f"cannot write to {dump}: {error.strerror}") from error
-    if as_json:
-        print_json(explanation.as_dict())
-    else:
-        _print_explanation(explanation)
-
-
-def _grouped(events: Iterable[Event]) -> list[tuple[str, str | None, str]]:
-    """(rule, reason, operators) of the events, grouped by rule and reason, in order."""
-    groups: dict[tuple[str, str | None], list[str]] = {}
-    for event in events:
-        groups.setdefault((event.rule, event.reason), []).append(" + ".join(event.operators))
-    return [(*key, ", ".join(operators)) for key, operators in groups.items()]
-
-
-def _print_explanation(explanation: Explanation) -> None:
-    grouped = _grouped(explanation.events)
-    print_table(
-        "Rewrites applied",
-        ("rewrite", "operators"),
-        [(rule, operators) for rule, reason, operators in grouped if reason is None],
-    )
-    print_table(
-        "Rewrites declined",
-        ("rewrite", "reason", "operators"),
-        [(rule, reason, operators) for rule, reason, operators in grouped if reason],
-    )
-    print_table(
-        "Implementations",
-        ("operators", "implementation", "unsupported"),
-        [
-            (choice.operators, choice.implementation, "; ".join(choice.unsupported))
-            for choice in explanation.choices
-        ],
-    )
-    print_table(
-        "Operators that cannot run",
-        ("operator", "reason", "advice"),
-        [(f"{f.index} {f.operator}", f.reason, f.advice) for f in explanation.findings],
-    )
-    print_table(
-        "Operators that run on LiteRT",
-        ("operator", "reason", "advice"),
-        [(f"{f.index} {f.operator}", f.reason, f.advice) for f in explanation.fallback],
-    )
-    if not explanation.findings and not explanation.fallback:
-        console().print("Every operator can run on the device.")

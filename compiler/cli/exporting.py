@@ -9,11 +9,12 @@ import click
 from ..export import RUNTIMES
 from ..export import export as export_project
 from .chosen_variant import newest_variant, variants_for
+from .device_names import DeviceName
 from .options import cache_argument, model_option
 from .shell import Command, FilePath, json_option, print_json
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Write a compiled model as C99.")
 @cache_argument
 @model_option
 @click.option(
@@ -33,6 +34,7 @@ from .shell import Command, FilePath, json_option, print_json
 @click.option(
     "--device",
     "profiles",
+    type=DeviceName(attached=False),
     multiple=True,
     metavar="PROFILE",
     help="A device profile whose variant to export. With several, the program picks the one that "

@@ -4,46 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from tokenize import TokenError
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from PIL import Image, ImageOps
 
 from ...runtime.errors import InputError
 from ...runtime.plan.records import TensorInfo
+from ..errors import ModelError
+from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
+from ..pictures.photo import image_array
+from ..pictures.scaling import Scaling, choose_scaling
+from .shell import note, warn
 
 RANDOM = "random"
 """The source that stands for random numbers."""
 
 LARGEST_RANDOM_INTEGER = 8
 """Integer inputs are mostly indices, and small ones are valid for most tables."""
-
-MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-"""Pillow's image mode by number of channels."""
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """The conversion of pixels to a float input: (pixel - mean) / std."""
-
-    mean: float = 0.0
-    std: float = 255.0
-
-    def __post_init__(self) -> None:
-        """InputError if `std` is zero, or either is not finite."""
-        if not self.std:
-            raise InputError("std is 0, but pixels are divided by it; give another value")
-        if not (isfinite(self.mean) and isfinite(self.std)):
-            raise InputError(f"mean is {self.mean} and std is {self.std}, but both must be finite")
-
-    def __str__(self) -> str:
-        low, high = (0 - self.mean) / self.std, (255 - self.mean) / self.std
-        return f"pixels 0..255 become {low:g}..{high:g}"
 
 
 def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str]:
@@ -93,14 +72,40 @@ def _only(names: Sequence[str], source: str) -> str:
     return names[0]
 
 
-def load_inputs(
-    sources: dict[str, str],
+def model_metadata(model: Path | None) -> Metadata:
+    """The metadata of a model file; empty, with a warning, if it is damaged."""
+    if model is None:
+        return Metadata()
+    try:
+        return read_metadata(str(model))
+    except ModelError as error:
+        warn(f"the model's metadata is ignored: {error}")
+        return Metadata()
+
+
+def read_inputs(
+    values: Sequence[str],
     inputs: Sequence[TensorInfo],
-    generator: np.random.Generator,
-    scaling: Scaling,
+    seed: int,
+    metadata: Metadata,
+    mean: Sequence[float] = (),
+    std: Sequence[float] = (),
 ) -> dict[str, Array]:
-    """An array for each input (InputError if a file cannot be read or does not fit its input)."""
-    return {info.name: load(sources[info.name], info, generator, scaling) for info in inputs}
+    """An array for each input (InputError if a file cannot be read or does not fit its input).
+
+    A note on stderr says how the pixels of images are scaled.
+    """
+    sources = assign(values, inputs)
+    generator = np.random.default_rng(seed)
+    known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
+    arrays = {}
+    for n, info in enumerate(inputs):
+        scaling = choose_scaling(known[n] if known else None, mean, std)
+        arrays[info.name] = load(sources[info.name], info, generator, scaling)
+        if is_image(sources[info.name]):
+            change = " (change this with --mean and --std)"
+            note(f"{info.name}: {scaling.describe(info)}{change}")
+    return arrays
 
 
 def is_image(source: str) -> bool:
@@ -114,7 +119,7 @@ def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling:
         return random(info, generator)
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
-    return image(source, info, scaling) if is_image(source) else array_file(source, info)
+    return image_array(source, info, scaling) if is_image(source) else array_file(source, info)
 
 
 def random(info: TensorInfo, generator: np.random.Generator) -> Array:
@@ -160,39 +165,3 @@ def array_file(path: str, info: TensorInfo) -> Array:
             f"model takes {info.dtype}{list(info.shape)}"
         )
     return array
-
-
-def image(path: str, info: TensorInfo, scaling: Scaling) -> Array:
-    """An image, rotated upright and resized to the input's height and width (InputError).
-
-    Float inputs get scaled pixels, uint8 inputs the pixels, and int8 inputs the pixels minus 128.
-    """
-    batch, height, width, channels = _image_shape(info)
-    try:
-        with catch_warnings():
-            # Pillow's warnings are either harmless or become errors later.
-            simplefilter("ignore")
-            with Image.open(path) as file:
-                upright = ImageOps.exif_transpose(file).convert(MODES[channels])
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise InputError(f"input {info.name}: {path} is not a readable image: {error}") from error
-    resized = upright.resize((width, height), Image.Resampling.BILINEAR)
-    pixels = np.asarray(resized).reshape(1, height, width, channels)
-    if info.dtype == "int8":
-        values: Array = (pixels.astype(np.int16) - 128).astype(np.int8)
-    elif info.dtype == "uint8":
-        values = pixels
-    else:
-        values = ((pixels - scaling.mean) / scaling.std).astype(info.dtype)
-    return np.repeat(values, batch, axis=0).reshape(info.shape)
-
-
-def _image_shape(info: TensorInfo) -> tuple[int, int, int, int]:
-    """The input's shape as (batch, height, width, channels); InputError if it takes no images."""
-    shape = (1,) * (4 - len(info.shape)) + info.shape
-    fits = len(info.shape) in (3, 4) and shape[3] in MODES
-    if not fits or not (info.dtype in ("int8", "uint8") or np.dtype(info.dtype).kind == "f"):
-        raise InputError(
-            f"input {info.name} is {info.dtype}{list(info.shape)}, not an image; pass a .npy file"
-        )
-    return shape[0], shape[1], shape[2], shape[3]

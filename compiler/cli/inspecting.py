@@ -21,7 +21,6 @@ from .machine_code import print_machine_code
 from .options import cache_argument, model_option
 from .shell import (
     Command,
-    Failure,
     FilePath,
     console,
     json_option,
@@ -29,12 +28,13 @@ from .shell import (
     print_json,
     print_table,
 )
+from .writing_report import write_report
 
 BAR = 32
 """Characters that represent the whole arena in the memory map."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Show kernels, tensors and memory.")
 @cache_argument
 @model_option
 @click.option(
@@ -44,7 +44,20 @@ BAR = 32
     "--html",
     type=FilePath(),
     metavar="FILE",
-    help="Write everything to an HTML page, including kernel sources and a memory map.",
+    help="Write everything to one HTML page: graph, kernels with their sources, memory, rewrites. "
+    "Give the model's file with --model for its own graph and the reasons for each kernel.",
+)
+@click.option(
+    "--profile",
+    type=FilePath(),
+    metavar="FILE",
+    help="With --html: the times to show, from tflgpu benchmark MODEL --json > FILE.",
+)
+@click.option(
+    "--compare",
+    type=FilePath(),
+    metavar="FILE",
+    help="With --profile: an earlier profile of the model, on any device, to compare with.",
 )
 @click.option(
     "--compiler",
@@ -58,17 +71,27 @@ def inspect(
     model: str | None,
     source: str | None,
     html: Path | None,
+    profile: Path | None,
+    compare: Path | None,
     compiler: str | None,
     as_json: bool,
 ) -> None:
     """Show the compiled model in CACHE, a cache folder or a variant's folder."""
-    if sum(option is not None for option in (html, source, compiler)) > 1:
-        raise click.UsageError("--html, --source and --compiler cannot be used together")
+    if source is not None and (html is not None or compiler is not None):
+        raise click.UsageError("--source cannot be used together with --html or --compiler")
+    if profile is not None and html is None:
+        raise click.UsageError("--profile needs --html")
+    if compare is not None and profile is None:
+        raise click.UsageError("--compare needs --profile, the times to compare with it")
     variant = newest_variant(cache, model)
-    if compiler is not None:
+    if html is not None:
+        write_report(variant, html, model, profile, compare, compiler is not None)
+        if as_json:
+            print_json({"path": variant.folder, "html": html})
+        else:
+            click.echo(html)
+    elif compiler is not None:
         print_machine_code(variant, as_json)
-    elif html is not None:
-        _write_report(variant, html, as_json)
     elif source is not None:
         _print_source(variant, _find_kernel(variant.plan, source), as_json)
     elif as_json:
@@ -98,21 +121,6 @@ def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
         console().print(Syntax(text, language, background_color="default", word_wrap=True))
     else:
         click.echo(text, nl=not text.endswith(""))
-
-
-def _write_report(variant: Variant, path: Path, as_json: bool) -> None:
-    # Imported here because importing Pygments takes longer than running any other command.
-    from .report import report
-
-    text = report(variant)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
-    if as_json:
-        print_json({"path": variant.folder, "html": path})
-    else:
-        click.echo(path)
 
 
 def _as_dict(variant: Variant) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from ... import runtime
+from ...runtime.opencl.find import advice
 from ..devices import profiles
 from ..devices.attached import match
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ops import OPS, OpDef
 from ..ops.base import ANY
-from .shell import Command, json_option, print_json, print_table, warn
+from .shell import Command, Failure, json_option, print_json, print_table, warn
 
 COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
 
@@ -23,7 +24,7 @@ FOLDED = "none; decomposed or folded"
 """Shown in place of kernels for operators that are decomposed or folded at compile time."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="List the devices and profiles.")
 @json_option
 def devices(as_json: bool) -> None:
     """List the devices, best first, and the target and profile to compile with for each."""
@@ -50,25 +51,34 @@ def devices(as_json: bool) -> None:
                 ],
             }
         )
-        return
+    else:
+        names = [info.name for info, _ in found]
+        print_table(
+            "Devices, the best one first",
+            ("device", "type", "driver", "target", "profile"),
+            [
+                (
+                    info.name if names.count(info.name) == 1 else info,
+                    info.type,
+                    info.driver,
+                    info.target,
+                    matched.profile.name,
+                )
+                for info, matched in found
+            ],
+        )
+        print_table(
+            "Device profiles for --device, which also takes the path of your own profile",
+            ("profile", "description"),
+            [(item.name, item.description) for item in profiles().values()],
+        )
     if not found:
-        warn("no device found; to run on the processor: pip install 'tflgpu[pocl]'")
-    print_table(
-        "Devices",
-        ("device", "type", "driver", "target", "matched by", "profile"),
-        [
-            (info, info.type, info.driver, info.target, matched.rule, matched.profile.name)
-            for info, matched in found
-        ],
-    )
-    print_table(
-        "Device profiles for --device, which also takes the path of your own profile",
-        ("profile", "description"),
-        [(item.name, item.description) for item in profiles().values()],
-    )
+        raise Failure(f"there is no device; {advice()}")
+    if not any(info.target == "opencl" for info, _ in found):
+        warn(f"there is no OpenCL device; {advice()}")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="List the supported operators.")
 @click.option("--markdown", is_flag=True, help="Print the table in Markdown, as in the README.")
 @json_option
 def ops(markdown: bool, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import click
 
 from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+from .device_names import DeviceName
 from .shell import FilePath
 
 Function = Callable[..., Any]
@@ -24,7 +25,8 @@ model_option = click.option(
     "--model",
     type=str,
     metavar="MODEL",
-    help="The model's file or fingerprint; required if the cache contains several models.",
+    help="The model's file, or its name or first digits of its fingerprint, as `tflgpu cache "
+    "list` prints them; required if the cache contains several models.",
 )
 
 
@@ -33,7 +35,7 @@ def input_options(function: Function) -> Function:
     choices = (
         click.option(
             "--input",
-            "values",
+            "named",
             multiple=True,
             metavar="[NAME=]FILE|random",
             help="An image, a .npy file or random numbers for an input. NAME may be omitted if "
@@ -48,20 +50,29 @@ def input_options(function: Function) -> Function:
         ),
         click.option(
             "--mean",
-            type=float,
-            default=0.0,
-            show_default=True,
-            help="Subtracted from pixels (0..255) of float inputs.",
+            callback=parse_numbers,
+            metavar="NUMBER[,...]",
+            help="Subtracted from pixels (0..255), for all channels or each. Default: what the "
+            "model's metadata says, or 0.",
         ),
         click.option(
             "--std",
-            type=float,
-            default=255.0,
-            show_default=True,
-            help="Divisor of pixels of float inputs, after the subtraction.",
+            callback=parse_numbers,
+            metavar="NUMBER[,...]",
+            help="What pixels are then divided by. Default: the metadata's, or 255.",
         ),
     )
     return _with(choices, function)
+
+
+def parse_numbers(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, ...]:
+    """Numbers separated by commas; () for None."""
+    try:
+        return tuple(map(float, value.split(","))) if value is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
 
 
 def parse_shapes(
@@ -87,6 +98,44 @@ def parse_operators(
 ) -> tuple[str | int, ...]:
     """Operator names as strings, and indices in the model file as integers."""
     return tuple(int(value) if value.isdecimal() else value for value in values)
+
+
+def parse_formats(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(name, format) of each value such as image=rgba8."""
+    pairs = []
+    for value in values:
+        name, _, text = value.partition("=")
+        if not (name and text):
+            raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT")
+        pairs.append((name, text))
+    return tuple(pairs)
+
+
+def format_options(function: Function) -> Function:
+    """The options for the formats of inputs and outputs: --input-format and --output-format."""
+    choices = (
+        click.option(
+            "--input-format",
+            "inputs",
+            callback=parse_formats,
+            multiple=True,
+            metavar="NAME=FORMAT",
+            help="Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,"
+            "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes.",
+        ),
+        click.option(
+            "--output-format",
+            "outputs",
+            callback=parse_formats,
+            multiple=True,
+            metavar="NAME=FORMAT",
+            help="What to make of an output: softmax, argmax, or pictures such as "
+            "rgba8,mean=127.5,std=127.5.",
+        ),
+    )
+    return _with(choices, function)
 
 
 def compile_options(fallback: str, several: bool = False) -> Callable[[Function], Function]:
@@ -120,6 +169,7 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
         ),
         click.option(
             "--device",
+            type=DeviceName(),
             default=["auto"] if several else "auto",
             multiple=several,
             show_default=True,

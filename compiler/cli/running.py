@@ -1,32 +1,60 @@
-"""`tflgpu run`: run a compiled model on images, arrays or random numbers."""
+"""`tflgpu run`: run a model on images, arrays or random numbers."""
 
 from __future__ import annotations
 
+import io
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
+from PIL import Image
 
 from ... import runtime
 from ...runtime.errors import InputError
 from ...runtime.plan.records import TensorInfo
 from ..ir import Array
-from .input_arrays import Scaling, assign, is_image, load_inputs
-from .options import cache_argument, input_options, model_option
-from .shell import Command, Failure, FilePath, json_option, print_json, print_table, warn
+from ..pictures.classes import Class, best_classes, scores_of
+from ..pictures.drawing import Shown
+from ..pictures.labels import read_labels
+from ..pictures.outputs import Output, real_outputs
+from ..pictures.photo import read_photo
+from ..pictures.show import KINDS, shown_in
+from ..tools.trace.events import Trace
+from ..tools.trace.session import TracedSession
+from ..tools.trace.summary import by_type, timed
+from .device_names import DeviceName
+from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs
+from .options import input_options, model_option
+from .run_results import RunResult, summary
+from .shell import Command, FilePath, json_option, note, warn
+from .tracing import trace_option, write_trace
+from .user_cache import compiled
+from .whole_file import write_whole
 
-BEST = 5
-"""Number of classes printed with --labels."""
+ARRAYS = ".npz"
+PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".bmp": "BMP"}
+"""Pillow's format by the suffix of --output."""
 
 
-@click.command(cls=Command)
-@cache_argument
+def _check_suffix(
+    context: click.Context, parameter: click.Parameter, value: Path | None
+) -> Path | None:
+    known = (ARRAYS, *PICTURES)
+    if value is not None and value.suffix.lower() not in known:
+        raise click.BadParameter(f"{value} must end in one of {', '.join(known)}")
+    return value
+
+
+@click.command(cls=Command, short_help="Run a model on photos, arrays or random numbers.")
+@click.argument("source", metavar="MODEL|CACHE", type=FilePath())
+@click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
 @click.option(
     "--device",
+    type=DeviceName(profile=False),
     default="auto",
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it.",
@@ -35,131 +63,146 @@ BEST = 5
 @click.option(
     "--labels",
     type=FilePath(),
-    help=f"A file of class names, one per line; prints the {BEST} most probable classes.",
+    help="A file of class names, one per line; default: those in the model's metadata.",
 )
-@click.option("--output", type=FilePath(), help="Write all outputs to this .npz file.")
+@click.option(
+    "--output",
+    type=FilePath(),
+    callback=_check_suffix,
+    metavar="FILE.npz|FILE.png",
+    help="Write all outputs to a .npz file, or what they show over the photo to a picture.",
+)
+@click.option(
+    "--show",
+    type=click.Choice(list(KINDS)),
+    help="What the outputs show of the photo; default: what their shapes suggest.",
+)
 @click.option(
     "--check", is_flag=True, help="Report an index that is out of bounds, instead of clamping it."
 )
+@trace_option
 @json_option
 def run(
-    cache: Path,
+    source: Path,
+    values: tuple[str, ...],
     model: str | None,
     device: str,
-    values: tuple[str, ...],
+    named: tuple[str, ...],
     seed: int,
-    mean: float,
-    std: float,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     labels: Path | None,
     output: Path | None,
+    show: str | None,
     check: bool,
+    trace_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the compiled model in CACHE, a cache folder or a variant's folder."""
-    names = [] if labels is None else _read_labels(labels)
-    with runtime.load(cache, model, device=device) as session:
-        arrays = read_inputs(values, session.inputs, seed, Scaling(mean, std))
-        results = session.run(arrays, check=check)
-        outputs, device_name = session.outputs, str(session.device)
+    """Run a model on images, .npy files or random numbers, and print what it computes.
+
+    MODEL is a .tflite file, which is compiled into your own cache at the first run; CACHE is a
+    cache folder or a variant's folder.
+    """
+    if source.is_file() and model is not None:
+        raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
+    names = read_labels(labels) if labels is not None else ()
+    _check_files((*values, *named))
+    file = source if source.is_file() else Path(model) if model else None
+    trace = Trace() if trace_file is not None else None
+    folder = compiled(source, device, trace) if source.is_file() else source
+    metadata = model_metadata(file if file is not None and file.is_file() else None)
+    observed = TracedSession(folder, model, device, trace) if trace else None
+    with observed.session if observed else runtime.load(folder, model, device=device) as session:
+        plan, place = session.plan, session.device
+        photo = _photo((*values, *named), session.inputs)
+        drawn = output is not None and output.suffix.lower() != ARRAYS
+        if photo is None and (drawn or show):
+            raise InputError("there is no photo to draw over: exactly one input must be an image")
+        arrays = read_inputs((*values, *named), session.inputs, seed, metadata, mean, std)
+        results = (observed or session).run(arrays, check=check)
+    infos = plan.outputs
+    result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
+    outputs = real_outputs(infos, results, metadata)
+    found = _shown(outputs, names, show, drawn, photo is not None)
+    if found is not None:
+        result.kind, result.records = found[0], found[1].records()
+    if found is None:
+        result.classes = _classes(outputs, names, photo is not None)
     if output is not None:
-        _write_arrays(output, results)
-    best = _best(outputs, results, names) if names else []
-    summaries = [_summary(info, results[info.name]) for info in outputs]
-    if as_json:
-        result = {"device": device_name, "outputs": summaries, "classes": best, "output": output}
-        print_json(result)
-        return
-    print_table(
-        f"Outputs, computed on {device_name}",
-        ("output", "type", "shape", "min", "mean", "max"),
-        [
-            (
-                s["name"],
-                s["dtype"],
-                s["shape"],
-                *(f"{s[key]:.6g}" for key in ("min", "mean", "max")),
+        _write(output, results, found and found[1], photo)
+        result.written = output
+    if trace is not None and trace_file is not None:
+        write_trace(trace_file, trace, f"{plan.model} on {place.name}")
+        result.types, result.trace = by_type(timed(trace.events)), trace_file
+    result.print(as_json)
+
+
+def _check_files(values: Sequence[str]) -> None:
+    """InputError if a file is missing, before a model is compiled for it."""
+    for value in values:
+        places = (value, value.partition("=")[2])
+        if RANDOM not in places and not any(map(os.path.exists, places)):
+            raise InputError(f"there is no file {value}")
+
+
+def _photo(values: Sequence[str], inputs: Sequence[TensorInfo]) -> Path | None:
+    """The image file that is the only one among the inputs (InputError)."""
+    images = [source for source in assign(values, inputs).values() if is_image(source)]
+    return Path(images[0]) if len(images) == 1 else None
+
+
+def _shown(
+    outputs: Sequence[Output], names: Sequence[str], kind: str | None, drawn: bool, photo: bool
+) -> tuple[str, Shown] | None:
+    """What the outputs show of a photo, if that is asked for, or if they can only be boxes."""
+    if kind or drawn:
+        return shown_in(outputs, names, kind or "")
+    boxes = KINDS["boxes"](outputs, names) if photo else None
+    return None if boxes is None else ("boxes", boxes)
+
+
+def _classes(outputs: Sequence[Output], given: Sequence[str], photo: bool) -> list[Class]:
+    """The best classes, if the outputs are scores of classes (InputError if labels do not fit)."""
+    scores = scores_of(outputs)
+    if scores is None:
+        if given:
+            listed = ", ".join(f"{output.name} {list(output.shape)}" for output in outputs)
+            raise InputError(
+                f"--labels: no output has one score per class; the outputs are {listed}"
             )
-            for s in summaries
-        ],
-        right=("min", "mean", "max"),
-    )
-    rows = [(item["label"], f"{item['score']:.6g}") for item in best]
-    print_table("Most probable", ("class", "score"), rows, right=("score",))
-    if output is not None:
-        click.echo(output)
-
-
-def read_inputs(
-    values: Sequence[str], inputs: Sequence[TensorInfo], seed: int, scaling: Scaling
-) -> dict[str, Array]:
-    """The arrays for --input; a note on stderr says how the pixels of images are scaled."""
-    sources = assign(values, inputs)
-    generator = np.random.default_rng(seed)
-    scaled = [
-        info.name
-        for info in inputs
-        if is_image(sources[info.name]) and np.dtype(info.dtype).kind == "f"
-    ]
-    if scaled:
-        warn(f"note: {', '.join(scaled)}: {scaling} (change this with --mean and --std)")
-    return load_inputs(sources, inputs, generator, scaling)
-
-
-def _read_labels(path: Path) -> list[str]:
-    try:
-        names = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise Failure(f"cannot read the labels in {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise Failure(f"the labels in {path} are not UTF-8 text") from error
+        return []
+    names, count = given or scores.labels, scores.values.size
     if not names:
-        raise Failure(f"{path} contains no labels; it must have one per line")
-    return names
-
-
-def _write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file. Unlike numpy's writer, this one accepts any name, such as `file`."""
-    try:
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
-    except OSError as error:
-        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _summary(info: TensorInfo, array: Array) -> dict[str, Any]:
-    values = array.astype(np.float64) if array.size else np.array([np.nan])
-    return {
-        "name": info.name,
-        "dtype": info.dtype,
-        "shape": list(info.shape),
-        "min": values.min(),
-        "mean": values.mean(),
-        "max": values.max(),
-    }
-
-
-def _best(
-    outputs: Sequence[TensorInfo], results: Mapping[str, Array], labels: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The best classes in the first output that has one score per class (InputError)."""
-    for info in outputs:
-        classes = info.shape[-1] if info.shape else 0
-        if classes > 1 and results[info.name].size == classes:
-            break
-    else:
-        listed = ", ".join(f"{info.name} {list(info.shape)}" for info in outputs)
-        raise InputError(f"--labels: no output has one score per class; the outputs are {listed}")
-    if classes > len(labels):
+        probable = scores.values.min() >= 0 and abs(scores.values.sum() - 1) < 0.05
+        if not (photo and probable):
+            return []
+        note("the model's metadata has no labels; give them with --labels FILE")
+    elif count > len(names):
         raise InputError(
-            f"--labels: output {info.name} has {classes} classes, but the file has {len(labels)} "
+            f"--labels: output {scores.name} has {count} classes, but the file has {len(names)} "
             f"labels"
         )
-    if classes < len(labels):
-        warn(f"warning: {len(labels)} labels for {classes} classes; is it the right file?")
-    scores = results[info.name].reshape(-1).astype(np.float64)
-    if info.scale:
-        scores = (scores - info.zero_point) * info.scale
-    order = np.argsort(-scores, kind="stable")[:BEST]
-    return [{"index": i, "label": labels[i], "score": scores[i]} for i in map(int, order)]
+    elif count < len(names):
+        warn(f"{len(names)} labels for {count} classes; is it the right file?")
+    return best_classes(scores, names)
+
+
+def _write(
+    path: Path, results: Mapping[str, Array], shown: Shown | None, photo: Path | None
+) -> None:
+    content = io.BytesIO()
+    if path.suffix.lower() == ARRAYS:
+        _write_arrays(content, results)
+    else:
+        assert shown is not None and photo is not None
+        drawn: Image.Image = shown.draw(read_photo(str(photo)))
+        drawn.save(content, PICTURES[path.suffix.lower()])
+    write_whole(path, content.getvalue())
+
+
+def _write_arrays(content: io.BytesIO, arrays: Mapping[str, Array]) -> None:
+    """Write an .npz file. Unlike numpy's writer, this one accepts any name, such as `file`."""
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)

@@ -8,12 +8,15 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from signal import SIG_DFL, SIGTERM, default_int_handler, getsignal, signal
 from threading import current_thread, main_thread
+from time import perf_counter
 from typing import IO, Any
+from warnings import catch_warnings
 
 import click
 import numpy as np
@@ -23,12 +26,15 @@ from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from ...runtime.errors import TflgpuError
-from ...runtime.plan.records import Plan
+from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
 from ..pipeline import Progress, silent
 
-WIDTH_IN_A_PIPE = 320
-"""Width of tables if stdout is not a terminal, so that programs get names unbroken."""
+WIDTH_IN_A_PIPE = 120
+"""Width of tables, at most, if stdout is not a terminal."""
+
+FEW = 8
+"""Most operators of a part on LiteRT that are listed by name."""
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
@@ -52,6 +58,21 @@ class FilePath(click.Path):
         return super().convert(value, parameter, context)
 
 
+def _volume(*names: str, help: str) -> click.Option:
+    """An option that is not passed to the command, but remembered."""
+
+    def remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        context.meta[names[-1]] = value
+
+    return click.Option(names, is_flag=True, expose_value=False, callback=remember, help=help)
+
+
+def _asked_for(name: str) -> bool:
+    """Whether the command that runs was given --quiet or --verbose."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(name))
+
+
 class Failure(click.ClickException):
     """An error of the model, the cache or the device: one message, exit code 1."""
 
@@ -62,7 +83,18 @@ class Failure(click.ClickException):
 
 
 class Command(click.Command):
-    """A command that reports a TflgpuError as one message; any other exception is a bug."""
+    """A command that reports a TflgpuError as one message; any other exception is a bug.
+
+    Each has --quiet and --verbose, which say how much appears on stderr.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        settings = {"help_option_names": ["-h", "--help"]}
+        super().__init__(*arguments, **{"context_settings": settings, **options})
+        self.params += [
+            _volume("-q", "--quiet", help="Show no notes and no progress, only warnings."),
+            _volume("-v", "--verbose", help="Show each stage with its time, also in a pipe."),
+        ]
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _interruptible():
@@ -71,7 +103,7 @@ class Command(click.Command):
     def invoke(self, context: click.Context) -> Any:
         _take_any_text()
         try:
-            with _interruptible(), _killed_as_by_ctrl_c():
+            with _interruptible(), _killed_as_by_ctrl_c(), _plain_warnings():
                 return super().invoke(context)
         except TflgpuError as error:
             raise Failure(str(error)) from error
@@ -90,6 +122,18 @@ def _interruptible() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print Python's warnings as the commands' own, without file, line and class."""
+
+    def show(message: Warning | str, *others: Any, **more: Any) -> None:
+        warn(str(message))
+
+    with catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager
@@ -120,8 +164,14 @@ class Program(click.Group):
 
 
 def warn(message: str) -> None:
-    """Print a note or warning on stderr."""
-    click.echo(printable_lines(message), err=True)
+    """Print a warning on stderr."""
+    click.echo(f"warning: {printable_lines(message)}", err=True)
+
+
+def note(message: str) -> None:
+    """Print a note on stderr, unless --quiet was given."""
+    if not _asked_for("--quiet"):
+        click.echo(f"note: {printable_lines(message)}", err=True)
 
 
 def print_json(value: Any) -> None:
@@ -146,18 +196,32 @@ def kernels_in_launches(plan: Plan) -> str:
     return f"{len(plan.dispatches)} in {plan.launches} launch{'es' if plan.launches != 1 else ''}"
 
 
-def console() -> Console:
-    """The console on stdout, which prints names verbatim."""
+def operators_of(part: HostPart) -> str:
+    """The operators of a part on LiteRT; their number if there are many."""
+    count = len(part.operators)
+    return part.label if count <= FEW else f"{count} operators"
+
+
+def console(widest: int | None = None) -> Console:
+    """The console on stdout, which prints names verbatim, at most `widest` columns wide."""
     width = None if sys.stdout.isatty() else WIDTH_IN_A_PIPE
-    return Console(highlight=False, markup=False, emoji=False, width=width)
+    found = Console(highlight=False, markup=False, emoji=False, width=width)
+    if widest is not None and found.width > widest:
+        found.width = widest
+    return found
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    right: Sequence[str] = (),
+    width: int | None = None,
 ) -> None:
     """Print a table with a title, unless it has no rows; columns in `right` are right-aligned.
 
-    Cells are text of one line, which may come from files.
+    It is at most as wide as the terminal and as `width`; longer cells are wrapped. Cells are text
+    of one line, which may come from files.
     """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
@@ -167,15 +231,25 @@ def print_table(
         table.add_row(*(printable_lines(str(cell).replace("\n", "\\n")) for cell in row))
     if table.row_count:
         click.echo(printable(title))
-        console().print(table)
-        click.echo()
+        shown = console(width)
+        with shown.capture() as text:
+            shown.print(table)
+        # Rows are padded to the same length, which only widens what is piped or copied.
+        click.echo("".join(f"{line.rstrip()}\n" for line in text.get().splitlines()))
 
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress bar on stderr that shows the stage; none if stderr is not a terminal."""
+    """A progress bar on stderr that shows the stage; none if stderr is not a terminal.
+
+    With --verbose, a line for each stage with its time; with --quiet, nothing.
+    """
+    if _asked_for("--verbose"):
+        with closing(_Stages()) as stages:
+            yield stages.show
+        return
     errors = Console(stderr=True)
-    if not errors.is_terminal:
+    if not errors.is_terminal or _asked_for("--quiet"):
         yield silent
         return
     columns = (SpinnerColumn(), TextColumn("{task.description:<8}"), BarColumn())
@@ -186,3 +260,19 @@ def progress() -> Iterator[Progress]:
             bar.update(task, description=stage, completed=done, total=total)
 
         yield show
+
+
+class _Stages:
+    """Prints each stage and its time when the next one begins."""
+
+    def __init__(self) -> None:
+        self._stage, self._began = "", 0.0
+
+    def show(self, stage: str, done: int, total: int) -> None:
+        if stage != self._stage:
+            self.close()
+            self._stage, self._began = stage, perf_counter()
+
+    def close(self) -> None:
+        if self._stage:
+            click.echo(f"{self._stage}: {perf_counter() - self._began:.3f} s", err=True)

@@ -14,13 +14,12 @@ from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
-from .input_arrays import RANDOM, Scaling
+from .input_arrays import RANDOM, model_metadata, read_inputs
 from .options import compile_options, input_options, model_argument, tolerance_option
-from .running import read_inputs
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, short_help="Compare a model's results with LiteRT's.")
 @model_argument
 @compile_options(fallback="none")
 @tolerance_option
@@ -32,10 +31,10 @@ def verify(
     model: Path,
     options: Options,
     tolerance: float,
-    values: tuple[str, ...],
+    named: tuple[str, ...],
     seed: int,
-    mean: float,
-    std: float,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     layers: bool,
     bisect: bool,
     as_json: bool,
@@ -46,7 +45,8 @@ def verify(
     """
 
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        return read_inputs((*values, RANDOM), inputs, seed, Scaling(mean, std))
+        metadata = model_metadata(model)
+        return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     with progress() as show:
         options = settle(model, options, tolerance, show)

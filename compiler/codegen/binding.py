@@ -23,7 +23,7 @@ from ..ops.base import (
     Implementation,
     Launch,
     StridedLayout,
-    device_dtype,
+    kernel_dtype,
     pack_slices,
     slice_bytes,
     stored_bytes,
@@ -149,7 +149,7 @@ class Binding:
         if tensor in self.operands or is_literal(tensor):
             return
         # Only floats join the array of constants; integers get a parameter of their own below.
-        if tensor.data is not None and device_dtype(tensor.dtype) == "float32":
+        if tensor.data is not None and kernel_dtype(tensor.dtype) == "float32":
             data = pack_slices(tensor.data, self.target.lanes) if self.sliced else tensor.data
             base = self._add_constant(tensor.name, data)
             found = self._constants(tensor.shape)

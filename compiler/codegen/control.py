@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..language import Language, number
+from ..language import number
+from ..target import Target
 
 Body = Callable[[str], str]
 """Returns the body of a loop for a counter."""
@@ -87,7 +88,7 @@ def simple(text: str) -> bool:
     return text.isidentifier() or number(text) is not None
 
 
-def vocabulary(language: Language) -> Mapping[str, Any]:
+def vocabulary(target: Target) -> Mapping[str, Any]:
     """The functions of this module that templates can call, by name."""
 
     def kept(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = False) -> str:
@@ -95,21 +96,22 @@ def vocabulary(language: Language) -> Mapping[str, Any]:
         load everything at once, and run out of registers.
         """
         loop = each(name, count, start, caller=caller, scope=scope)
-        return f"{language.roll}\n{loop}" if language.roll and count > start + 1 else loop
+        return f"{target.roll}\n{loop}" if target.roll and count > start + 1 else loop
 
     def nested(*heads: str, caller: Callable[[], str]) -> str:
         """The body within such loops, whose heads are given from the outside in."""
-        lines = [line for head in heads for line in (language.roll, head) if line]
+        lines = [line for head in heads for line in (target.roll, head) if line]
         return headed("\n".join(lines), caller()) if heads else _block(caller(), scope=True)
 
     def unrolled(name: str, count: int, *, caller: Body, scope: bool = False) -> str:
         """Like `each`, but without a loop in the machine code, so that arrays indexed by the
         counter stay in registers.
         """
-        if count > 1 and not language.unroll:
+        hint = target.language.unroll
+        if count > 1 and not hint:
             return _repeated(name, count, caller)
         loop = each(name, count, caller=caller, scope=scope)
-        return f"{language.unroll}\n{loop}" if count > 1 else loop
+        return f"{hint}\n{loop}" if count > 1 else loop
 
     return {
         "all_of": all_of,

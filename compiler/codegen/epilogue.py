@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from ..ir import Op, Tensor
 from ..language import Language, affine
-from ..ops.base import device_dtype
+from ..ops.base import kernel_dtype
 from ..ops.elementwise import ELEMENTWISE
 from .intrinsics import Use
 from .literal import literal
@@ -96,7 +96,7 @@ class Chain:
 
     def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
         """Append one operator; an operand that its expression repeats gets a variable."""
-        integers = device_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
+        integers = kernel_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
         expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
         named = {}
         for name, operand in zip("abcdef", operands, strict=False):

@@ -21,7 +21,7 @@ from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import affine, horner, quotient, remainder
 from ..language.comment import in_comment
-from ..ops.base import Constant, Implementation, Launch, StridedLayout, device_dtype
+from ..ops.base import Constant, Implementation, Launch, StridedLayout, kernel_dtype
 from ..ops.base.launch import Grid
 from ..target import Target
 from . import control
@@ -150,7 +150,7 @@ class _Body:
         return {
             **self._binding.roles,
             **self.work_item.coordinates,
-            **control.vocabulary(language),
+            **control.vocabulary(self._target),
             "affine": affine,
             "apply": self.apply,
             "enter": self.work_item.enter,
@@ -276,7 +276,7 @@ class _OperandsAt:
     def _literal(self, tensor: Tensor) -> str:
         assert tensor.data is not None
         value = tensor.data.reshape(()).item()
-        text = literal(value, self.expressions.use, device_dtype(tensor.dtype))
+        text = literal(value, self.expressions.use, kernel_dtype(tensor.dtype))
         text = f"({text})" if text.startswith("-") else text
         if not self.binding.sliced:
             return text

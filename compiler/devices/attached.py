@@ -8,6 +8,7 @@ from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.opencl import find as opencl
 from ..errors import OptionError
+from ..options import FOR_OTHER_RUNTIMES
 from . import Profile, Rule, names_profile, profile, profiles
 
 GLSL_LANES = 4
@@ -46,7 +47,7 @@ def _named(name: str, target: str) -> Profile:
 
 def select_device(device: str, target: str) -> DeviceInfo:
     """The attached device whose name contains `device`, for kernels of `target` (DeviceError)."""
-    if target in ("vulkan", "metal"):
+    if target in FOR_OTHER_RUNTIMES:
         raise DeviceError(
             f"no device {device!r}: tflgpu's runtime does not run kernels for {target}"
         )

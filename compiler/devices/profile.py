@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from ..errors import OptionError
+from ..options import TARGETS
 from .rule import Rule
 
 if sys.version_info >= (3, 11):
@@ -77,6 +78,8 @@ class Profile:
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
     sub_group: int = 0
     """Work-items per sub-group in OpenCL C; 0 to use no sub-groups."""
+    targets: tuple[str, ...] = TARGETS
+    """The languages of kernels that drivers of such devices take."""
     match: tuple[Rule, ...] = ()
     """The devices it is for; a profile without rules can only be chosen by name."""
 
@@ -130,6 +133,7 @@ def parse(text: str, name: str, place: str) -> Profile:
     if missing:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
+    targets = _targets(values.pop("targets", list(TARGETS)), f"{place}: targets")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
@@ -147,7 +151,8 @@ def parse(text: str, name: str, place: str) -> Profile:
                 f"{place}: {key} is {values[key]}, but must be at most max_group, "
                 f"{values['max_group']}"
             )
-    return Profile(name, match=tuple(_rule(rule, place) for rule in rules), **values)
+    matched = tuple(_rule(rule, place) for rule in rules)
+    return Profile(name, targets=targets, match=matched, **values)
 
 
 def _check_storages(values: Mapping[str, Any], place: str) -> None:
@@ -162,6 +167,12 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
             raise OptionError(f"{place}: {key} is 'image', so persistent_dispatches must be 0")
     if values.get("sub_group") and values["persistent_dispatches"]:
         raise OptionError(f"{place}: sub_group is set, so persistent_dispatches must be 0")
+
+
+def _targets(values: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not values or not all(item in TARGETS for item in values):
+        raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(TARGETS)}")
+    return tuple(values)
 
 
 def _rule(values: Any, place: str) -> Rule:

@@ -10,7 +10,7 @@ from math import prod
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
 from ...runtime.plan.running import Element, Limits, TensorBuffer
-from ...runtime.plan.storage import DEVICE_TYPES, byte_size, region_size
+from ...runtime.plan.storage import DEVICE_TYPES, byte_size, region_size, whole_words
 from .schedules import schedules
 
 SUB_GROUPS = "cl_intel_required_subgroup_size"
@@ -60,7 +60,7 @@ def _buffers(
     buffers = []
     for index, info in enumerate(infos):
         size, end = byte_size(info), ends[region, index]
-        buffers.append(TensorBuffer(_element(info), size, max(size, end), end > 0))
+        buffers.append(TensorBuffer(_element(info), size, max(whole_words(size), end), end > 0))
     return tuple(buffers)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...runtime.plan.records import PlacedTensor, TensorInfo, Variable
-from ...runtime.plan.storage import ITEM_SIZE
+from ...runtime.plan.storage import WORD, item_size
 from ..ir import Graph, Tensor
 from ..memory.aliases import variables
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, device_array, lane_of, linear_bytes
+from ..ops.base import SLICED, device_array, lane_of
 from ..ops.litert_part import host_only
 from ..target import Target
 from .weights import Weights
@@ -38,7 +38,8 @@ def kept_variables(graph: Graph, weights: Weights) -> tuple[Variable, ...]:
     for tensor in variables(graph):
         content = graph.contents.get(tensor)
         place = None if content is None else weights.add(device_array(content)).offset
-        found.append(Variable(tensor.name, linear_bytes(tensor.shape), place))
+        size = tensor.elements * item_size(tensor.dtype)
+        found.append(Variable(tensor.name, size, place))
     return tuple(found)
 
 
@@ -70,6 +71,6 @@ def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[Placed
 def _stored(tensor: Tensor, storage: str, target: Target) -> tuple[str, int]:
     """The dtype of a tensor's elements in memory if they have no 32 bits, and its base."""
     lane = lane_of(tensor, target)
-    if storage != SLICED or lane.bytes == ITEM_SIZE:
+    if storage != SLICED or lane.bytes == WORD:
         return "", 0
     return lane.dtype, lane.base

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...runtime.plan.records import Argument, Region
+from ...runtime.plan.storage import WORD
 from ..ir import Array
 
 CHUNK = 1 << 18
@@ -17,7 +18,7 @@ CHUNK = 1 << 18
 
 @dataclass
 class Weights:
-    """Concatenated arrays, each at an aligned offset; equal arrays are stored once."""
+    """Concatenated arrays, each of whole words at an aligned offset; equal ones are stored once."""
 
     alignment: int
     release: Callable[[], None]
@@ -37,6 +38,7 @@ class Weights:
         flat = np.ascontiguousarray(array).reshape(-1)
         for start in range(0, flat.size, CHUNK):
             self.data += without_denormals(flat[start : start + CHUNK]).tobytes()
+        self.data += bytes(-len(self.data) % WORD)
         with memoryview(self.data) as view:
             key = hashlib.sha256(view[place:]).digest()
         if key in self._places:

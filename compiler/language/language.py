@@ -22,6 +22,12 @@ class Language:
     """The element type of an array of slices in half precision."""
     byte_vector: str
     """The element type of an array of slices of bytes."""
+    int8: str
+    """The element type of an array of int8."""
+    uint8: str
+    """The element type of an array of uint8."""
+    packs_bytes: bool
+    """Whether these are words of four bytes each, because arrays have no elements of 8 bits."""
     cast: str
     """A conversion to {type}; its argument follows in parentheses."""
     vector_cast: str
@@ -37,9 +43,15 @@ class Language:
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The element type of an array of kind int, float, slice, half or byte."""
-        vectors = {"slice": self.float_vector, "half": self.half_vector, "byte": self.byte_vector}
-        return vectors[kind].format(S=lanes) if kind in vectors else kind
+        """The element type of an array of kind int, float, int8, uint8, slice, half or byte."""
+        types = {
+            "int8": self.int8,
+            "uint8": self.uint8,
+            "slice": self.float_vector,
+            "half": self.half_vector,
+            "byte": self.byte_vector,
+        }
+        return types[kind].format(S=lanes) if kind in types else kind
 
     def floats(self, lanes: int) -> str:
         return self.float_vector.format(S=lanes)
@@ -80,10 +92,13 @@ OPENCL = Language(
     int_vector="int{S}",
     half_vector="half",
     byte_vector="uchar{S}",
+    int8="char",
+    uint8="uchar",
+    packs_bytes=False,
     cast="({type})",
     vector_cast="convert_{type}",
     unroll="#pragma unroll",
-    roll="",
+    roll="#pragma unroll 1",
     images=True,
     sub_groups=True,
 )
@@ -96,6 +111,9 @@ GLSL = Language(
     int_vector="ivec{S}",
     half_vector="uvec2",
     byte_vector="uint",
+    int8="uint",
+    uint8="uint",
+    packs_bytes=True,
     cast="{type}",
     vector_cast="{type}",
     unroll="",
@@ -112,6 +130,9 @@ VULKAN = Language(
     int_vector="ivec{S}",
     half_vector="uvec2",
     byte_vector="uint",
+    int8="uint",
+    uint8="uint",
+    packs_bytes=True,
     cast="{type}",
     vector_cast="{type}",
     unroll="[[unroll]]",

@@ -73,7 +73,10 @@ def fall_back(graph: Graph, hosted: Mapping[Op, Finding]) -> tuple[Finding, ...]
         if failure is not None:
             reason = "LiteRT cannot run the other operators without the whole model"
             everything = {
-                op: Finding(op.index, op.name, reason) for op in graph.ops if op.name != LITERT
+                op: Finding(op.index, op.name, reason)
+                for op in graph.ops
+                # Operators of formats stand for none of the file.
+                if op.origins and op.name != LITERT
             }
             found = partition(graph, everything | dict(hosted))
             if _failure(graph, found, child) is not None:

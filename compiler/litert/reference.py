@@ -14,6 +14,7 @@ import numpy as np
 
 from ...runtime.errors import InputError, TflgpuError
 from ...runtime.litert.module import interpreter_module
+from ...runtime.litert.quiet import without_notices
 from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError
 from ..ir import Array, Shape
@@ -64,18 +65,20 @@ class Reference:
             else {"model_path": os.fspath(model)}
         )
         try:
-            self._interpreter = litert.Interpreter(
-                **source,
-                num_threads=threads,
-                experimental_preserve_all_tensors=keep_intermediates,
-                experimental_op_resolver_type=(
-                    kinds.AUTO if delegates else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-                ),
-            )
-            self._runner = self._interpreter.get_signature_runner(signature) if signature else None
-            if self._runner is None:  # a signature's runner resizes its inputs itself
-                self._resize(input_shapes)
-                self._interpreter.allocate_tensors()
+            with without_notices():
+                self._interpreter = litert.Interpreter(
+                    **source,
+                    num_threads=threads,
+                    experimental_preserve_all_tensors=keep_intermediates,
+                    experimental_op_resolver_type=(
+                        kinds.AUTO if delegates else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+                    ),
+                )
+                runner = self._interpreter.get_signature_runner
+                self._runner = runner(signature) if signature else None
+                if self._runner is None:  # a signature's runner resizes its inputs itself
+                    self._resize(input_shapes)
+                    self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"LiteRT cannot load this model: {_first_line(error)}") from error
         self._keeps = keep_intermediates

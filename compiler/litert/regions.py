@@ -14,6 +14,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS
 from ..ops.base import linear_bytes, weights_of
@@ -35,13 +36,16 @@ class Region:
     """The tensors that are copied."""
 
     def loss(self) -> str | None:
-        """Why the region is not worth its exchange with LiteRT; None if it is."""
-        if not self.crossing:
+        """Why the region is not worth its exchange with LiteRT; None if it is.
+
+        None as well if it holds operators that TFLite does not have, such as for pictures.
+        """
+        if not self.crossing or any(op.name.startswith(OWN_PREFIX) for op in self.ops):
             return None
         work = sum(map(multiply_adds, self.ops))
         if not work:
             return "it only moves data to or from operators on LiteRT"
-        size = sum(linear_bytes(tensor.shape) for tensor in self.crossing)
+        size = sum(linear_bytes(tensor) for tensor in self.crossing)
         if work >= EXCHANGE + PER_BYTE * size:
             return None
         count = len(self.ops)

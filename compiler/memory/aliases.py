@@ -111,7 +111,7 @@ class Aliases:
         if inside is None or not self._fits(root, inside):
             return f"{view.tensor.name} would be cut along two axes of {base.name}"
         if inside.start % self._granules[root]:
-            return f"{view.tensor.name} would not start at a slice boundary"
+            return f"{view.tensor.name} would start within a slice or word"
         if view.layout.start + view.layout.span(size) > self._sizes[view.base]:
             return f"{view.tensor.name} would extend past the end of {view.base.name}"
         return None

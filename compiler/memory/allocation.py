@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...runtime.plan.records import Argument, Region
+from ...runtime.plan.storage import whole_words
 from ..ir import Graph, Tensor
 from ..ops.base import StridedLayout, stored_bytes
 from ..target import Target
@@ -33,7 +34,7 @@ class Allocation:
         root, layout = aliases.locate(tensor)
         offset = self.offsets.get(root, 0) + layout.start
         size = stored_bytes(tensor, self.storages[tensor], self.target)
-        return Argument(*aliases.region(root), offset, layout.span(size), writes)
+        return Argument(*aliases.region(root), offset, whole_words(layout.span(size)), writes)
 
     def argument(self, tensor: Tensor, writes: bool) -> Argument:
         """The argument for a kernel: the same bytes, extended down to an aligned offset."""

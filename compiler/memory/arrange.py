@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...runtime.plan.storage import WORD
 from ..events import Event
 from ..ir import Graph, Tensor
 from ..ops.base import SLICED, slice_bytes, stored_bytes
@@ -47,8 +48,8 @@ def arrange(
     With `gaps` False every tensor stays contiguous.
     """
     sizes = {t: stored_bytes(t, storage, target) for t, storage in storages.items()}
-    # Kernels index whole slices or whole elements, so a tensor must start at one.
-    granules = {t: slice_bytes(t, target) if s == SLICED else 4 for t, s in storages.items()}
+    # Kernels index whole slices, or in GLSL whole words, so a tensor must start at one.
+    granules = {t: slice_bytes(t, target) if s == SLICED else WORD for t, s in storages.items()}
     by_op = {item.op: item for item in scheduled}
 
     def placed(order: Iterable[ScheduledOp], limited: bool = True) -> tuple[Placed, Aliases]:

@@ -17,7 +17,7 @@ from .base import (
     OpDef,
     Traits,
     define,
-    device_dtype,
+    kernel_dtype,
     linear_grid,
     same_as_first,
 )
@@ -33,8 +33,8 @@ _NARROW = {
 
 def _expression(source: str, target: str) -> str:
     """The expression that casts {v}: fractions are truncated, narrow integers wrap."""
-    floating = device_dtype(source) == "float32"
-    if device_dtype(target) == "float32":
+    floating = kernel_dtype(source) == "float32"
+    if kernel_dtype(target) == "float32":
         return "{v}" if floating else "{to_float}({v})"
     if target == "bool":
         return "{to_int}({v} != 0.0f)" if floating else "{to_int}({v} != 0)"
@@ -68,7 +68,7 @@ def _infer_bits(op: Op) -> list[Shape]:
 
 
 def _bits(op: Op, target: Target) -> Sequence[Launch]:
-    before, after = (device_dtype(tensor.dtype) for tensor in (op.operand(0), op.output))
+    before, after = (kernel_dtype(tensor.dtype) for tensor in (op.operand(0), op.output))
     if before == after:
         return _launch(op, "{v}")
     return _launch(

@@ -23,7 +23,7 @@ from .base import (
     among_operands,
     bhwc,
     define,
-    device_dtype,
+    kernel_dtype,
     linear_grid,
     normalize_axis,
     slice_count,
@@ -156,7 +156,7 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> 
     reduced = {axis + len(shape) - len(source) for axis in axes(op)}
     count = prod(source[axis] for axis in axes(op))
     row = REDUCTIONS[op.name]
-    integers = device_dtype(op.operand(0).dtype) == "int32"
+    integers = kernel_dtype(op.operand(0).dtype) == "int32"
     finish = row.finish.format(count=str(count) if integers else f"{float(count)}f")
     variables = {
         "reduced": reduced,

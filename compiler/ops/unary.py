@@ -18,7 +18,8 @@ from .elementwise import Elementwise, define_elementwise
 _ARITHMETIC = (*FLOATS, *INTEGERS)
 
 _GELU = "0.5f * {a} * (1.0f + {use.error_function}({a} * 0.70710678f))"
-_GELU_TANH = "0.5f * {a} * (1.0f + tanh(0.79788456f * ({a} + 0.044715f * {a} * {a} * {a})))"
+_GELU_TANH = "{a} / (1.0f + exp(-1.5957691f * ({a} + 0.044715f * {a} * {a} * {a})))"
+"""a * (1 + tanh(t)) / 2, where (1 + tanh(t)) / 2 is 1 / (1 + exp(-2 * t))."""
 
 _MISH = "{a} * (1.0f - 2.0f / ((1.0f + exp({a})) * (1.0f + exp({a})) + 1.0f))"
 """a * tanh(log(1 + exp(a))), where tanh(log(t)) is 1 - 2 / (t * t + 1)."""

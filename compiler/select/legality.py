@@ -14,7 +14,7 @@ from ..frontend.operands import declared_alike
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Op, Tensor
 from ..ops import OPS, Implementation
-from ..ops.base import FLOATS, INTEGERS, SLICED, device_dtype
+from ..ops.base import FLOATS, INTEGERS, SLICED, kernel_dtype
 from ..ops.elementwise import ELEMENTWISE
 from ..target import Target
 
@@ -65,7 +65,7 @@ def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
         tensors += [tensor for tensor in op.inputs if tensor and not tensor.constant]
     if implementation.writes == SLICED:
         tensors += [*op.outputs, *op.epilogue_inputs]
-    whole = next((t for t in tensors if device_dtype(t.dtype) == "int32"), None)
+    whole = next((t for t in tensors if kernel_dtype(t.dtype) == "int32"), None)
     return f"{whole.name} is {whole.dtype}, but slices hold floats" if whole else None
 
 

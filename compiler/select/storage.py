@@ -8,7 +8,7 @@ bytes, conversions included, is searched for.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..ir import Graph, Op, Tensor
 from ..ops import OPS, Implementation
@@ -26,6 +26,13 @@ Superfluous = frozenset[tuple[Op, str]]
 SWEEPS = 8
 """Most rounds of improvement of a region."""
 
+STARTS: tuple[Callable[[Implementation], bool], ...] = (
+    lambda kernel: kernel.writes == SLICED,
+    lambda kernel: kernel.writes == LINEAR,
+    lambda kernel: LINEAR in (kernel.reads, kernel.writes),
+)
+"""Which implementations a search starts with; the first of all where an operator has none such."""
+
 Choice = dict[Op, Implementation]
 """The implementation of each operator."""
 
@@ -33,9 +40,8 @@ Choice = dict[Op, Implementation]
 def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target) -> Choice:
     """The implementation for each operator, chosen among `suited` to move few bytes.
 
-    Connected operators that can use more than one storage form a region. Each region is tried
-    twice, starting with all sliced and with all linear implementations, and improved operator by
-    operator; the better result is kept.
+    Connected operators that can use more than one storage form a region. Each region is tried with
+    all starts of `STARTS` and improved operator by operator; the best result is kept.
     """
     costs = _Costs(graph, suited, target)
     free = [
@@ -43,10 +49,10 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target
     ]
     for region in _regions(graph, free):
         best, best_cost = None, 0.0
-        for storage in (SLICED, LINEAR):
+        for start in STARTS:
             for op in region:
                 kernels = suited[op].implementations
-                costs.choose(op, next((k for k in kernels if k.writes == storage), kernels[0]))
+                costs.choose(op, next((k for k in kernels if start(k)), kernels[0]))
             _improve(region, suited, costs)
             cost = sum(costs.of(op) for op in region)
             if best is None or cost < best_cost:

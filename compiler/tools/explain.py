@@ -33,6 +33,8 @@ class Explanation:
 
     profile: str
     """Name of the device profile."""
+    operators: int
+    """Number of operators in the model file; 0 if it cannot be read so far."""
     events: tuple[Event, ...]
     """Rewrites and views applied and declined."""
     findings: tuple[Finding, ...]
@@ -45,6 +47,7 @@ class Explanation:
         """The explanation as `tflgpu explain --json` prints it."""
         return {
             "profile": self.profile,
+            "operators": self.operators,
             "passes": [event.as_dict() for event in self.events],
             "findings": [finding.as_dict() for finding in self.findings],
             "choices": [asdict(choice) for choice in self.choices],
@@ -72,12 +75,19 @@ def explain(
     what `pipeline.build` raises, except UnsupportedError, whose findings are returned.
     """
     target = target_of(options)
-    observe = dump_to(dump) if dump else unobserved
+    write = dump_to(dump) if dump else unobserved
     events: list[Event] = []
+    operators = 0
+
+    def observe(stage: str, graph: Graph) -> None:
+        nonlocal operators
+        operators = len(graph) if stage == "read" else operators
+        write(stage, graph)
+
     try:
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
-        return Explanation(target.device.name, tuple(events), error.findings, ())
+        return Explanation(target.device.name, operators, tuple(events), error.findings, ())
     choices = tuple(
         ImplementationChoice(
             " + ".join(map(str, op.origins)),
@@ -85,9 +95,11 @@ def explain(
             tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
         )
         for op, legal in selected.candidates.items()
+        # A conversion may have become part of the operator before it.
+        if op in selected.choice
     )
     progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
-    return Explanation(target.device.name, tuple(events), (), choices, selected.fallback)
+    return Explanation(target.device.name, operators, tuple(events), (), choices, selected.fallback)

@@ -9,10 +9,11 @@ result is written to the table at once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -55,6 +56,21 @@ class _Subject:
     device: str
 
 
+@dataclass(frozen=True)
+class Found:
+    """The result of the search for a kernel."""
+
+    label: str
+    """The operators of the model that the kernel computes."""
+    timing: Timing | None
+    """None if there is only one choice of sizes, or none runs."""
+    done: int
+    """Kernels searched so far, of `total`."""
+    total: int
+    seconds_left: float
+    """For the rest, if each takes as long as those before."""
+
+
 def table_path(cache: Path, options: Options) -> Path:
     """The path, in a cache, of the attached device's table (DeviceError if there is no device)."""
     info = select_device(attached_device(options.device), options.target)
@@ -66,8 +82,11 @@ def tune(
     options: Options,
     path: Path,
     progress: pipeline.Progress = pipeline.silent,
+    tell: Callable[[Found], None] | None = None,
 ) -> Table:
     """Tune the kernels of a model that the table at `path` lacks, and add them to it.
+
+    `tell` is called after the search for each kernel.
 
     A search that is interrupted continues from there the next time. Raises what `pipeline.build`
     and `runtime.load` raise, and OptionError if the table cannot be read or written, or is for
@@ -83,15 +102,20 @@ def tune(
         subjects[key] = _Subject(op, implementation, target, options, str(info))
     # Fail now if the table cannot be written, before the search takes long.
     write_table(table, path)
-    for number, (key, subject) in enumerate(subjects.items()):
-        progress("tune", number, len(subjects))
-        if key not in table.kernels:
-            timing = _search(subject)
-            # Another search may have extended the table in the meantime.
-            table = _table_of(str(info), path)
-            if timing is not None:
-                table.kernels[key] = timing
-                write_table(table, path)
+    start, missing = perf_counter(), [key for key in subjects if key not in table.kernels]
+    for number, key in enumerate(missing):
+        progress("tune", number, len(missing))
+        timing = _search(subjects[key])
+        # Another search may have extended the table in the meantime.
+        table = _table_of(str(info), path)
+        if timing is not None:
+            table.kernels[key] = timing
+            write_table(table, path)
+        if tell is not None:
+            each = (perf_counter() - start) / (number + 1)
+            left = each * (len(missing) - number - 1)
+            label = " + ".join(map(str, subjects[key].op.origins))
+            tell(Found(label, timing, number + 1, len(missing), left))
     return table
 
 

@@ -22,6 +22,8 @@ _Span = tuple[Region, int, int, int, int]
 class Commands:
     """The commands of a schedule."""
 
+    buffers: Buffers
+    """The memory that they work on."""
     programs: Sequence[Program]
     """Of `Schedule.kernels`, in that order."""
     segments: Sequence[Sequence[Command]]
@@ -39,7 +41,7 @@ def compile_commands(
 ) -> Commands:
     """Compile the kernels from their sources, by file, and bind them (BuildError, DeviceError)."""
     programs = device.build(_kernels(plan, schedule), schedule.options, sources)
-    return _bind(plan, schedule, device, buffers, programs)
+    return bind_commands(plan, schedule, device, buffers, programs)
 
 
 def restore_commands(
@@ -54,7 +56,7 @@ def restore_commands(
     if programs is None:
         return None
     try:
-        return _bind(plan, schedule, device, buffers, programs)
+        return bind_commands(plan, schedule, device, buffers, programs)
     except DeviceError:
         # Only now may a driver notice that it cannot use the binary.
         return None
@@ -64,13 +66,14 @@ def _kernels(plan: Plan, schedule: Schedule) -> list[Kernel]:
     return [plan.kernels[index] for index in schedule.kernels]
 
 
-def _bind(
+def bind_commands(
     plan: Plan,
     schedule: Schedule,
     device: Device,
     buffers: Buffers,
     programs: Sequence[Program],
 ) -> Commands:
+    """Bind compiled kernels, those of `Schedule.kernels`, to device memory (DeviceError)."""
     spans: dict[_Span, Buffer] = {}
     compiled = dict(zip(schedule.kernels, programs, strict=True))
     commands = []
@@ -86,7 +89,7 @@ def _bind(
         program, group = compiled[launched.kernel], plan.kernels[launched.kernel].group
         commands.append(device.bind(program, arguments, grid, group, submission.barrier))
     divided = [commands[some] for some in segments(plan, schedule)]
-    return Commands(programs, divided, [device.record(segment) for segment in divided])
+    return Commands(buffers, programs, divided, [device.record(segment) for segment in divided])
 
 
 def _argument(

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ..errors import DeviceError
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
+from .foreign import ForeignMemory
 
 Program = Any
 """What the driver compiled a kernel to."""
@@ -64,10 +66,32 @@ class DeviceInfo:
         return f"{self.platform} ({self.version}): {self.name}"
 
 
+class Marker(Protocol):
+    """A point in the order of everything that a device was given to do."""
+
+    any_thread: bool
+    """Whether any thread can wait for it; a context may be current on one thread only."""
+
+    @property
+    def done(self) -> bool:
+        """Whether everything before it is done. DeviceError if some of it has failed."""
+
+    def wait(self) -> None:
+        """Wait until it is (DeviceError)."""
+
+    @property
+    def event(self) -> Any:
+        """It as an object of the driver's own library."""
+
+
 class Device(Protocol):
     """An opened device. Its methods raise DeviceError if a driver call fails."""
 
     info: DeviceInfo
+    calls: AbstractContextManager[Any]
+    """A block for several calls in a row, which take less time in it. Blocks may be nested."""
+    downloads_wait: bool
+    """Whether `download` waits for what was started, rather than for `finish` or a marker."""
     has_binaries: bool
     """Whether the driver returns binaries; if not, `binary` and `restore` return None."""
     resident_groups: int
@@ -98,6 +122,29 @@ class Device(Protocol):
 
     def constant(self, data: memoryview) -> Buffer:
         """A buffer with this content for kernels to read. `data` must not change."""
+
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[Buffer, Sequence[Command]]:
+        """Memory of the caller as a buffer, of which kernels access `size` bytes.
+
+        `writes` says that they write to it. The commands copy it on the device, before kernels read
+        it or after they have written it; there are none if kernels access it directly. It is
+        retained until it is freed. InputError says why it cannot be used: it is of another driver
+        or context, or must not be written.
+        """
+
+    def mapped(self, buffer: Buffer, size: int) -> Any:
+        """The first bytes of a buffer as an array that host and device share; None if they cannot.
+
+        The array may be used as long as the caller likes, even after `release`.
+        """
+
+    def scope(self) -> AbstractContextManager[Callable[[], None]]:
+        """A block that yields a function which frees what was allocated, adopted and bound in it.
+
+        If the block raises, that is freed at once. `release` does not free it.
+        """
 
     def sub_buffer(self, buffer: Buffer, offset: int, size: int) -> Buffer:
         """The part of a buffer of `size` bytes at `offset`."""
@@ -135,6 +182,9 @@ class Device(Protocol):
 
     def download(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
         """Start copying from `offset` of a buffer to a contiguous array, filled at `finish`."""
+
+    def mark(self) -> Marker:
+        """A marker after everything that was started, which begins without waiting for more."""
 
     def finish(self) -> None:
         """Wait until everything that was started is done."""

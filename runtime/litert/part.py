@@ -16,6 +16,7 @@ from ..errors import DeviceError, PlanError
 from ..plan.records import HostPart, HostTensor, Plan
 from .dataflow import check_dataflow
 from .module import interpreter_module
+from .quiet import without_notices
 
 Array = NDArray[Any]
 
@@ -48,9 +49,10 @@ class LoadedPart:
         """Give the part's variables their initial content."""
         # A new interpreter, because resource variables cannot be reset in an existing one.
         try:
-            self._interpreter = self._litert.Interpreter(model_content=self._content)
-            check_dataflow(self._content)
-            self._interpreter.allocate_tensors()
+            with without_notices():
+                self._interpreter = self._litert.Interpreter(model_content=self._content)
+                check_dataflow(self._content)
+                self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise PlanError(
                 f"LiteRT rejects {self.record.file} ({self.record.label}): {error}; "

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from ctypes import POINTER, byref, c_void_p, cast, sizeof
 from sys import byteorder
 from typing import Any
 
 from ..errors import DeviceError
+from ..forks import DRIVER_PROCESS
 from ..launch.device import DeviceInfo
 from ..launch.fit import unmet
+from ..launch.foreign import ForeignMemory
 from ..plan.kernels import Kernel
 from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
 from ..plan.records import Plan
 from ..plan.running import Limits
 from ..processor import usable_cores
 from .command_buffers import EXTENSION, CommandBuffers
+from .foreign import check_memory
 from .info import device_platform, orders_atomics, shares_memory
 from .library import OpenCLError, Owned, call, driver_call, handles, library, make, query, sizes
+from .marker import OpenCLMarker
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
 
@@ -35,10 +39,14 @@ _PROFILING_COMMAND_START, _PROFILING_COMMAND_END = 0x1282, 0x1283
 class OpenCLDevice:
     """An OpenCL device with a context and an in-order queue. Implements `launch.device.Device`."""
 
+    downloads_wait = False
+    calls: AbstractContextManager[Any] = nullcontext()
     has_binaries = True
 
-    def __init__(self, info: DeviceInfo, device: int) -> None:
-        """`device` is the driver's handle (OpenCLError)."""
+    def __init__(self, info: DeviceInfo, device: int, context: int = 0, queue: int = 0) -> None:
+        """`device` is the driver's handle, as are a context and a queue of the caller, which are
+        retained; 0 for new ones (OpenCLError).
+        """
         self.info = info
         self._name = str(info)
         on_host = info.unified and info.type == "cpu"
@@ -46,8 +54,12 @@ class OpenCLDevice:
         persistent = on_host and orders_atomics(device)
         self.resident_groups = min(info.compute_units, usable_cores()) if persistent else 0
         self._device = device
-        self._context = make("clCreateContext", None, 1, handles(device), None, None)
-        self._queue = make("clCreateCommandQueue", self._context, device, 0)
+        if context:
+            call("clRetainContext", context)
+        self._context = context or make("clCreateContext", None, 1, handles(device), None, None)
+        if queue:
+            call("clRetainCommandQueue", queue)
+        self._queue = queue or make("clCreateCommandQueue", self._context, device, 0)
         self._owned = Owned()
         self._owned.add("clReleaseContext", self._context)
         self._owned.add("clReleaseCommandQueue", self._queue)
@@ -111,6 +123,23 @@ class OpenCLDevice:
     def constant(self, data: memoryview) -> int:
         return self._memory.constant(data)
 
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[int, Sequence[Command]]:
+        check_memory(memory, self.info, self._context, writes)
+        return self._memory.adopt(memory, size), ()
+
+    def mapped(self, buffer: int, size: int) -> Any:
+        return self._memory.mapped(buffer, size)
+
+    @contextmanager
+    def scope(self) -> Iterator[Callable[[], None]]:
+        with self._owned.scope() as scope:
+            # Shared memory is freed in its context, even after the device has been released.
+            call("clRetainContext", self._context)
+            self._owned.add("clReleaseContext", self._context)
+            yield scope.release
+
     def sub_buffer(self, buffer: int, offset: int, size: int) -> int:
         return self._memory.sub_buffer(buffer, offset, size)
 
@@ -162,11 +191,14 @@ class OpenCLDevice:
 
     def enqueue(self, commands: Sequence[Command]) -> None:
         self._memory.busy = True
-        with driver_call(self._name, "launching the kernels"):
-            for enqueue, *arguments in commands:
-                status = enqueue(*arguments)
-                if status:
+        for enqueue, *arguments in commands:
+            status = enqueue(*arguments)
+            if status:
+                with driver_call(self._name, "launching the kernels"):
                     raise OpenCLError(enqueue.__name__, status)
+
+    def mark(self) -> OpenCLMarker:
+        return OpenCLMarker(self._name, self._queue, self._memory.taken())
 
     def finish(self) -> None:
         self._memory.finish("running the kernels")
@@ -200,6 +232,8 @@ def _seconds(event: int) -> float:
 
 
 def _release(queue: int, owned: Owned, memory: OpenCLMemory) -> None:
+    if DRIVER_PROCESS.lost:
+        return
     # Errors have been reported before. Release whatever can be, sub-buffers before their buffers.
     with suppress(OpenCLError):
         call("clFinish", queue)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import struct
 from contextlib import suppress
 from ctypes import c_uint
 from typing import TYPE_CHECKING, Any
@@ -9,15 +11,19 @@ from typing import TYPE_CHECKING, Any
 from ..background import Startup
 from ..errors import DeviceError
 from ..launch.device import DeviceInfo, matching
+from ..launch.foreign import ForeignContext
 from .info import describe
-from .library import OpenCLError, call, driver_call, handles
+from .library import OpenCLError, call, driver_call, handles, query
 from .pocl import knows_processor, pocl_version
 
 if TYPE_CHECKING:
     from .device import OpenCLDevice
 
+# As in OpenCL's headers, without the prefix CL_.
+_CONTEXT_DEVICES = 0x1081
+_QUEUE_CONTEXT, _QUEUE_DEVICE, _QUEUE_PROPERTIES = 0x1090, 0x1091, 0x1093
+_OUT_OF_ORDER = 1
 _DEVICE_TYPE_ALL = 0xFFFFFFFF
-"""CL_DEVICE_TYPE_ALL."""
 
 
 def devices() -> list[DeviceInfo]:
@@ -43,9 +49,51 @@ def open_device(name: str = "auto") -> OpenCLDevice:
         return OpenCLDevice(info, handle)
 
 
+def open_in(context: ForeignContext, name: str = "auto") -> OpenCLDevice:
+    """A device of a context or a queue of the caller (DeviceError)."""
+    from .device import OpenCLDevice
+
+    handle = context.owner.int_ptr
+    with driver_call(f"the {context.kind}", "opening the device"):
+        if context.queue:
+            if _word("clGetCommandQueueInfo", handle, _QUEUE_PROPERTIES) & _OUT_OF_ORDER:
+                raise DeviceError(
+                    "the queue runs commands out of order; create it without "
+                    "OUT_OF_ORDER_EXEC_MODE_ENABLE, or give its context"
+                )
+            devices = [_word("clGetCommandQueueInfo", handle, _QUEUE_DEVICE)]
+            owner, queue = _word("clGetCommandQueueInfo", handle, _QUEUE_CONTEXT), handle
+        else:
+            devices = _words("clGetContextInfo", handle, _CONTEXT_DEVICES)
+            owner, queue = handle, 0
+        present = [(describe(device), device) for device in devices]
+        info, device = matching(name, present, "OpenCL", "the context has no device")[0]
+        return OpenCLDevice(info, device, owner, queue)
+
+
+def _words(function: str, subject: int, name: int) -> list[int]:
+    """A property that is an array of handles or sizes (OpenCLError)."""
+    content = query(function, subject, name)
+    return list(struct.unpack(f"{len(content) // struct.calcsize('P')}P", content))
+
+
+def _word(function: str, subject: int, name: int) -> int:
+    return _words(function, subject, name)[0]
+
+
+def advice() -> str:
+    """What to do where no driver is found."""
+    vendors = os.environ.get("OCL_ICD_VENDORS")
+    if vendors:
+        return (
+            f"the environment variable OCL_ICD_VENDORS makes the loader look for drivers in "
+            f"{vendors} only; unset it, or name a folder with .icd files"
+        )
+    return "install one that runs on the CPU with: pip install 'tflgpu[pocl]'"
+
+
 def _select(name: str) -> tuple[DeviceInfo, int]:
-    advice = "install one that runs on the CPU with: pip install 'tflgpu[pocl]'"
-    found = matching(name, _ranked(), "OpenCL", advice)
+    found = matching(name, _ranked(), "OpenCL", advice())
     for info, handle in found:
         if knows_processor(handle):
             return info, handle

@@ -44,11 +44,17 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "clEnqueueNDRangeKernel": (c_void_p, c_void_p, c_uint, _SIZES, _SIZES, _SIZES, *_EVENTS),
     "clEnqueueReadBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
     "clEnqueueWriteBuffer": (c_void_p, c_void_p, c_uint, c_size_t, c_size_t, c_void_p, *_EVENTS),
+    "clEnqueueMarkerWithWaitList": (c_void_p, *_EVENTS),
     "clFinish": (c_void_p,),
+    "clFlush": (c_void_p,),
+    "clGetCommandQueueInfo": _QUERY,
+    "clGetContextInfo": _QUERY,
     "clGetDeviceIDs": (c_void_p, c_uint64, c_uint, _HANDLES, POINTER(c_uint)),
     "clGetDeviceInfo": _QUERY,
+    "clGetEventInfo": _QUERY,
     "clGetEventProfilingInfo": _QUERY,
     "clGetKernelInfo": _QUERY,
+    "clGetMemObjectInfo": _QUERY,
     "clGetPlatformIDs": (c_uint, _HANDLES, POINTER(c_uint)),
     "clGetPlatformInfo": _QUERY,
     "clGetProgramBuildInfo": (c_void_p, *_QUERY),
@@ -59,7 +65,11 @@ _CALLS: dict[str, tuple[Any, ...]] = {
     "clReleaseKernel": (c_void_p,),
     "clReleaseMemObject": (c_void_p,),
     "clReleaseProgram": (c_void_p,),
+    "clRetainCommandQueue": (c_void_p,),
+    "clRetainContext": (c_void_p,),
+    "clRetainMemObject": (c_void_p,),
     "clSetKernelArg": (c_void_p, c_uint, c_size_t, c_void_p),
+    "clWaitForEvents": (c_uint, _HANDLES),
 }
 """The parameters of functions that return a status."""
 
@@ -199,6 +209,21 @@ class Owned:
         """The last of the objects, all of which are arguments of the function that releases it."""
         self._items.append((release, *made))
         return made[-1]
+
+    @contextmanager
+    def scope(self) -> Iterator[Owned]:
+        """A block that gathers what is added in it; it is released if the block raises."""
+        start, scope = len(self._items), Owned()
+        try:
+            yield scope
+        except BaseException:
+            scope._items = self._items[start:]
+            scope.release()
+            raise
+        else:
+            scope._items = self._items[start:]
+        finally:
+            del self._items[start:]
 
     def release(self) -> None:
         """Release all objects, the last one first, whether or not the driver reports errors."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ctypes import Structure, byref, c_size_t, c_uint, c_void_p, memmove
+import weakref
+from ctypes import Structure, byref, c_char, c_size_t, c_uint, c_void_p, memmove
 from typing import Any
 
 import numpy as np
 
+from ..launch.foreign import ForeignMemory
 from .library import OpenCLError, Owned, call, driver_call, library, make, sizes
 
 # As in OpenCL's headers, without the prefix CL_.
@@ -61,12 +63,15 @@ class OpenCLMemory:
         self._on_host, self._shared = on_host, shared
         self._addresses: dict[int, int] = {}
         """The addresses of buffers in the host's memory."""
+        self._views: dict[int, weakref.ref[Any]] = {}
+        """By address, the memory that arrays from `mapped` refer to."""
         self._constants: list[Any] = []
         """Arrays that buffers refer to instead of having a copy."""
         self._pending: list[Any] = []
         """Arrays that the driver is copying."""
         self._wanted: list[tuple[Any, int]] = []
         """Arrays to fill when the queue is done, and the addresses to copy from."""
+        self._finish = library().clFinish
         self.busy = False
         """Whether the queue may have work left."""
 
@@ -88,10 +93,48 @@ class OpenCLMemory:
         if not address:
             # This gives no reason, but a buffer that the driver allocates itself does.
             return self._buffer(_MEM_READ_WRITE | _MEM_ALLOC_HOST_PTR, size, None)
-        self._owned.add("clSVMFree", self._context, address)
+        self._owned.add(self._free_shared, address)
         buffer = self._buffer(_MEM_READ_WRITE | _MEM_USE_HOST_PTR, size, address)
         self._addresses[buffer] = address
+        self._owned.add(self._forget, buffer)
         return buffer
+
+    def _forget(self, buffer: int) -> int:
+        """Drop what is known of a buffer, whose handle the driver may give to another one."""
+        self._addresses.pop(buffer, None)
+        return 0
+
+    def adopt(self, memory: ForeignMemory, size: int) -> int:
+        """A buffer of the caller, which is retained until it is released."""
+        with driver_call(self._name, f"using a {memory.kind}"):
+            if memory.shared:
+                flags = _MEM_READ_WRITE | _MEM_USE_HOST_PTR
+                return self._buffer(flags, max(size, 1), memory.handle)
+            call("clRetainMemObject", memory.handle)
+            return self._owned.add("clReleaseMemObject", memory.handle)
+
+    def mapped(self, buffer: int, size: int) -> Any:
+        """The first bytes of a buffer as an array; None if the host cannot access it."""
+        address = self._addresses.get(buffer)
+        if address is None:
+            return None
+        view = self._views.get(address)
+        memory: Any = view() if view else None
+        if memory is None:
+            memory = (c_char * size).from_address(address)
+            self._views[address] = weakref.ref(memory)
+        return np.frombuffer(memory, np.uint8, size)
+
+    def _free_shared(self, address: int) -> int:
+        """Free shared memory, once no array of the caller refers to it."""
+        view = self._views.pop(address, None)
+        memory: Any = view() if view else None
+        if memory is None:
+            call("clSVMFree", self._context, address)
+        else:
+            call("clRetainContext", self._context)
+            weakref.finalize(memory, _free_late, self._context, address).atexit = False
+        return 0
 
     def _buffer(self, flags: int, size: int, content: int | None) -> int:
         buffer = make("clCreateBuffer", self._context, flags, size, content)
@@ -173,12 +216,20 @@ class OpenCLMemory:
 
     def finish(self, doing: str) -> None:
         """Wait until the queue is done, then complete the downloads."""
-        with driver_call(self._name, doing):
-            call("clFinish", self._queue)
+        # A block of `driver_call` would take as long as a small copy.
+        status = self._finish(self._queue)
+        if status:
+            with driver_call(self._name, doing):
+                raise OpenCLError("clFinish", status)
         self.busy = False
         for array, address in self._wanted:
             memmove(array.ctypes.data, address, array.nbytes)
         self._drop_copied()
+
+    def taken(self) -> list[Any]:
+        """The arrays that the driver is copying, which the caller keeps from now on."""
+        taken, self._pending = self._pending, []
+        return taken
 
     def _drop_copied(self) -> None:
         """Drop the arrays of copies that are done."""
@@ -189,3 +240,8 @@ class OpenCLMemory:
         """Drop all arrays, once the buffers have been released."""
         self._drop_copied()
         self._constants.clear()
+
+
+def _free_late(context: int, address: int) -> None:
+    call("clSVMFree", context, address)
+    call("clReleaseContext", context)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from ..errors import BuildError, DeviceError
+from ..forks import DRIVER_PROCESS
 from ..launch.fit import unmet
+from ..launch.foreign import ForeignMemory
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
+from ..plan.storage import WORD
 from ..store.binaries import join_programs, split_programs
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
+from .fence import Fence, Fences
+from .foreign import CallersContext, check_memory
 from .info import describe
 from .limits import read_limits
+from .owned import Owned
+from .textures import TextureRead, TextureWrite
 
 try:
     import moderngl
@@ -43,9 +50,9 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Command:
-    """A launch of a kernel on ranges of buffers."""
+    """A launch of a kernel on ranges of buffers, or a copy of a texture."""
 
-    shader: Shader
+    shader: Shader | TextureRead | TextureWrite
     arguments: tuple[Range, ...]
     groups: tuple[int, int, int]
     """Work-groups along each axis."""
@@ -54,24 +61,27 @@ class Command:
 
 
 class OpenGLDevice:
-    """An OpenGL device with its own context. Implements `launch.device.Device`.
+    """An OpenGL device with a context. Implements `launch.device.Device`.
 
     The context is current only during calls, on the calling thread.
     """
 
     resident_groups = 0
+    downloads_wait = True
 
     def __init__(self, context: egl.Context) -> None:
-        """Takes ownership of the context (DeviceError)."""
+        """Takes ownership of the context, unless it is the caller's (DeviceError)."""
         self._current = context
-        self._objects: list[Any] = []
+        self.calls: AbstractContextManager[Any] = context
+        self._owned = Owned(context)
         try:
             with context:
                 self._limits = read_limits(context)
                 self.info = describe(context, self._limits)
                 self._binaries = ProgramBinaries(context)
+                self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported
-                self._gl = _interface()
+                self._gl = context.owner if isinstance(context, CallersContext) else _interface()
                 self._gl.clear_errors()
         except moderngl.Error as error:
             context.release()
@@ -81,7 +91,7 @@ class OpenGLDevice:
             raise
         self._name = str(self.info)
         # Frees everything even if the device is dropped without being released.
-        self._finalizer = weakref.finalize(self, _release, context, self._objects)
+        self._finalizer = weakref.finalize(self, _release, context, self._owned)
         self._finalizer.atexit = False
 
     def _check(self, doing: str) -> None:
@@ -114,7 +124,7 @@ class OpenGLDevice:
             shader = self._gl.compute_shader(source)
         except moderngl.Error as error:
             raise BuildError(kernel.file, _log(error), source) from error
-        self._objects.append(shader)
+        self._owned.add(shader)
         self._check(f"compiling {kernel.file}")
         return shader
 
@@ -142,14 +152,14 @@ class OpenGLDevice:
                 shader = self._binaries.restore(content)
                 if shader is None:
                     return None
-                self._objects.append(shader)
+                self._owned.add(shader)
                 restored.append(shader)
         return [restored[place] for place in places]
 
     def allocate(self, size: int) -> Range:
         with self._current:
             buffer = self._gl.buffer(reserve=max(size, _SMALLEST))
-            self._objects.append(buffer)
+            self._owned.add(buffer)
             self._check(f"allocating {size} bytes")
         return Range(buffer, 0, max(size, _SMALLEST))
 
@@ -158,6 +168,22 @@ class OpenGLDevice:
         if data.nbytes:
             self.upload(whole, data)
         return whole
+
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[Range, Sequence[Command]]:
+        check_memory(memory, self._gl)
+        if not memory.texture:
+            return Range(memory.owner, 0, max(size, WORD)), ()
+        whole = self.allocate(size)
+        copy = (TextureWrite if writes else TextureRead)(memory.owner, whole.buffer)
+        return whole, [Command(copy, (), (1, 1, 1), False)]
+
+    def mapped(self, buffer: Range, size: int) -> None:
+        return None
+
+    def scope(self) -> AbstractContextManager[Callable[[], None]]:
+        return self._owned.scope()
 
     def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
         return Range(buffer.buffer, buffer.offset + offset, size)
@@ -213,6 +239,12 @@ class OpenGLDevice:
                 buffer.buffer.read_into(array, array.nbytes, buffer.offset + offset)
                 self._check("copying an output")
 
+    def mark(self) -> Fence:
+        with self._current:
+            fence = self._fences.make()
+            self._check("marking the end of a run")
+        return fence
+
     def finish(self) -> None:
         with self._current:
             self._gl.finish()
@@ -247,13 +279,10 @@ def _interface() -> moderngl.Context:
     return moderngl.create_context(standalone=True, **settings)
 
 
-def _release(context: egl.Context, objects: list[Any]) -> None:
-    # Errors have been reported before. Release whatever can be.
-    with suppress(DeviceError), context:
-        for item in objects:
-            item.release()
-    objects.clear()
-    context.release()
+def _release(context: egl.Context, owned: Owned) -> None:
+    if not DRIVER_PROCESS.lost:
+        owned.release()
+        context.release()
 
 
 def _log(error: Exception) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from ctypes import POINTER, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..background import Startup
 from ..errors import DeviceError
@@ -159,6 +159,40 @@ def _config(display: int, bit: int) -> int | None:
     return config.value if ok and count.value else None
 
 
+class Current(NamedTuple):
+    """A context that is current on a thread, with its surfaces."""
+
+    api: int
+    display: int | None
+    draw: int | None
+    read: int | None
+    context: int | None
+    """None if there is none."""
+
+
+def current() -> Current:
+    """What is current on this thread, for the API that is bound."""
+    egl = _library()
+    return Current(
+        egl.eglQueryAPI(),
+        egl.eglGetCurrentDisplay(),
+        egl.eglGetCurrentSurface(_DRAW),
+        egl.eglGetCurrentSurface(_READ),
+        egl.eglGetCurrentContext(),
+    )
+
+
+def make_current(wanted: Current) -> None:
+    """Make a context current on this thread (DeviceError)."""
+    egl = _library()
+    before = egl.eglQueryAPI()
+    egl.eglBindAPI(wanted.api)
+    if not egl.eglMakeCurrent(wanted.display, wanted.draw, wanted.read, wanted.context):
+        error = egl.eglGetError()
+        egl.eglBindAPI(before)
+        raise DeviceError(f"eglMakeCurrent failed with 0x{error:04x}")
+
+
 class Context:
     """An OpenGL context that is current only inside its `with` block.
 
@@ -172,7 +206,7 @@ class Context:
         self._handle: int | None = handle
         self._lock = threading.RLock()
         self._depth = 0
-        self._before: tuple[int, int | None, int | None, int | None, int | None] | None = None
+        self._before: Current | None = None
 
     def __enter__(self) -> Context:
         """DeviceError if the driver cannot make it current."""
@@ -189,31 +223,23 @@ class Context:
     def _make_current(self) -> None:
         if self._handle is None:
             raise DeviceError("the OpenGL context has been released")
-        egl = _library()
-        # EGL returns the current context of the API that is bound.
-        self._before = (
-            egl.eglQueryAPI(),
-            egl.eglGetCurrentDisplay(),
-            egl.eglGetCurrentSurface(_DRAW),
-            egl.eglGetCurrentSurface(_READ),
-            egl.eglGetCurrentContext(),
-        )
-        egl.eglBindAPI(self._api)
-        if not egl.eglMakeCurrent(self._display, None, None, self._handle):
-            error = egl.eglGetError()
-            egl.eglBindAPI(self._before[0])
-            raise DeviceError(f"eglMakeCurrent failed with 0x{error:04x}")
+        self._before = current()
+        make_current(Current(self._api, self._display, None, None, self._handle))
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
-        if not self._depth and self._before is not None:
-            egl = _library()
-            api, display, draw, read, context = self._before
-            egl.eglMakeCurrent(self._display, None, None, None)
-            egl.eglBindAPI(api)
-            if context:
-                egl.eglMakeCurrent(display, draw, read, context)
+        if not self._depth:
+            self._restore()
         self._lock.release()
+
+    def _restore(self) -> None:
+        assert self._before is not None
+        _library().eglMakeCurrent(self._display, None, None, None)
+        _library().eglBindAPI(self._before.api)
+        if self._before.context:
+            # It may have been destroyed while it was current.
+            with suppress(DeviceError):
+                make_current(self._before)
 
     def works(self) -> bool:
         """Whether it can be made current without a surface, which some drivers require."""

@@ -6,8 +6,10 @@ from contextlib import suppress
 
 from ..errors import DeviceError
 from ..launch.device import DeviceInfo, matching
+from ..launch.foreign import ForeignContext
 from . import egl
 from .device import OpenGLDevice
+from .foreign import CallersContext
 
 
 def devices() -> list[DeviceInfo]:
@@ -43,6 +45,12 @@ def open_device(name: str = "auto") -> OpenGLDevice:
             if device is not chosen:
                 device.release()
     return chosen
+
+
+def open_in(context: ForeignContext, name: str = "auto") -> OpenGLDevice:
+    """The device of a context of the caller (DeviceError)."""
+    device = OpenGLDevice(CallersContext(context.owner))
+    return matching(name, [(device.info, device)], "OpenGL", "")[0][1]
 
 
 def _open_all() -> list[OpenGLDevice]:

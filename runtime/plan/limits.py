@@ -11,7 +11,7 @@ from math import prod
 
 from .buffer import LARGEST_COUNT
 from .records import Argument, PlacedTensor, Plan, Region
-from .storage import DEVICE_TYPES, ITEM_SIZE, region_size
+from .storage import DEVICE_TYPES, WORD, region_size
 
 HOST_TYPES = frozenset([*DEVICE_TYPES, "complex64", "complex128", "float64", "string", "uint64"])
 """Dtypes of tensors that may stay on the host."""
@@ -67,7 +67,7 @@ def check_shape(
         yield f"{name} has dtype {dtype!r}"
     elif len(shape) > LARGEST_RANK or min(shape, default=0) < 0:
         yield f"{name} has shape {list(shape)}"
-    elif prod(shape) * ITEM_SIZE > LARGEST_SIZE:
+    elif prod(shape) * WORD > LARGEST_SIZE:
         yield f"{name} has shape {list(shape)}, which takes more than {LARGEST_SIZE} bytes"
 
 

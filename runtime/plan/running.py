@@ -16,6 +16,8 @@ class Element(IntEnum):
     """The tensor stays on the host."""
     FLOAT32 = 1
     INT32 = 2
+    INT8 = 3
+    UINT8 = 4
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class TensorBuffer:
     size: UInt64
     """Bytes of the tensor, row-major; 0 if it stays on the host."""
     reach: UInt64
-    """Bytes that kernels may access, at least `size`: every buffer of so many bytes can be bound.
-    What lies past the tensor has no meaning."""
+    """Bytes that kernels may access, at least `size` in whole words: every buffer of so many bytes
+    can be bound. What lies past the tensor has no meaning."""
     used: bool
     """Whether kernels or parts on LiteRT access it; if not, nothing needs to be copied."""
 

@@ -10,37 +10,49 @@ DEVICE_TYPES = {
     "float32": "float32",
     "float16": "float32",
     "bool": "int32",
-    "int8": "int32",
-    "uint8": "int32",
+    "int8": "int8",
+    "uint8": "uint8",
     "int16": "int32",
     "uint16": "int32",
     "int32": "int32",
     "uint32": "int32",
     "int64": "int32",
 }
-"""Each dtype that a tensor on the device may have, and the dtype its elements are stored in.
+"""Each dtype that a row-major tensor on the device may have, and the dtype of its stored elements.
 
-Integers have 32 bits because GLSL ES has neither 64-bit integers nor buffers of bytes.
+Integers of 8 bits stay as they are; in GLSL, whose buffers have no bytes, four share a word. Other
+integers have 32 bits because GLSL ES has none of 16 or 64 bits.
 """
 
-ITEM_SIZE = 4
-"""Bytes of an element in device memory, whatever its dtype."""
+WORD = 4
+"""Bytes of a word. Tensors take whole words of device memory, and start at multiples of one."""
 
 NARROW_SIZES = {"float16": 2, "uint8": 1}
 """Bytes of a lane of a slice that is stored in fewer than 32 bits, by its dtype in memory."""
 
 
 def device_dtype(dtype: str) -> str:
-    """The dtype in which a tensor's elements are stored on the device: float32 or int32.
+    """The dtype of a row-major tensor's elements on the device: float32, int32, int8 or uint8.
 
     KeyError for a dtype that only the host handles.
     """
     return DEVICE_TYPES[dtype]
 
 
+def item_size(dtype: str) -> int:
+    """Bytes of an element of a row-major tensor on the device."""
+    return 1 if dtype in ("int8", "uint8") else WORD
+
+
+def whole_words(size: int) -> int:
+    """So many bytes rounded up to whole words."""
+    return -(-size // WORD) * WORD
+
+
 def byte_size(info: TensorInfo) -> int:
     """Bytes of an input or output in its device buffer, row-major; 0 if it has none."""
-    return prod(info.shape) * ITEM_SIZE if info.dtype in DEVICE_TYPES and not info.dynamic else 0
+    on_device = info.dtype in DEVICE_TYPES and not info.dynamic
+    return prod(info.shape) * item_size(info.dtype) if on_device else 0
 
 
 def sliced_shape(tensor: PlacedTensor) -> tuple[int, int, int, int, int]:

@@ -45,7 +45,7 @@ from .records import (
     TensorInfo,
 )
 from .seal import dispatch_seal, persistent_seal
-from .storage import ITEM_SIZE, NARROW_SIZES, sliced_shape
+from .storage import NARROW_SIZES, WORD, item_size, sliced_shape
 from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 from .validate_running import check_buffers, check_needs, check_schedules
@@ -212,7 +212,8 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
         yield f"{name} is stored as {tensor.stored!r} in slices of {tensor.lanes} channels"
         return
     elements = prod(sliced_shape(tensor) if tensor.lanes else tensor.shape)
-    if elements * NARROW_SIZES.get(tensor.stored, ITEM_SIZE) > tensor.size:
+    bytes_each = NARROW_SIZES.get(tensor.stored, WORD) if tensor.lanes else item_size(tensor.dtype)
+    if elements * bytes_each > tensor.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {tensor.size} bytes"
 
 
@@ -238,8 +239,8 @@ def _persistent_kernel(plan: Plan, record: Persistent, name: str) -> Iterator[st
     elif plan.kernels[record.kernel].group != (1, 1, 1):
         yield f"{name} has work-groups of {list(plan.kernels[record.kernel].group)}"
     most = LARGEST_COUNTERS * (record.count + 1)
-    if not ITEM_SIZE <= record.counters <= most:
-        yield f"{name} has {record.counters} bytes of counters, not {ITEM_SIZE} to {most}"
+    if not WORD <= record.counters <= most:
+        yield f"{name} has {record.counters} bytes of counters, not {WORD} to {most}"
     if len(record.arguments) >= LARGEST_ARGUMENTS:
         yield f"{name} has {len(record.arguments)} arguments; the limit is {LARGEST_ARGUMENTS - 1}"
     yield from (problems := list(_arguments(plan, record.arguments, name)))

@@ -7,7 +7,7 @@ from math import prod
 
 from .limits import check_argument, check_shape
 from .records import IndexCheck, Plan
-from .storage import ITEM_SIZE
+from .storage import WORD
 
 
 def check_index_checks(plan: Plan) -> Iterator[str]:
@@ -27,9 +27,9 @@ def check_index_checks(plan: Plan) -> Iterator[str]:
 
 def _layout(check: IndexCheck, name: str) -> Iterator[str]:
     """Whether the runs of bytes and the limits fit the shape."""
-    size, length, pitch = prod(check.shape) * ITEM_SIZE, check.length, check.pitch
+    size, length, pitch = prod(check.shape) * WORD, check.length, check.pitch
     runs = size // max(length, 1)
-    fits = runs * length == size and length % ITEM_SIZE == 0 and pitch % ITEM_SIZE == 0
+    fits = runs * length == size and length % WORD == 0 and pitch % WORD == 0
     if size and not (fits and length <= pitch and (runs - 1) * pitch + length <= check.place.size):
         yield f"{name} of shape {list(check.shape)} do not fit in {check.place.size} bytes"
     entries = check.shape[-1] if check.shape else 1

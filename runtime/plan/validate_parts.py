@@ -7,7 +7,7 @@ from math import prod
 
 from .limits import HOST_TYPES, PART_FILE, check_argument, check_shape, check_unique
 from .records import Argument, HostPart, HostTensor, Plan, TensorInfo
-from .storage import DEVICE_TYPES, ITEM_SIZE
+from .storage import DEVICE_TYPES, item_size
 
 
 def check_host_tensors(plan: Plan) -> Iterator[str]:
@@ -36,7 +36,7 @@ def _host_place(plan: Plan, tensor: HostTensor, place: Argument, name: str) -> I
         yield f"{name} is on the device, but its shape is only known after a run"
     elif tensor.dtype not in DEVICE_TYPES:
         yield f"{name} is on the device, but {tensor.dtype} is not held there"
-    elif prod(tensor.shape) * ITEM_SIZE > place.size:
+    elif prod(tensor.shape) * item_size(tensor.dtype) > place.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {place.size} bytes"
 
 

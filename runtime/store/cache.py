@@ -35,6 +35,10 @@ ATTEMPTS = 5
 PAUSE = 0.02
 """Seconds between attempts; replacing a folder takes a fraction of that."""
 
+SHOWN_DIGITS = 12
+"""Digits of a fingerprint that lists show, enough to tell models apart."""
+
+_FINGERPRINT_START = re.compile(r"[0-9a-f]{4,64}\Z")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}\Z")
 _Result = TypeVar("_Result")
 
@@ -69,6 +73,13 @@ def lock(folder: Path) -> BaseFileLock:
 
 def check_exists(cache: Path) -> None:
     """PlanError unless `cache` is a private folder."""
+    if cache.is_file():
+        raise PlanError(
+            f"{cache} is a file, but a cache is a folder; compile a model into one with: "
+            f"tflgpu-compile MODEL -o CACHE"
+        )
+    if not cache.is_dir() and cache.suffix == ".tflite":
+        raise PlanError(f"there is no file {cache}")
     if not cache.is_dir():
         raise PlanError(
             f"there is no cache at {cache}; create one with: tflgpu-compile MODEL -o {cache}"
@@ -79,35 +90,34 @@ def check_exists(cache: Path) -> None:
 def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> list[Path]:
     """The folders of all variants of a model, sorted by name.
 
-    `model` is the model's file or its fingerprint, and may be omitted if the cache holds only one
-    model. `cache` may also be the folder of a single variant. PlanError if there are no variants,
-    or if the cache holds several models and `model` is None.
+    `model` is the model's file or name, or the beginning of its fingerprint, and may be omitted if
+    the cache holds only one model. `cache` may also be the folder of a single variant. PlanError if
+    there are no variants, or if the cache holds several models that `model` may mean.
     """
     cache = Path(os.path.realpath(cache))
     check_exists(cache)
-    wanted = None if model is None else _model_fingerprint(model)
     if os.path.lexists(cache / PLAN):
-        if wanted is not None and read_plan(cache).fingerprint != wanted:
+        if model is not None and not _chosen({read_plan(cache).fingerprint: [cache]}, model):
             raise PlanError(
                 f"{cache} was compiled from a different model than {model}; compile that one with: "
                 f"tflgpu-compile {_model_argument(model)} -o CACHE"
             )
         return [cache]
     present = _models(cache)
-    if wanted is not None:
-        if wanted not in present:
-            raise PlanError(
-                f"{cache} holds no plan of {model}; compile it with: "
-                f"tflgpu-compile {_model_argument(model)} -o {cache}"
-            )
-        return present[wanted]
-    if not present:
+    chosen = present if model is None else _chosen(present, model)
+    if not chosen and model is None:
         raise PlanError(
             f"{cache} holds no compiled model; compile one with: tflgpu-compile MODEL -o {cache}"
         )
-    if len(present) > 1:
-        raise PlanError(f"{cache} holds several models; choose one of them:{_listing(present)}")
-    return next(iter(present.values()))
+    if not chosen:
+        others = f"; or choose one of those it holds:{_listing(present)}" if present else ""
+        raise PlanError(
+            f"{cache} holds no plan of {model}; compile it with: "
+            f"tflgpu-compile {_model_argument(model)} -o {cache}{others}"
+        )
+    if len(chosen) > 1:
+        raise PlanError(f"{cache} holds several models; choose one of them:{_listing(chosen)}")
+    return next(iter(chosen.values()))
 
 
 def newest_first(folders: Sequence[Path]) -> list[Path]:
@@ -175,20 +185,29 @@ def _age(folder: Path) -> tuple[int, str]:
         return (0, folder.name)
 
 
-def _model_fingerprint(model: str | os.PathLike[str]) -> str:
-    if isinstance(model, str) and is_fingerprint(model):
-        return model
+def _chosen(
+    present: Mapping[str, list[Path]], model: str | os.PathLike[str]
+) -> dict[str, list[Path]]:
+    """Those of the models, by fingerprint, that a file, a name or part of a fingerprint means."""
+    text = os.fspath(model)
+    if os.path.isfile(text):
+        wanted = _model_fingerprint(Path(text))
+        return {digest: folders for digest, folders in present.items() if digest == wanted}
+    if _FINGERPRINT_START.match(text):
+        return {digest: found for digest, found in present.items() if digest.startswith(text)}
+    return {digest: found for digest, found in present.items() if _name(found[0]) == text}
+
+
+def _model_fingerprint(model: Path) -> str:
     try:
-        return fingerprint(Path(model))
+        return fingerprint(model)
     except OSError as error:
-        raise PlanError(
-            f"cannot read the model {os.fspath(model)}: {error.strerror}; give the model's file "
-            f"or its fingerprint of 64 hexadecimal digits"
-        ) from error
+        raise PlanError(f"cannot read the model {model}: {error.strerror}") from error
 
 
 def _model_argument(model: str | os.PathLike[str] | None) -> str:
-    return "MODEL" if isinstance(model, str) and is_fingerprint(model) else str(model)
+    """A model as an argument of a command: MODEL unless it is a file."""
+    return "MODEL" if model is None or not os.path.isfile(model) else os.fspath(model)
 
 
 def _models(cache: Path) -> dict[str, list[Path]]:
@@ -211,9 +230,13 @@ def _models(cache: Path) -> dict[str, list[Path]]:
 def _listing(models: Mapping[str, list[Path]]) -> str:
     lines = []
     for model, variants in models.items():
-        try:
-            name = read_plan(variants[0]).model
-        except PlanError:
-            name = "(damaged)"
-        lines.append(f"\n  {model}  {name}")
+        lines.append(f"\n  {model[:SHOWN_DIGITS]}  {_name(variants[0]) or '(damaged)'}")
     return "".join(lines)
+
+
+def _name(variant: Path) -> str:
+    """The file name of a variant's model; empty if the plan is damaged."""
+    try:
+        return read_plan(variant).model
+    except PlanError:
+        return ""

@@ -95,6 +95,15 @@ def test_every_name_a_template_may_use_is_explained(monkeypatch: pytest.MonkeyPa
     assert {name for name in names if not re.search(rf"`{name}[`(.]", text)} == set()
 
 
+def test_the_man_page_is_current_and_whole() -> None:
+    page = GENERATE["man_page"]()
+    assert content("docs/tflgpu.1") == page, "run: python docs/generate.py"
+    assert all(f".SS tflgpu {name} " in page for name in main.commands if name != "cache")
+    assert ".SS tflgpu cache prune " in page and r"\fB\-\-fallback\-op NAME|INDEX\fR" in page
+    macros = {line.partition(" ")[0] for line in page.splitlines() if line.startswith(".")}
+    assert macros <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B"}
+
+
 def test_every_command_and_public_name_is_mentioned() -> None:
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
     pages += content("README.md")

@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 from tflgpu.runtime import Session, load
 from tflgpu.runtime.plan.records import Argument, Dispatch, PlacedTensor, Region, TensorInfo
-from tflgpu.runtime.plan.storage import ITEM_SIZE, byte_size
+from tflgpu.runtime.plan.storage import byte_size, whole_words
 
 from .chain import Parts, chain, kernel
 
@@ -26,10 +27,10 @@ def single(
     target = "glsl" if source.startswith("#version") else "opencl"
     file = "kernels/000_main.comp" if target == "glsl" else "kernels/000_main.cl"
     arguments = [
-        Argument(Region.INPUT, index, 0, byte_size(info), False)
+        Argument(Region.INPUT, index, 0, whole_words(byte_size(info)), False)
         for index, info in enumerate(inputs)
     ]
-    arguments.append(Argument(Region.OUTPUT, 0, 0, byte_size(output), True))
+    arguments.append(Argument(Region.OUTPUT, 0, 0, whole_words(byte_size(output)), True))
     launch = Dispatch(0, (grid, 1, 1), tuple(arguments), "main", (0,), 0)
     parts = chain(target=target).replacing(
         inputs=tuple(inputs),
@@ -56,8 +57,7 @@ void main_kernel(__global const {ctype}* restrict x, __global {ctype}* restrict 
 
 def copy(info: TensorInfo, ctype: str = "float") -> Parts:
     """A model whose output `y` is its only input."""
-    elements = byte_size(info) // ITEM_SIZE
-    return single(copy_source(ctype), [info], replace(info, name="y"), max(elements, 1))
+    return single(copy_source(ctype), [info], replace(info, name="y"), max(prod(info.shape), 1))
 
 
 def opener(cache: Path, device: str) -> Callable[[Parts], AbstractContextManager[Session]]:

@@ -21,7 +21,8 @@ def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
     return opener(tmp_path / "cache", opencl_device)
 
 
-TYPES = {name: {"int32": "int", "float32": "float"}[kind] for name, kind in DEVICE_TYPES.items()}
+C_TYPES = {"int32": "int", "float32": "float", "int8": "char", "uint8": "uchar"}
+TYPES = {name: C_TYPES[kind] for name, kind in DEVICE_TYPES.items()}
 """The type of a kernel's elements, by the type of the tensor."""
 
 

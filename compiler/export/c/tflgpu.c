@@ -444,6 +444,12 @@ static tflgpu_status allocate(tflgpu_session *session, int region, uint32_t inde
   return status;
 }
 
+/* Bytes on the device: integers of 8 bits stay bytes, the elements of other types are words. */
+static uint64_t device_size(const tflgpu_tensor *tensor) {
+  const int narrow = tensor->type == TFLGPU_INT8 || tensor->type == TFLGPU_UINT8;
+  return tensor->elements * (narrow ? 1 : 4);
+}
+
 /* The buffers of all inputs or outputs, whose words begin at `words`. */
 static tflgpu_status allocate_tensors(tflgpu_session *session, int region,
                                       const tflgpu_tensor *tensors, uint32_t count, int32_t **words,
@@ -453,7 +459,7 @@ static tflgpu_status allocate_tensors(tflgpu_session *session, int region,
   for (i = 0; i < count; i++) {
     const tflgpu_tensor *tensor = &tensors[i];
     if ((status = allocate(session, region, i, tensor->buffer_size, NULL, error))) return status;
-    if (tflgpu_byte_size(tensor) == tensor->elements * 4) continue;
+    if (tflgpu_byte_size(tensor) == device_size(tensor)) continue;
     words[i] = (int32_t *)malloc((size_t)tensor->elements * 4 + 1);
     if (!words[i]) return tflgpu_out_of_memory(error);
   }
@@ -653,8 +659,6 @@ static int to_words(const tflgpu_tensor *tensor, const void *from, int32_t *to) 
         memcpy(&to[i], &bits, sizeof bits);
         break;
       case TFLGPU_BOOL: to[i] = ((const uint8_t *)from)[i] != 0; break;
-      case TFLGPU_INT8: to[i] = ((const int8_t *)from)[i]; break;
-      case TFLGPU_UINT8: to[i] = ((const uint8_t *)from)[i]; break;
       case TFLGPU_INT16: to[i] = ((const int16_t *)from)[i]; break;
       case TFLGPU_UINT16: to[i] = ((const uint16_t *)from)[i]; break;
       default: {
@@ -673,8 +677,6 @@ static void from_words(const tflgpu_tensor *tensor, const int32_t *from, void *t
     switch (tensor->type) {
       case TFLGPU_FLOAT16: ((uint16_t *)to)[i] = narrowed((uint32_t)from[i]); break;
       case TFLGPU_BOOL: ((uint8_t *)to)[i] = from[i] != 0; break;
-      case TFLGPU_INT8: ((int8_t *)to)[i] = (int8_t)from[i]; break;
-      case TFLGPU_UINT8: ((uint8_t *)to)[i] = (uint8_t)from[i]; break;
       case TFLGPU_INT16: ((int16_t *)to)[i] = (int16_t)from[i]; break;
       case TFLGPU_UINT16: ((uint16_t *)to)[i] = (uint16_t)from[i]; break;
       default: ((int64_t *)to)[i] = from[i];
@@ -705,7 +707,7 @@ static tflgpu_status upload(tflgpu_session *session, uint32_t index, const void 
                          "input %s has values that do not fit in 32 bits", tensor->name);
     array = words;
   }
-  return backend->write(session, session->buffers[place], array, tensor->elements * 4, error);
+  return backend->write(session, session->buffers[place], array, device_size(tensor), error);
 }
 
 static tflgpu_status begin(tflgpu_session *session, const void *const *inputs,
@@ -727,7 +729,7 @@ static tflgpu_status end(tflgpu_session *session, void *const *outputs, tflgpu_e
     void *buffer = session->buffers[tflgpu_place(model, TFLGPU_OUTPUT, i)];
     if (outputs[i] && model->outputs[i].elements &&
         (status = model->backend->read(session, buffer, words[i] ? words[i] : outputs[i],
-                                       model->outputs[i].elements * 4, error)))
+                                       device_size(&model->outputs[i]), error)))
       return status;
   }
   session->running = 0;

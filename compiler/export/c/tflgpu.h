@@ -60,7 +60,7 @@ typedef struct tflgpu_tensor {
   uint64_t elements;
   float scale; /* real value = scale * (stored value - zero_point); 0 if not quantized */
   int64_t zero_point;
-  uint64_t buffer_size; /* bytes of its buffer on the device, at least four for each element */
+  uint64_t buffer_size; /* bytes of its buffer on the device: whole words that hold all elements */
 } tflgpu_tensor;
 
 /* -- the tables of a model, which the compiler writes --------------------------------------- */

@@ -622,7 +622,12 @@ static tflgpu_status argument_memory(opencl_session *session, uint32_t index, cl
     description.buffer = *memory;
     *memory =
         cl->CreateImage(session->context, CL_MEM_READ_ONLY, &format, &description, NULL, &code);
-    if (!*memory) return driver_failed(error, "taking a piece of a buffer as an image", code);
+    if (!*memory && !argument->whole) /* such as PoCL */
+      return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
+                         "%s makes no images of pieces of buffers (error %d): compile the model "
+                         "for a device without images",
+                         session->shared.device.name, (int)code);
+    if (!*memory) return driver_failed(error, "taking a buffer as an image", code);
     session->pieces[index][1] = *memory;
   }
   return TFLGPU_OK;

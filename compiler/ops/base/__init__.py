@@ -1,6 +1,5 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
-from ....runtime.plan.storage import device_dtype
 from .definition import (
     OPS,
     Build,
@@ -42,7 +41,7 @@ from .storage import (
 )
 from .tile import Tile, TileLimits, TileShape, choose_tile
 from .traits import NO_TRAITS, Permutable, Traits, Weights, always
-from .types import ANY, FLOATS, INTEGERS, SMALL_INTEGERS
+from .types import ANY, FLOATS, INTEGERS, SMALL_INTEGERS, kernel_dtype
 from .view import StridedLayout, View, row_major_view, sliced_view
 from .window import Window
 
@@ -88,9 +87,9 @@ __all__ = [
     "choose_tile",
     "define",
     "device_array",
-    "device_dtype",
     "hull",
     "image_launch",
+    "kernel_dtype",
     "lane_of",
     "linear_bytes",
     "linear_grid",

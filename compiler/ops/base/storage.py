@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....runtime.plan.storage import item_size, whole_words
 from ...ir import Array, Shape, Tensor
 from ...target import Target
 
@@ -53,9 +54,9 @@ def slice_count(channels: int, target: Target) -> int:
     return -(-channels // target.lanes)
 
 
-def linear_bytes(shape: Shape) -> int:
-    """Bytes of a row-major tensor: 4 per element, whatever its type."""
-    return 4 * int(np.prod(shape, dtype=np.int64))
+def linear_bytes(tensor: Tensor) -> int:
+    """Bytes of a row-major tensor, in whole words: 1 per integer of 8 bits, 4 per other element."""
+    return whole_words(tensor.elements * item_size(tensor.dtype))
 
 
 def slice_bytes(tensor: Tensor, target: Target) -> int:
@@ -74,7 +75,7 @@ def stored_bytes(tensor: Tensor, storage: str, target: Target) -> int:
     """Bytes of a tensor in the given storage."""
     if storage == SLICED:
         return sliced_bytes(tensor.shape, target, lane_of(tensor, target))
-    return linear_bytes(tensor.shape)
+    return linear_bytes(tensor)
 
 
 def pack_slices(data: Array, lanes: int) -> Array:
@@ -91,7 +92,8 @@ def pack_slices(data: Array, lanes: int) -> Array:
 
 
 def device_array(data: Array) -> Array:
-    """A constant in its device type, float32 or int32; wider integers keep their low 32 bits."""
+    """A constant in its device type; wider integers keep their low 32 bits."""
     if data.dtype.kind == "f":
         return np.asarray(data, np.float32)
-    return np.asarray(data).astype(np.int32)
+    narrow = data.dtype.name in ("int8", "uint8")
+    return np.asarray(data) if narrow else np.asarray(data).astype(np.int32)

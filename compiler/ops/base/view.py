@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ....runtime.plan.storage import ITEM_SIZE
+from ....runtime.plan.storage import item_size
 from ...ir import Shape, Tensor
 from ...target import Target
 from .storage import bhwc, lane_of, slice_bytes
@@ -50,7 +50,7 @@ def row_major_view(tensor: Tensor, base: Tensor, shape: Shape, starts: Sequence[
     `shape` has all axes of the base, some of which the tensor itself may have dropped. Returns the
     reason if no view fits.
     """
-    return _view(tensor, base, shape, base.shape, starts, ITEM_SIZE)
+    return _view(tensor, base, shape, base.shape, starts, item_size(tensor.dtype))
 
 
 def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Target) -> View | str:

@@ -44,7 +44,12 @@ def fill(here: Decomposition) -> str | None:
 @decomposes("EMBEDDING_LOOKUP")
 def embedding_lookup(here: Decomposition) -> str | None:
     """A GATHER along the table's first axis."""
-    ids, table = here.op.operand(0), here.op.operand(1)
+    ids, table, rows = here.op.operand(0), here.op.operand(1), here.op.output
+    if rows.dtype != table.dtype:
+        raise ModelError(
+            f"operator {here.op.index} {here.op.name}: its result is {rows.dtype}, but its table "
+            f"is {table.dtype}"
+        )
     here.finish(here.add("GATHER", table, ids, axis=0, batch_dims=0))
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .... import runtime
-from ....runtime.execution import PartTime
+from ....runtime.exchange import PartTime
 from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
 from ....runtime.plan.storage import region_size
 from ... import pipeline
@@ -21,6 +22,8 @@ from ...litert.child import try_run
 from ...litert.reference import Model, Reference
 from ...options import Options
 from ...scratch import scratch_folder
+from ..trace.events import Trace
+from ..trace.session import TracedSession
 from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
@@ -45,20 +48,30 @@ def benchmark(
     feed: Feed,
     *,
     rounds: int = 10,
+    min_seconds: float = 0.0,
+    warm_up: int = WARM_UP,
     threads: int = 2,
     litert: bool = True,
     litert_gpu: bool = False,
+    trace: Trace | None = None,
     progress: pipeline.Progress = pipeline.silent,
 ) -> Benchmark:
     """Compile into a temporary cache, load, and measure.
+
+    There are at least `rounds` rounds, and as many as take `min_seconds`. `trace` records the
+    stages of the compiler, and loading and running the model once more at the end.
 
     Raises what compiling and loading raise; with `litert` or `litert_gpu` also
     ReferenceMissingError if LiteRT is not installed, and ModelError if it cannot run the model.
     """
     name = attached_device(options.device)
     with scratch_folder() as cache:
-        compiled = pipeline.build(model, options, progress)
+        watched = trace.stages(progress) if trace else progress
+        compiled = pipeline.build(model, options, watched)
+        watched("write", 0, 1)
         path = pipeline.store(compiled, cache)
+        if trace:
+            trace.end_stage()
         progress("load", 0, 1)
         start = perf_counter()
         runtime.load(path, device=name).close()
@@ -69,18 +82,23 @@ def benchmark(
         with session:
             arrays = feed(session.inputs)
             first_run = _time(lambda: session.run(arrays))
-            _warm_up(lambda: session.run(arrays))
+            _warm_up(lambda: session.run(arrays), warm_up)
             memory = _footprint(session.plan)
             sides = [lambda: session.run(arrays)]
             if litert:
-                sides.append(_litert(model, session, arrays, threads, options.signature))
+                sides.append(_litert(model, session, arrays, threads, options.signature, warm_up))
             if litert_gpu:
-                sides.append(_litert_gpu(model, session, arrays))
-            ours, *others = _rounds(sides, rounds, progress)
+                sides.append(_litert_gpu(model, session, arrays, warm_up))
+            ours, *others = _rounds(sides, rounds, min_seconds, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             costs = [session.profile_parts(arrays) for _ in range(PASSES)]
             device = session.device
+        if trace:
+            progress("trace", 0, 1)
+            observed = TracedSession(path, None, name, trace)
+            with observed.session:
+                observed.run(arrays)
     progress("roofline", 0, 1)
     roofline = roofline_of(device, pipeline.target_of(options))
     rivals = [Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others]
@@ -107,8 +125,8 @@ def _time(run: Run) -> float:
     return perf_counter() - start
 
 
-def _warm_up(run: Run) -> None:
-    for _ in range(WARM_UP):
+def _warm_up(run: Run, times: int) -> None:
+    for _ in range(times):
         run()
 
 
@@ -118,35 +136,42 @@ def _litert(
     arrays: Mapping[str, Array],
     threads: int,
     signature: str,
+    warm_up: int,
 ) -> Run:
     """A run of the same model and inputs on LiteRT with XNNPACK, warmed up (ModelError)."""
     inputs = [arrays[info.name] for info in session.inputs]
     try_run(model, dict(arrays) if signature else inputs, signature)
     if signature:
         called = Reference(model, threads=threads, delegates=True, signature=signature)
-        _warm_up(lambda: called.run(arrays))
+        _warm_up(lambda: called.run(arrays), warm_up)
         return lambda: called.run(arrays)
     shapes = [info.shape for info in session.inputs]
     reference = Reference(model, input_shapes=shapes, threads=threads, delegates=True)
-    _warm_up(lambda: reference.run(inputs))
+    _warm_up(lambda: reference.run(inputs), warm_up)
     return lambda: reference.run(inputs)
 
 
-def _litert_gpu(model: Model, session: runtime.Session, arrays: Mapping[str, Array]) -> Run:
+def _litert_gpu(
+    model: Model, session: runtime.Session, arrays: Mapping[str, Array], warm_up: int
+) -> Run:
     """The same on LiteRT's GPU accelerator, warmed up."""
     accelerated = Accelerated(model)
     inputs = [arrays[info.name] for info in session.inputs]
-    _warm_up(lambda: accelerated.run(inputs))
+    _warm_up(lambda: accelerated.run(inputs), warm_up)
     return lambda: accelerated.run(inputs)
 
 
 def _rounds(
-    sides: Sequence[Run], rounds: int, progress: pipeline.Progress
+    sides: Sequence[Run], rounds: int, min_seconds: float, progress: pipeline.Progress
 ) -> list[list[list[float]]]:
     """Seconds of each contestant, by round. They take turns, so that disturbances hit all alike."""
     results: list[list[list[float]]] = [[] for _ in sides]
-    for number in range(rounds):
-        progress("run", number, rounds)
+    start = perf_counter()
+    for number in count():
+        elapsed = perf_counter() - start
+        if number >= rounds and elapsed >= min_seconds:
+            break
+        progress("run", number, max(rounds, int(number * min_seconds / max(elapsed, 1e-9))))
         for run, times in zip(sides, results, strict=True):
             # Threads of the previous contestant may still spin, and caches hold its data.
             run()

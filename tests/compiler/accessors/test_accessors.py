@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tflgpu.compiler.accessors import LinearAccessor, Position, SlicedAccessor
+from tflgpu.compiler.accessors import LinearAccessor, Position, SlicedAccessor, accessor
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Shape
-from tflgpu.compiler.language import OPENCL
-from tflgpu.compiler.ops.base import pack_slices
+from tflgpu.compiler.ir import Shape, Tensor
+from tflgpu.compiler.language import GLSL, OPENCL, Language
+from tflgpu.compiler.ops.base import LINEAR, pack_slices
 from tflgpu.compiler.ops.base.storage import sliced_bytes
 from tflgpu.compiler.target import Target
 
@@ -83,8 +83,8 @@ def test_operands_broadcast_into_linear_results(shape: tuple[int, ...]) -> None:
 
 
 def test_flattened_accessors_take_a_picture_as_one_row() -> None:
-    for accessor in (sliced(SHAPE), linear(SHAPE)):
-        flat = accessor.flattened()
+    for found in (sliced(SHAPE), linear(SHAPE)):
+        flat = found.flattened()
         assert (flat.batches, flat.height, flat.width, flat.channels) == (2, 1, 15, 19)
 
 
@@ -162,3 +162,44 @@ def test_row_major_accessors_step_over_gaps(length: int, pitch: int) -> None:
 
 def test_rows_without_pixels_are_whole() -> None:
     assert not linear((1, 5, 0, 3)).broken_rows
+
+
+@pytest.mark.parametrize(
+    ("language", "dtype", "stored", "read", "written"),
+    [
+        (OPENCL, "int8", "int8", "(int)x[i]", "x[i] = v;"),
+        (OPENCL, "int16", "int", "x[i]", "x[i] = v;"),
+        (GLSL, "int8", "int8", "int8_at(x, i)", "set_byte(x, i, v);"),
+        (GLSL, "uint8", "uint8", "uint8_at(x, i)", "set_byte(x, i, v);"),
+    ],
+)
+def test_integers_of_8_bits_are_bytes(
+    language: Language, dtype: str, stored: str, read: str, written: str
+) -> None:
+    found = accessor("x", Tensor("x", (5, 7), dtype), LINEAR, Target(profile("cpu"), language))
+    assert isinstance(found, LinearAccessor)
+    assert (found.stored, found.element) == (stored, "int")
+    assert (found.read("i"), found.assign("i", "v")) == (read, written)
+
+
+@pytest.mark.parametrize(
+    ("language", "channels", "text"),
+    [
+        (OPENCL, 8, "store_lanes(x, gx * 8 + gs * 4, int8_numbers(v, -3));"),
+        (GLSL, 8, "store_word(x, gx * 8 + gs * 4, whole_numbers(v, -3));"),
+        (OPENCL, 2, "x[gx * 2] = whole_number(v.x, -3); x[gx * 2 + 1] = whole_number(v.y, -3);"),
+        (
+            GLSL,
+            2,
+            "set_byte(x, gx * 2, whole_number(v.x, -3)); "
+            "set_byte(x, gx * 2 + 1, whole_number(v.y, -3));",
+        ),
+    ],
+)
+def test_slices_become_bytes_of_a_row_major_tensor(
+    language: Language, channels: int, text: str
+) -> None:
+    tensor = Tensor("x", (1, 1, 5, channels), "int8")
+    target = Target(profile("cpu"), language)
+    found = accessor("x", tensor, LINEAR, target, by_slices=True, zero_point=-3)
+    assert found.write(Position("0", "0", "gx", "gs" if channels > 4 else "0"), "v") == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 import time
@@ -70,6 +71,7 @@ def test_every_kernel_is_measured(opencl_device: str) -> None:
     assert [kernel["label"] for kernel in value["kernels"]] == [d.label for d in plan.dispatches]
     for kernel, dispatch in zip(value["kernels"], plan.dispatches, strict=True):
         assert kernel["file"] == plan.kernels[dispatch.kernel].file
+        assert kernel["operators"] == list(dispatch.operators)
         assert kernel["flops"] == dispatch.flops
         assert kernel["bytes"] == bytes_moved(dispatch) > 0
         assert kernel["gflops"] * kernel["ms"] * 1e6 == pytest.approx(dispatch.flops)
@@ -123,7 +125,8 @@ def test_glsl_is_measured(opengl_device: str) -> None:
 
 def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarking, "TOP", 2)
-    labels = [kernel["label"] for kernel in measured(opencl_device)["kernels"]]
+    # Long labels are wrapped, but not where the result's name is.
+    labels = [f"-> {k['label'].rpartition(' ')[2]}" for k in measured(opencl_device)["kernels"]]
     command = ("benchmark", DIGITS_MODEL, "--device", opencl_device, "--rounds", 1, "--no-litert")
     whole = invoke(*command, "--all").stdout
     assert all(label in whole for label in labels)
@@ -217,3 +220,20 @@ def test_a_plot_without_matplotlib_says_what_to_install(
 def test_a_plot_of_another_kind_is_refused(tmp_path: Path) -> None:
     result = invoke("benchmark", DIGITS_MODEL, "--plot", tmp_path / "kernels.txt", code=2)
     assert ".png, .svg, .pdf" in result.stderr
+
+
+def test_a_trace_and_a_table_of_times(opencl_device: str, tmp_path: Path) -> None:
+    trace, times = tmp_path / "trace.json", tmp_path / "times.csv"
+    value = as_json(
+        *("benchmark", DIGITS_MODEL, "--device", opencl_device, "--no-litert"),
+        *("--rounds", 1, "--warmup", 0, "--min-seconds", 0.2, "--trace", trace, "--csv", times),
+    )
+    assert value["runs"] > 4 and value["runs"] * value["median_ms"] > 10
+    kernels = [e for e in json.loads(trace.read_text())["traceEvents"] if e.get("cat") == "device"]
+    assert [kernel["name"] for kernel in kernels] == [row["label"] for row in value["kernels"]]
+    with times.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == [row["label"] for row in value["kernels"]]
+    assert [float(row["ms"]) for row in rows] == [row["ms"] for row in value["kernels"]]
+    assert {row["on"] for row in rows} == {"device"}
+    assert sum(row["share"] for row in value["types"]) == pytest.approx(1)

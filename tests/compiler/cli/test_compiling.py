@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from commands import as_json, invoke, program
+from devices import need_programs
 from graphs.steps import elementwise
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.cli import compile_main
+from tflgpu.runtime.plan.file import from_bytes
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
@@ -57,10 +59,29 @@ def test_compile_with_prebuild(opencl_device: str, tmp_path: Path) -> None:
 
 
 def test_compile_main_is_the_same(tmp_path: Path) -> None:
+    assert CliRunner().invoke(compile_main, ["-h"]).exit_code == 0
     arguments = [str(DIGITS_MODEL), "-o", str(tmp_path / "cache"), "--device", PROFILE, "--json"]
     result = CliRunner().invoke(compile_main, arguments)
     assert result.exit_code == 0
     assert json.loads(result.stdout) == as_json("compile", *arguments[:-1])
+
+
+def test_formats_of_inputs_and_outputs(tmp_path: Path) -> None:
+    options = ("compile", DIGITS_MODEL, "-o", tmp_path / "cache", "--device", PROFILE)
+    picture, scores = "gray8, size=80x60, resize=nearest, std=255", "argmax"
+    formats = ("--input-format", f"image={picture}", "--output-format", f"probabilities={scores}")
+    value = as_json(*options, *formats)
+    wanted = Options(
+        device=PROFILE, inputs=(("image", picture),), outputs=(("probabilities", scores),)
+    )
+    assert value["kernels"] == build(DIGITS_MODEL, wanted).report["kernels"]
+    plan = from_bytes((Path(value["path"]) / "plan.tflgpu").read_bytes())
+    assert (plan.inputs[0].shape, plan.inputs[0].dtype) == ((1, 60, 80, 1), "uint8")
+    assert (plan.outputs[0].shape, plan.outputs[0].dtype) == ((1,), "int32")
+    message = invoke(*options, "--input-format", "gray8", code=2).stderr
+    assert "'gray8' is not of the form NAME=FORMAT" in message
+    message = invoke(*options, "--input-format", "image=cmyk8", code=1).stderr
+    assert "inputs['image']='cmyk8': unknown format 'cmyk8'" in message
 
 
 def test_compile_hands_its_options_over(tmp_path: Path) -> None:
@@ -77,6 +98,23 @@ def test_compile_hands_its_options_over(tmp_path: Path) -> None:
     assert as_json(*common, "--device", PROFILE)["kernels"] == 1
     plan = as_json("inspect", path)
     assert plan["inputs"][0]["shape"] == [1, 11, 13, 2]
+
+
+@pytest.mark.parametrize(
+    ("target", "device", "message"),
+    [
+        ("opencl", "apple", "warning: the profile apple (Apple GPUs) is for the targets metal"),
+        ("glsl", "apple", "but these kernels are for glsl"),
+        ("opencl", "gles31", "is for the targets glsl, but these kernels are for opencl"),
+        ("vulkan", "apple", "note: `tflgpu run` and `tflgpu export` take kernels for opencl or"),
+    ],
+)
+def test_compile_questions_targets(tmp_path: Path, target: str, device: str, message: str) -> None:
+    if target == "vulkan":
+        need_programs("glslangValidator")
+    arguments = ("compile", DIGITS_MODEL, "-o", tmp_path, "--device", device, "--target", target)
+    result = invoke(*arguments)
+    assert message in result.stderr and result.stderr.count("\n") == 1
 
 
 def test_a_model_that_cannot_run_is_an_error(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import as_json, invoke
+from commands import as_json, invoke, program
 from graphs import call, model, x, xi
 from graphs.steps import elementwise
 from paths import DIGITS, DIGITS_MODEL, SEVEN
@@ -93,6 +95,41 @@ def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path)
     assert "warning: 11 labels for 10 classes" in invoke(*common, many).stderr
     assert "contains no labels" in invoke(*common, none, code=1).stderr
     assert "cannot read the labels" in invoke(*common, tmp_path / "gone.txt", code=1).stderr
+
+
+@pytest.mark.usefixtures("free_exchange")
+def test_run_says_what_litert_computes(opencl_device: str, tmp_path: Path) -> None:
+    model, cache = elementwise(tmp_path / "m.tflite", "ABS", "EXP"), tmp_path / "cache"
+    common = ("--device", opencl_device, "--input", "random")
+    invoke("compile", model, "-o", cache, "--device", opencl_device, "--fallback-op", "ABS")
+    shown = program("run", cache, *common)
+    assert shown.returncode == 0 and shown.stderr == ""
+    assert f"computed on {opencl_device.partition('): ')[2]} and LiteRT\n" in shown.stdout
+    assert "\nfallback/0.tflite  ABS" in shown.stdout
+    compile_all = ("--fallback-op", "ABS", "--fallback-op", "EXP")
+    path = as_json("compile", model, "-o", cache, "--device", opencl_device, *compile_all)["path"]
+    value = as_json("run", path, *common)
+    assert value["device"] == "LiteRT"
+    assert [part["operators"] for part in value["fallback"]] == ["ABS + EXP"]
+
+
+def test_a_disk_that_is_full_leaves_no_file(
+    cache: Path, opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    invoke("run", cache, "--device", opencl_device, "--input", "random")
+    monkeypatch.setattr(os, "fsync", full)
+    npz, html = tmp_path / "out" / "out.npz", tmp_path / "out" / "report.html"
+    npz.parent.mkdir()
+    html.write_text("an earlier report")
+    run = ("run", cache, "--device", opencl_device, "--input", "random", "--output", npz)
+    for path, command in ((npz, run), (html, ("inspect", cache, "--html", html))):
+        result = invoke(*command, code=1)
+        assert result.stderr == f"error: cannot write {path}: No space left on device\n"
+    assert list(npz.parent.iterdir()) == [html]
+    assert html.read_text() == "an earlier report"
 
 
 def test_run_reports_an_index_out_of_bounds(opencl_device: str, tmp_path: Path) -> None:

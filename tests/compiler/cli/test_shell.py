@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import SCRIPT, as_json, invoke, program
@@ -82,3 +84,60 @@ def test_names_that_stdout_cannot_spell(tmp_path: Path) -> None:
     result = program(*arguments, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("\\u6570\\u5b57.tflite")
+
+
+def test_quiet_and_verbose(tmp_path: Path) -> None:
+    command = ("compile", DIGITS_MODEL, "-o", tmp_path, "--device", "apple", "--target", "opencl")
+    told = invoke(*command, "--verbose").stderr
+    stages = [line.partition(":")[0] for line in told.splitlines()]
+    assert stages[:3] == ["read", "rewrite", "choose"] and stages[-1] == "warning"
+    note = ("inspect", tmp_path)
+    invoke("compile", DIGITS_MODEL, "-o", tmp_path, "--device", PROFILE)
+    assert invoke(*note).stderr.startswith("note: this is the variant compiled last")
+    assert invoke(*note, "--quiet").stderr == ""
+    # Warnings remain.
+    assert invoke(*command, "--quiet").stderr.startswith("warning: the profile apple")
+
+
+def test_warnings_of_libraries_are_in_the_commands_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = pipeline.build
+
+    def build(*arguments: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("something is old", UserWarning, stacklevel=1)
+        return original(*arguments)
+
+    monkeypatch.setattr(pipeline, "build", build)
+    command = ("compile", DIGITS_MODEL, "-o", tmp_path, "--device", PROFILE)
+    assert invoke(*command).stderr == "warning: something is old\n"
+
+
+def test_tables_in_a_pipe_are_narrow_and_end_where_their_text_ends() -> None:
+    lines = program("ops").stdout.splitlines()
+    assert len(lines) > 100 and max(map(len, lines)) <= 120
+    assert not [line for line in lines if line.endswith(" ")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signals to processes")
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4])
+def test_ctrl_c_at_any_moment(seconds: float, tmp_path: Path) -> None:
+    """Also while modules are imported; the program says when Python itself has started."""
+    code = (
+        "import sys; print('up', flush=True)\n"
+        f"sys.argv = ['tflgpu', 'compile', {str(DIGITS_MODEL)!r}, '-o', {str(tmp_path)!r}]\n"
+        "import tflgpu.__main__ as program\n"
+        "print('under way', flush=True)\n"
+        "program.main()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "up\n"
+    assert process.stdout.readline() == "under way\n"
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "interrupted\n")

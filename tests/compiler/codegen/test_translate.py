@@ -46,6 +46,13 @@ def test_loops_over_registers_are_unrolled_by_a_hint_or_written_out() -> None:
     assert not any("unroll" in text for text in written.values())
 
 
+@pytest.mark.parametrize(("device", "hinted"), [("gpu", True), ("cpu", False)])
+def test_compilers_of_gpus_are_told_to_keep_loops(device: str, hinted: bool) -> None:
+    options = Options(target="opencl", device=device, fallback="none")
+    sources = build(DIGITS_MODEL, options).sources.values()
+    assert any("#pragma unroll 1\n" in text for text in sources) == hinted
+
+
 def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
     need_programs("glslangValidator", "spirv-cross")
     folder = tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", target="metal", fallback="none")

@@ -128,6 +128,8 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             'weight_storage = "image"\nslice_width = 8',
             "weight_storage is 'image', so slice_width must be 4",
         ),
+        ('["opencl"]', '["opencl", "cuda"]', "targets is ['opencl', 'cuda'], but must be a list"),
+        ('["opencl"]', "[]", "targets is [], but must be a list of opencl, glsl, vulkan, metal"),
         (
             'target = "opencl"',
             'colour = "red"',

@@ -172,6 +172,18 @@ def test_what_the_device_lacks(
     assert (ran.returncode, message in ran.stderr) == (1, True), ran.stderr
 
 
+def test_a_driver_without_images_of_pieces(found: Found, tmp_path: Path) -> None:
+    """PoCL makes images of whole buffers only."""
+    options = Options(target="opencl", device="adreno", fallback="none")
+    ran = exported(pipeline.build(DIGITS_MODEL, options), tmp_path).run(
+        *("--device", found.name), content=bytes(256)
+    )
+    if "PoCL" in found.device:
+        assert (ran.returncode, "no images of pieces of buffers" in ran.stderr) == (1, True)
+    else:
+        assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> None:
     names: dict[str, TargetName] = {"first": "opencl", "second": "glsl"}
     for name, target in names.items():

@@ -119,6 +119,10 @@ def test_tuning_from_the_command_line(
     file = tmp_path / "model.tflite"
     file.write_bytes(network)
     arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device)
+    said = invoke(*arguments, "--tune").stderr.splitlines()
+    first, second = said
+    assert first.startswith("note: tuned 1 of 2, about 0 s left: ") and first.endswith(" ms")
+    assert second.startswith("note: tuned 2 of 2: ") and second.endswith(" ms")
     value = as_json(*arguments, "--tune")
     assert value["tuned"] == 2
     (table,) = (tmp_path / "cache" / "tuning").glob("*.json")

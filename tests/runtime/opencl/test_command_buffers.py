@@ -22,7 +22,7 @@ def refuse(*arguments: object) -> None:
 def check(folder: Path, device: str, launches: int) -> None:
     """Results are right run after run, dispatches can still be timed, and all is given back."""
     with load(folder, device=device, store_binaries=False) as session:
-        (recorded,) = session._opened()._commands.recorded
+        (recorded,) = session._execution.commands.recorded
         assert len(recorded) == launches
         for seed in range(3):
             a, b = np.random.default_rng(seed).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
@@ -54,7 +54,7 @@ def test_a_run_that_fails_leaves_nothing_running(
 ) -> None:
     a, b = np.random.default_rng(3).uniform(-1, 1, (2, LENGTH)).astype(np.float32)
     with load(chain().write(tmp_path), device=opencl_device) as session:
-        execution = session._opened()
+        execution = session._execution
         with monkeypatch.context() as patch:
             patch.setattr(execution, "_results", refuse)
             with pytest.raises(OpenCLError):

@@ -97,8 +97,16 @@ def test_a_driver_older_than_the_processor(
 
 def test_no_device_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "_present", list)
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     assert find.devices() == []
     with pytest.raises(DeviceError, match=re.escape("pip install 'tflgpu[pocl]'")):
+        select_device()
+
+
+def test_a_folder_without_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "_present", list)
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nonsense")
+    with pytest.raises(DeviceError, match=r"OCL_ICD_VENDORS makes .* in /nonsense only; unset it"):
         select_device()
 
 

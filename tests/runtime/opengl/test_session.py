@@ -15,7 +15,7 @@ from plans import Parts, chain, chain_result, opener, pair, shader, single
 
 import tflgpu
 from tflgpu.runtime.plan.records import TensorInfo
-from tflgpu.runtime.plan.storage import DEVICE_TYPES
+from tflgpu.runtime.plan.storage import DEVICE_TYPES, WORD, byte_size, whole_words
 
 
 @pytest.fixture
@@ -97,9 +97,10 @@ def test_types(opened: Callable[[Parts], Any], dtype: str) -> None:
     x = np.random.default_rng(2).integers(0, 2 if dtype == "bool" else 100, (3, 5)).astype(dtype)
     info = TensorInfo("x", x.shape, dtype)
     source = shader("x y", "y[i] = x[i];")
-    if DEVICE_TYPES[dtype] == "int32":
+    if DEVICE_TYPES[dtype] != "float32":
         source = re.sub(r"float (x|y)\[\]", r"int \1[]", source)
-    with opened(single(source, [info], replace(info, name="y"), x.size)) as session:
+    words = whole_words(byte_size(info)) // WORD
+    with opened(single(source, [info], replace(info, name="y"), words)) as session:
         y = session.run(x)["y"]
     assert y.dtype == x.dtype
     np.testing.assert_array_equal(y, x)
@@ -116,7 +117,7 @@ def test_empty(opened: Callable[[Parts], Any]) -> None:
 
 def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
     with opened(chain(target="glsl")) as session:
-        (commands,) = session._opened()._commands.segments
+        (commands,) = session._execution.commands.segments
         assert [command.barrier for command in commands] == [False, True, True]
 
 

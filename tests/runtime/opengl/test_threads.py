@@ -111,7 +111,7 @@ def test_everything_is_released(tmp_path: Path, opengl_device: str) -> None:
 def test_dropping_a_session_releases_it(tmp_path: Path, opengl_device: str) -> None:
     session = load(chain(target="glsl").write(tmp_path), device=opengl_device)
     session.run(pair())
-    context = session._opened().device._current  # type: ignore[attr-defined]
+    context = session._execution.device._current  # type: ignore[attr-defined]
     assert context.works()
     del session
     gc.collect()

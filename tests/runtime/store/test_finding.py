@@ -51,15 +51,34 @@ def test_several_models(cache: Path) -> None:
         find_variants(cache)
     assert str(caught.value) == (
         f"{cache.resolve()} holds several models; choose one of them:\n"
-        f"  {'ab' * 32}  chain.tflite\n"
-        f"  {'cd' * 32}  other.tflite"
+        f"  {'ab' * 6}  chain.tflite\n"
+        f"  {'cd' * 6}  other.tflite"
     )
+
+
+@pytest.mark.parametrize("choice", ["other.tflite", "cd" * 6, "cdcd"])
+def test_by_what_cache_list_prints(cache: Path, choice: str) -> None:
+    chain().write(cache)
+    folder = chain("cd" * 32, "other.tflite").write(cache)
+    assert find_variants(cache, choice) == find_variants(folder, choice) == [folder.resolve()]
+
+
+def test_a_name_of_several_models(cache: Path) -> None:
+    for digest in ("ab" * 32, "abcd" * 16):
+        chain(digest).write(cache)
+    chain("cd" * 32, "other.tflite").write(cache)
+    with pytest.raises(PlanError, match=r"several models; .*\n  abababababab.*\n  abcdabcdabcd"):
+        find_variants(cache, "chain.tflite")
 
 
 MISSING: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "no cache": (
         lambda cache, model: find_variants(cache / "x"),
         "there is no cache at .*/x; create one",
+    ),
+    "a model that is not there": (
+        lambda cache, model: find_variants(model.with_name("x.tflite")),
+        r"there is no file .*/x\.tflite$",
     ),
     "no model": (lambda cache, model: find_variants(cache), "holds no compiled model; compile one"),
     "not compiled": (
@@ -72,7 +91,15 @@ MISSING: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     ),
     "no such file": (
         lambda cache, model: find_variants(cache, "x.tflite"),
-        r"cannot read the model x\.tflite: No such file .*; give the model's file or its fing",
+        r"holds no plan of x\.tflite; compile it with: tflgpu-compile MODEL -o",
+    ),
+    "a model as the cache": (
+        lambda cache, model: find_variants(model),
+        r"chain\.tflite is a file, but a cache is a folder; .*: tflgpu-compile MODEL -o CACHE",
+    ),
+    "others": (
+        lambda cache, model: (chain().write(cache), find_variants(cache, model)),
+        r"holds no plan of .*; or choose one of those it holds:\n  abababababab  chain\.tflite",
     ),
 }
 

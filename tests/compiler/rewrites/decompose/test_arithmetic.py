@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rewriting import assert_becomes, assert_declines
+from graphs import Input, known, typed
+from rewriting import assert_becomes, assert_declines, rewritten
 
+from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.rewrites.decompose.decompose_operators import decompose_operators
 
 DECOMPOSITIONS = {
@@ -123,3 +125,12 @@ def test_a_condition_that_broadcasts_stays() -> None:
         output y
     """
     assert_declines(source, "^the condition already broadcasts$", decompose_operators)
+
+
+def test_rows_have_the_type_of_their_table() -> None:
+    rows = typed(
+        "int32", "EMBEDDING_LOOKUP", Input((2,), "places", "int32"), known(np.eye(4, dtype="f"))
+    )
+    message = "^operator 0 EMBEDDING_LOOKUP: its result is int32, but its table is float32$"
+    with pytest.raises(ModelError, match=message):
+        rewritten(rows, decompose_operators)

@@ -1,0 +1,31 @@
+"""Models compiled into the user's own cache when they are run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...runtime.store.variant import PLAN
+from .. import pipeline
+from ..options import Options
+from ..tools.trace.events import Trace
+from ..user_cache import for_attached_device, user_cache
+from .shell import note, progress
+
+
+def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
+    """The folder of a model compiled for an attached device, now unless it was before.
+
+    `trace` records the stages. Raises what `pipeline.build` raises.
+    """
+    options, cache = for_attached_device(Options(device=device)), user_cache()
+    folder = pipeline.compiled_folder(str(model), options, cache)
+    if not (folder / PLAN).is_file():
+        with progress() as show:
+            show = trace.stages(show) if trace else show
+            built = pipeline.build(str(model), options, show)
+            show("write", 0, 1)
+            folder = pipeline.store(built, cache)
+            if trace:
+                trace.end_stage()
+        note(f"compiled into {cache}, so that the next run starts at once")
+    return folder

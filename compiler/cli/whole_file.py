@@ -1,0 +1,37 @@
+"""Writing a file for the user so that it appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from .shell import Failure
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, or replace it (Failure).
+
+    If that fails, as on a full disk, an earlier file stays and no truncated one is left.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)  # a pipe or a device
+        else:
+            _replace(Path(os.path.realpath(path)), content)
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{os.getpid()}.{path.name[-200:]}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise

@@ -1,0 +1,40 @@
+"""`tflgpu inspect --html`: the report of a variant, written into a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...runtime.store.variant import Variant
+from .machine_code import machine_code
+from .shell import progress
+from .whole_file import write_whole
+
+
+def write_report(
+    variant: Variant,
+    path: Path,
+    model: str | None,
+    profile: Path | None,
+    compare: Path | None,
+    compiled: bool,
+) -> None:
+    """Write the report of a variant as an HTML page.
+
+    `model` is what --model says; only the model's file has the graph before rewriting. With
+    `compiled` the page shows what RADV makes of each kernel. The file appears complete or not at
+    all (Failure).
+    """
+    # Imported here because importing Pygments takes longer than running any other command.
+    from ..report.contents import contents
+    from ..report.decisions import decide
+    from ..report.page import page
+    from ..report.profile import read_profile
+
+    measured = read_profile(profile) if profile else None
+    earlier = read_profile(compare) if compare else None
+    decisions = None
+    if model is not None and Path(model).is_file():
+        with progress() as show:
+            decisions = decide(Path(model), variant.plan, show)
+    code = machine_code(variant) if compiled else None
+    write_whole(path, page(contents(variant, decisions, measured, earlier, code)).encode())

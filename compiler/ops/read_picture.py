@@ -1,0 +1,69 @@
+"""tflgpu.read_picture: a part of a picture of bytes, resized, as floats.
+
+    y = tflgpu.read_picture(x) top=0 left=420 height=1080 width=1080 rows=224 columns=224 channels=3
+
+It stands for a STRIDED_SLICE of pixels and channels, a CAST to float32, and the operator `resize`
+with half-pixel centers, if there is one, to `rows` x `columns`. One kernel computes all of it and
+reads only the pixels it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import Op, Shape
+from ..target import Target
+from .base import LINEAR, SLICED, Implementation, Launch, OpDef, define, image_launch
+from .resize import Scale
+
+READ_PICTURE = "tflgpu.read_picture"
+
+_TEMPLATES = {
+    "": "picture/read_picture.jinja",
+    "RESIZE_BILINEAR": "picture/read_picture_bilinear.jinja",
+    "RESIZE_NEAREST_NEIGHBOR": "picture/read_picture_nearest.jinja",
+}
+"""The template for each way to resize."""
+
+
+def _infer(op: Op) -> list[Shape]:
+    attrs = op.attrs
+    return [(op.operand(0).shape[0], attrs["rows"], attrs["columns"], attrs["channels"])]
+
+
+def _scale(source: int, target: int, offset: float) -> Scale:
+    return Scale(float(np.float32(source) / np.float32(target)), 0.5, offset)
+
+
+def _build(op: Op, target: Target) -> Sequence[Launch]:
+    attrs, resize, channels = op.attrs, op.attrs["resize"], op.attrs["channels"]
+    offset = 0.5 if resize == "RESIZE_BILINEAR" else 0.0
+    variables = {
+        "part": attrs,
+        "rows": _scale(attrs["height"], attrs["rows"], offset),
+        "columns": _scale(attrs["width"], attrs["columns"], offset),
+        "pixel_type": target.language.floats(channels) if channels > 1 else "float",
+        "corners": False,
+    }
+    flops = 8 * op.output.elements if resize == "RESIZE_BILINEAR" else 0
+    return [image_launch(op, target, _TEMPLATES[resize], variables, flops)]
+
+
+define(
+    OpDef(
+        READ_PICTURE,
+        _infer,
+        (
+            Implementation("read_picture", _build, reads=LINEAR),
+            Implementation(
+                *("read_picture_to_linear", _build),
+                reads=LINEAR,
+                writes=LINEAR,
+                computes=SLICED,
+            ),
+        ),
+        dtypes=("uint8", "float32"),
+    )
+)

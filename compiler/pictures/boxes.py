@@ -1,0 +1,92 @@
+"""Detection: boxes with a class and a score, drawn over the photo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from ..ir import Array
+from .drawing import color, text_size
+from .labels import label
+from .outputs import Output
+
+LEAST_SCORE = 0.5
+"""Of boxes that count as detected."""
+LINES = 150
+"""A frame is as wide as this part of the photo's shorter side."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """An object that was detected; its edges are relative to the photo, 0 to 1."""
+
+    label: str
+    index: int
+    """The number of its class."""
+    score: float
+    top: float
+    left: float
+    bottom: float
+    right: float
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The objects that were detected, the most certain first."""
+
+    boxes: tuple[Box, ...]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Each object with its score and edges."""
+        return [asdict(box) for box in self.boxes]
+
+    def draw(self, photo: Image.Image) -> Image.Image:
+        """The photo with a frame around each object, and its class and score."""
+        drawn = photo.copy()
+        draw = ImageDraw.Draw(drawn)
+        width, height = photo.size
+        line = max(min(width, height) // LINES, 2)
+        for box in self.boxes:
+            left, top = box.left * width, box.top * height
+            edges = (left, top, max(box.right * width, left), max(box.bottom * height, top))
+            shade = color(box.index + 1)
+            draw.rectangle(edges, outline=shade, width=line)
+            text, size = f"{box.label} {box.score:.0%}", text_size(photo)
+            place = (left + line, max(top, 0) + line)
+            draw.rectangle(draw.textbbox(place, text, font_size=size), fill=shade)
+            ink = "white" if sum(shade) < 384 else "black"
+            draw.text(place, text, fill=ink, font_size=size)
+        return drawn
+
+
+def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
+    """The boxes of TFLite_Detection_PostProcess, best first; None if the outputs are others.
+
+    It computes edges [1, n, 4] (top, left, bottom, right), classes [1, n], scores [1, n] and a
+    count. Some exporters put them in another order.
+    """
+    edges = next((o for o in outputs if o.values.ndim == 3 and o.shape[::2] == (1, 4)), None)
+    if edges is None:
+        return None
+    rows = [output for output in outputs if output.shape == edges.shape[:2]]
+    counts = [output for output in outputs if output.values.size == 1 and output.shape != (1, 1)]
+    if len(rows) != 2 or len(counts) != 1:
+        return None
+    classes, scores = rows if _are_whole(rows[0].values) else rows[::-1]
+    given = tuple(names) or classes.labels
+    found = [
+        Box(label(given, int(kind)), int(kind), float(score), *map(float, edge))
+        for edge, kind, score in zip(
+            edges.values[0], classes.values[0], scores.values[0], strict=True
+        )
+    ]
+    certain = [box for box in found[: int(counts[0].values.item())] if box.score >= LEAST_SCORE]
+    return Boxes(tuple(sorted(certain, key=lambda box: -box.score)))
+
+
+def _are_whole(values: Array) -> bool:
+    return bool(np.all(values == np.rint(values)))

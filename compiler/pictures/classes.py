@@ -1,0 +1,38 @@
+"""Classification: the best classes of an output with one score for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .labels import label
+from .outputs import Output
+
+BEST = 5
+"""Most classes that are shown."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class and its score."""
+
+    index: int
+    label: str
+    score: float
+
+
+def scores_of(outputs: Sequence[Output]) -> Output | None:
+    """The first output with one score for each class; None if there is none."""
+    for output in outputs:
+        if output.shape and output.shape[-1] == output.values.size > 1:
+            return output
+    return None
+
+
+def best_classes(output: Output, names: Sequence[str]) -> list[Class]:
+    """The classes with the highest scores, the best one first."""
+    scores = output.values.reshape(-1)
+    order = np.argsort(-scores, kind="stable")[:BEST]
+    return [Class(i, label(names, i), float(scores[i])) for i in map(int, order)]

@@ -1,0 +1,34 @@
+"""What all drawings over a photo have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from PIL import Image
+
+
+class Shown(Protocol):
+    """Something that outputs show of a photo."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Each thing found, with its properties: strings, whole numbers and floats."""
+
+    def draw(self, photo: Image.Image) -> Image.Image:
+        """The photo (RGB) with it drawn over it, or an image of its own."""
+
+
+def text_size(photo: Image.Image) -> int:
+    """The height of text over a photo, in pixels."""
+    return max(min(photo.size) // 30, 11)
+
+
+def color(number: int) -> tuple[int, int, int]:
+    """The color of a class, as in the Pascal VOC data set; class 0, the background, is black.
+
+    Its bits, three at a time, become the highest bits of red, green and blue.
+    """
+    channels = [0, 0, 0]
+    for bit in range(8):
+        for channel in range(3):
+            channels[channel] |= (number >> (3 * bit + channel) & 1) << (7 - bit)
+    return channels[0], channels[1], channels[2]

@@ -1,0 +1,81 @@
+"""Segmentation: the class of each pixel, drawn over the photo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from ..ir import Array
+from .drawing import color
+from .labels import label
+from .outputs import Output
+
+OPACITY = 0.6
+"""Of the colors over the photo."""
+COLORS = 256
+"""Classes with a color of their own."""
+FOREGROUND = "foreground"
+"""The class of a mask that has only one."""
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The class of each pixel."""
+
+    classes: Array
+    """[height, width], integers."""
+    names: tuple[str, ...]
+    """The names of classes, by number."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Each class in the mask with its share of the pixels, the largest first."""
+        found, counts = np.unique(self.classes, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return [
+            {
+                "class": label(self.names, int(found[i])),
+                "share": float(counts[i] / self.classes.size),
+                "color": "none" if found[i] == 0 else "#" + bytes(color(int(found[i]))).hex(),
+            }
+            for i in order
+        ]
+
+    def draw(self, photo: Image.Image) -> Image.Image:
+        """The photo with the color of each class but the first over it."""
+        palette = np.array([color(number) for number in range(COLORS)], np.uint8)
+        colors = Image.fromarray(palette[self.classes % COLORS])
+        opacity = np.where(self.classes > 0, int(OPACITY * 255), 0).astype(np.uint8)
+        return Image.composite(
+            colors.resize(photo.size, Image.Resampling.NEAREST),
+            photo,
+            Image.fromarray(opacity).resize(photo.size, Image.Resampling.BILINEAR),
+        )
+
+
+def mask_of(outputs: Sequence[Output], names: Sequence[str]) -> Mask | None:
+    """The mask in the first output that has one; None if there is none.
+
+    It has a score for each class at the end, or a single probability or logit, or the classes
+    themselves, as ARG_MAX computes them.
+    """
+    for output in outputs:
+        values = output.values
+        if values.ndim == 4 and values.shape[0] == 1 and min(values.shape[1:3]) > 1:
+            given = tuple(names) or output.labels
+            if values.shape[3] > 1:
+                return Mask(np.argmax(values[0], axis=-1), given)
+            return Mask(*_single(values[0, :, :, 0], given))
+        if values.ndim == 3 and values.shape[0] == 1 and min(values.shape[1:]) > 4:
+            return Mask(values[0].astype(np.int64), tuple(names) or output.labels)
+    return None
+
+
+def _single(values: Array, given: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:
+    """The mask of a single class: probabilities count from 0.5, logits from 0."""
+    probable = values.min() >= 0 and values.max() <= 1
+    names = given if len(given) > 1 else ("background", *(given or (FOREGROUND,)))
+    return (values >= (0.5 if probable else 0.0)).astype(np.int64), names

@@ -1,0 +1,56 @@
+"""Reading a picture, and what an input takes of it."""
+
+from __future__ import annotations
+
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from ...runtime.errors import InputError
+from ...runtime.plan.records import TensorInfo
+from ..ir import Array
+from .scaling import Scaling
+
+MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+"""Pillow's image mode by number of channels."""
+
+
+def read_photo(path: str, mode: str = "RGB") -> Image.Image:
+    """An image file in a mode of Pillow, turned upright (InputError)."""
+    try:
+        with catch_warnings():
+            # Pillow's warnings are either harmless or become errors later.
+            simplefilter("ignore")
+            with Image.open(path) as file:
+                return ImageOps.exif_transpose(file).convert(mode)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise InputError(f"{path} is not a readable image: {error}") from error
+
+
+def image_array(path: str, info: TensorInfo, scaling: Scaling) -> Array:
+    """An image file resized to the input's height and width, and scaled (InputError)."""
+    batch, height, width, channels = _image_shape(info)
+    try:
+        photo = read_photo(path, MODES[channels])
+    except InputError as error:
+        raise InputError(f"input {info.name}: {error}") from error
+    resized = photo.resize((width, height), Image.Resampling.BILINEAR)
+    pixels = np.asarray(resized).reshape(1, height, width, channels)
+    return np.repeat(scaling.apply(pixels, info), batch, axis=0).reshape(info.shape)
+
+
+def takes_images(info: TensorInfo) -> bool:
+    """Whether an input has the shape and type of an image."""
+    fits = len(info.shape) in (3, 4) and info.shape[-1] in MODES
+    return fits and (info.dtype in ("int8", "uint8") or np.dtype(info.dtype).kind == "f")
+
+
+def _image_shape(info: TensorInfo) -> tuple[int, int, int, int]:
+    """The input's shape as (batch, height, width, channels); InputError if it takes no images."""
+    if info.dtype == "string" or not takes_images(info):
+        raise InputError(
+            f"input {info.name} is {info.dtype}{list(info.shape)}, not an image; pass a .npy file"
+        )
+    shape = (1,) * (4 - len(info.shape)) + info.shape
+    return shape[0], shape[1], shape[2], shape[3]

@@ -1,0 +1,137 @@
+"""What the report shows of a compiled model, as one value of plain JSON types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from ...runtime.plan.records import PlacedTensor, Plan
+from ...runtime.plan.storage import storage_of
+from ...runtime.store.variant import Variant
+from ..errors import OptionError
+from ..tools.radv import MachineCode
+from .comparison import compare
+from .decisions import Decisions
+from .graphs import file_nodes, kernel_nodes
+from .launched import dispatches_of, parts_of
+from .notes import options_of, rewrites_of
+from .profile import Profile
+from .sources import highlighted_sources
+
+Json = dict[str, Any]
+
+
+def contents(
+    variant: Variant,
+    decisions: Decisions | None = None,
+    profile: Profile | None = None,
+    compared: Profile | None = None,
+    machine_code: Mapping[str, MachineCode] | None = None,
+) -> Json:
+    """Everything the page shows.
+
+    `decisions` add the graph in the model file and the reasons for each kernel, `profile` the
+    times, `compared` those to compare with, and `machine_code` the registers of each kernel.
+
+    PlanError if the plan's options or rewrites are malformed, OptionError if the profile is not of
+    this variant.
+    """
+    plan = variant.plan
+    if profile is not None:
+        _check(profile, plan)
+    return {
+        "model": _model(plan),
+        "graphs": {
+            "kernels": kernel_nodes(plan),
+            "operators": file_nodes(plan, decisions.graph) if decisions else None,
+        },
+        "note": decisions.note if decisions else "",
+        "dispatches": dispatches_of(plan, decisions, profile),
+        "parts": parts_of(plan, decisions, profile),
+        "kernels": _kernels(variant, machine_code or {}),
+        "tensors": [_tensor(tensor) for tensor in plan.tensors],
+        "rewrites": rewrites_of(plan),
+        "profile": _profile(profile) if profile else None,
+        "compared": _profile(compared) if compared else None,
+        "comparison": [asdict(item) for item in compare(profile, compared)]
+        if profile and compared
+        else [],
+    }
+
+
+def _check(profile: Profile, plan: Plan) -> None:
+    """OptionError unless a profile has this plan's dispatches and parts."""
+    measured = [time.label for time in (*profile.kernels, *profile.parts)]
+    labels = [item.label for item in plan.dispatches] + [part.label for part in plan.parts]
+    if measured != labels:
+        raise OptionError(
+            f"{profile.path} has the times of {profile.model} for {profile.target}, "
+            f"{profile.profile}, but the kernels of this variant, for {plan.target}, "
+            f"{plan.profile}, are others; measure it with the options that it was compiled with, "
+            f"or give the file with --compare"
+        )
+
+
+def _model(plan: Plan) -> Json:
+    return {
+        **{key: getattr(plan, key) for key in ("compiler", "fingerprint", "target", "precision")},
+        "name": plan.model,
+        "profile": plan.profile,
+        "options": options_of(plan),
+        "inputs": [_named(info.name, info.dtype, info.shape) for info in plan.inputs],
+        "outputs": [_named(info.name, info.dtype, info.shape) for info in plan.outputs],
+        "variables": [variable.name for variable in plan.variables],
+        "memory": asdict(plan.memory),
+        "arena": plan.arena_size,
+        "weights": plan.weights_size,
+        "launches": plan.launches,
+        "persistent": [
+            {"kernel": record.kernel, "first": record.first, "end": record.end}
+            for record in plan.persistent
+        ],
+    }
+
+
+def _named(name: str, dtype: str, shape: tuple[int, ...]) -> Json:
+    return {"name": name, "dtype": dtype, "shape": shape}
+
+
+def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[Json]:
+    sources = highlighted_sources(variant)
+    return [
+        {
+            "name": kernel.name,
+            "file": kernel.file,
+            "group": kernel.group,
+            "shared": kernel.shared_memory,
+            "source": sources[kernel.file],
+            "code": asdict(replace(machine_code[kernel.name], text=""))
+            if kernel.name in machine_code
+            else None,
+        }
+        for kernel in variant.plan.kernels
+    ]
+
+
+def _tensor(tensor: PlacedTensor) -> Json:
+    return {
+        **_named(tensor.name, tensor.dtype, tensor.shape),
+        "storage": storage_of(tensor),
+        "region": tensor.region.name.lower(),
+        "index": tensor.index,
+        "offset": tensor.offset,
+        "size": tensor.size,
+        "first": tensor.first,
+        "last": tensor.last,
+    }
+
+
+def _profile(profile: Profile) -> Json:
+    return {
+        "file": profile.path.name,
+        **{key: getattr(profile, key) for key in ("model", "device", "target", "profile")},
+        "run_ms": profile.run_ms,
+        "kernels_ms": sum(time.ms for time in profile.kernels),
+        "parts_ms": sum(time.ms for time in profile.parts),
+    }

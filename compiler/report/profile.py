@@ -1,0 +1,78 @@
+"""A profile: the times of a model's kernels, as `tflgpu benchmark --json` prints them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import OptionError
+
+
+@dataclass(frozen=True)
+class Time:
+    """The time of one dispatch, or of one part on the host."""
+
+    label: str
+    """What it computes, for display."""
+    operators: tuple[int, ...]
+    """Indices in the model file of the operators it computes."""
+    ms: float
+    """Of a part, with the copies before and after it."""
+    roofline: float | None = None
+    """The share of the device's roofline that a kernel reaches."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The times of one compiled model on one device."""
+
+    path: Path
+    model: str
+    device: str
+    target: str
+    profile: str
+    """Name of the device profile it was compiled for."""
+    run_ms: float
+    """A whole run, including the copies of inputs and outputs."""
+    kernels: tuple[Time, ...]
+    """In the order of the dispatches."""
+    parts: tuple[Time, ...]
+    """In the order of the parts."""
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile in a file (OptionError if there is none)."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        return Profile(
+            path=path,
+            model=str(value["model"]),
+            device=str(value["device"]),
+            target=str(value["target"]),
+            profile=str(value["profile"]),
+            run_ms=float(value["median_ms"]),
+            kernels=tuple(
+                Time(*_computed(item), float(item["ms"]), float(item["roofline"]))
+                for item in value["kernels"]
+            ),
+            parts=tuple(
+                Time(
+                    *_computed(item),
+                    sum(float(item[key]) for key in ("copy_in_ms", "ms", "copy_out_ms")),
+                )
+                for item in value["fallback"]
+            ),
+        )
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise OptionError(
+            f"{path} is not a profile; write one with: tflgpu benchmark MODEL --json > {path.name}"
+        ) from error
+
+
+def _computed(item: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:
+    return str(item["label"]), tuple(map(int, item["operators"]))

@@ -1,0 +1,229 @@
+"""Operators at the ends of a graph for the formats of inputs and outputs that users choose.
+
+image    becomes    picture (uint8)
+                    p = tflgpu.read_picture(picture)
+                    c = SUB(p, mean)
+                    image = MUL(c, 1 / std)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError
+from ..formats import RESIZES, PictureFormat, ScoresFormat, input_format, output_format
+from ..ir import Array, Graph, Op, Shape, Tensor, constant
+from ..ops.add_alpha import ADD_ALPHA
+from ..ops.centered import FROM_CENTERED
+from ..ops.read_picture import READ_PICTURE
+
+NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
+
+Formats = Sequence[tuple[str, str]]
+"""Names of inputs or outputs with their formats."""
+
+
+def apply_formats(graph: Graph, inputs: Formats, outputs: Formats) -> None:
+    """Give inputs and outputs their formats.
+
+    OptionError if there is no such input or output, or its format does not fit it.
+    """
+    for name, text in inputs:
+        position = _position("inputs", name, graph.input_names)
+        _Pictures(graph, name, position, input_format(name, text)).insert()
+    for name, text in outputs:
+        position = _position("outputs", name, graph.output_names)
+        _Result(graph, name, position).insert(output_format(name, text))
+
+
+def _position(option: str, name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise OptionError(
+            f"{option}: the model has no {option[:-1]} {name!r}; it has {', '.join(names)}"
+        )
+    return names.index(name)
+
+
+class _Chain:
+    """Operators added one after the other; they stand for none of the model file."""
+
+    def __init__(self, graph: Graph, name: str, index: int) -> None:
+        self._graph, self._name, self._index = graph, name, index
+
+    def add(
+        self,
+        operator: str,
+        operands: Sequence[Tensor],
+        shape: Shape,
+        dtype: str = "float32",
+        attrs: Mapping[str, Any] = NO_ATTRS,
+    ) -> Tensor:
+        """The result of a new operator."""
+        result = Tensor(f"{self._name}/{operator.removeprefix('tflgpu.').lower()}", shape, dtype)
+        return self.finish(operator, operands, result, attrs)
+
+    def finish(
+        self,
+        operator: str,
+        operands: Sequence[Tensor],
+        result: Tensor,
+        attrs: Mapping[str, Any] = NO_ATTRS,
+    ) -> Tensor:
+        """The same with a tensor that is there already."""
+        self._graph.add(Op(operator, operands, (result,), attrs, self._index))
+        return result
+
+
+def _per_channel(what: str, values: Sequence[float], channels: int) -> Array:
+    """Numbers as a constant that broadcasts over pixels."""
+    if len(values) not in (1, channels):
+        raise OptionError(f"{what} has {len(values)} numbers; give 1 or {channels}")
+    return np.asarray(values if len(values) > 1 else values[0], np.float32)
+
+
+def _check_shape(what: str, kind: str, image: Tensor, chosen: PictureFormat) -> None:
+    """OptionError unless a model's tensor has the axes and channels of a picture."""
+    if len(image.shape) != 4:
+        raise OptionError(
+            f"{what}: the model's {kind} has shape {list(image.shape)}, not [batch, height, width, "
+            f"channels]"
+        )
+    if not chosen.holds(image.shape[3]):
+        raise OptionError(
+            f"{what}: the model's {kind} has {image.shape[3]} channels, but {chosen.kind} has "
+            f"{chosen.channels}"
+        )
+
+
+class _Pictures:
+    """An input that becomes a picture."""
+
+    def __init__(self, graph: Graph, name: str, position: int, chosen: PictureFormat) -> None:
+        self._graph, self._position, self._chosen = graph, position, chosen
+        self._what = f"inputs[{name!r}]"
+        self._image = graph.inputs[position]
+        self._chain = _Chain(graph, name, -1)
+        self._name = name
+
+    def insert(self) -> None:
+        image, chosen = self._image, self._chosen
+        _check_shape(self._what, "input", image, chosen)
+        batch, rows, columns, channels = image.shape
+        width, height = chosen.size or (columns, rows)
+        shape = (batch, height, width, chosen.channels)
+        picture = Tensor(f"{self._name}/{chosen.kind}", shape, "uint8")
+        mean, std = self._normalization()
+        self._graph.inputs[self._position] = picture
+        part = _part((height, width), (rows, columns), chosen)
+        resize = RESIZES[chosen.resize] if chosen.resize else ""
+        if part[2:] == (rows, columns):
+            resize = ""
+        elif not resize:
+            raise OptionError(
+                f"{self._what}: a picture of {width}x{height} does not fit the model's input of "
+                f"{columns}x{rows}; add resize=bilinear, or crop=center for larger pictures"
+            )
+        attrs: dict[str, Any] = dict(zip(("top", "left", "height", "width"), part, strict=True))
+        attrs |= {"rows": rows, "columns": columns, "channels": channels, "resize": resize}
+        value = self._chain.add(READ_PICTURE, [picture], image.shape, attrs=attrs)
+        if np.any(mean):
+            value = self._chain.add("SUB", [value, constant("mean", mean)], image.shape)
+        if np.any(std != 1):
+            inverse = constant("1 / std", np.float32(1) / std)
+            value = self._chain.add("MUL", [value, inverse], image.shape)
+        if image.dtype != "float32":
+            self._chain.finish("QUANTIZE", [value], image)
+        else:
+            self._graph.replace(image, value)
+
+    def _normalization(self) -> tuple[Array, Array]:
+        """Mean and std; by default such that the bytes are those of a quantized input."""
+        image, chosen = self._image, self._chosen
+        mean, std = chosen.mean or (0.0,), chosen.std or (1.0,)
+        if image.dtype != "float32":
+            quantization = image.quantization
+            if image.dtype not in ("int8", "uint8") or quantization is None:
+                raise OptionError(f"{self._what}: the model's input is {image.dtype}")
+            if not (chosen.mean or chosen.std):
+                below = 128 if image.dtype == "int8" else 0
+                mean = (float(quantization.zero_point[0] + below),)
+                std = (1 / quantization.scale[0],)
+        channels = image.shape[3]
+        return (
+            _per_channel(f"{self._what}: mean", mean, channels),
+            _per_channel(f"{self._what}: std", std, channels),
+        )
+
+
+def _part(
+    picture: tuple[int, int], image: tuple[int, int], chosen: PictureFormat
+) -> tuple[int, int, int, int]:
+    """Top, left, height and width of the part of a picture that is read, in pixels."""
+    height, width = picture
+    if chosen.crop:
+        rows, columns = image
+        if not chosen.resize:
+            height, width = min(rows, height), min(columns, width)
+        elif width * rows > height * columns:
+            width = max(round(height * columns / rows), 1)
+        else:
+            height = max(round(width * rows / columns), 1)
+    return (picture[0] - height) // 2, (picture[1] - width) // 2, height, width
+
+
+class _Result:
+    """An output that becomes something else."""
+
+    def __init__(self, graph: Graph, name: str, position: int) -> None:
+        self._graph, self._position, self._name = graph, position, name
+        self._tensor = graph.outputs[position]
+        producer = graph.producer(self._tensor)
+        self._chain = _Chain(graph, name, producer.index if producer else 0)
+
+    def insert(self, chosen: PictureFormat | ScoresFormat) -> None:
+        what = f"outputs[{self._name!r}]"
+        if not self._tensor.shape:
+            raise OptionError(f"{what}: the model's output is a single number")
+        if isinstance(chosen, PictureFormat):
+            result = self._picture(what, chosen)
+        elif chosen.kind == "softmax":
+            attrs = {"beta": 1.0}
+            result = self._chain.add("SOFTMAX", [self._real(what)], self._tensor.shape, attrs=attrs)
+        else:
+            axis = constant("axis", np.asarray(-1, np.int32))
+            shape = self._tensor.shape[:-1]
+            result = self._chain.add("ARG_MAX", [self._tensor, axis], shape, "int32")
+        self._graph.outputs[self._position] = result
+
+    def _real(self, what: str) -> Tensor:
+        """The output as real numbers."""
+        tensor = self._tensor
+        if tensor.quantization is not None:
+            return self._chain.add("DEQUANTIZE", [tensor], tensor.shape)
+        if tensor.dtype != "float32":
+            raise OptionError(f"{what}: the model's output is {tensor.dtype}, not real numbers")
+        return tensor
+
+    def _picture(self, what: str, chosen: PictureFormat) -> Tensor:
+        _check_shape(what, "output", self._tensor, chosen)
+        shape = self._tensor.shape
+        channels, value = shape[3], self._real(what)
+        std = _per_channel(f"{what}: std", chosen.std or (1.0,), channels)
+        mean = _per_channel(f"{what}: mean", chosen.mean or (0.0,), channels)
+        if np.any(std != 1):
+            value = self._chain.add("MUL", [value, constant("std", std)], shape)
+        if np.any(mean):
+            value = self._chain.add("ADD", [value, constant("mean", mean)], shape)
+        value = self._chain.add("ROUND", [value], shape)
+        for name, bound in (("MAXIMUM", 0), ("MINIMUM", 255)):
+            value = self._chain.add(
+                name, [value, constant("bound", np.asarray(bound, np.float32))], shape
+            )
+        if channels < chosen.channels:
+            shape = (*shape[:3], chosen.channels)
+            value = self._chain.add(ADD_ALPHA, [value], shape)
+        return self._chain.add(FROM_CENTERED, [value], shape, "uint8", {"zero_point": 0})

@@ -1,0 +1,103 @@
+"""Events with a start and a duration, and the file that Perfetto and chrome://tracing open.
+
+The file is in the JSON format of Chrome's Trace Event Format (https://perfetto.dev/docs/
+getting-started/other-formats#chrome-json-format): complete events ("ph": "X") with times in
+microseconds, in threads of one process, which metadata events ("ph": "M") name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from ...pipeline import Progress
+
+PROCESS = 1
+TRACKS = ("compiler", "session", "device", "LiteRT")
+"""What events are shown in, from top to bottom; each is a thread of the process."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that took time."""
+
+    track: str
+    """One of TRACKS; the events of a track lie after or inside one another."""
+    name: str
+    start: float
+    """Seconds since the trace began."""
+    seconds: float
+    details: dict[str, Any] = field(default_factory=dict)
+    """What Perfetto shows of the event when it is selected."""
+
+    @property
+    def end(self) -> float:
+        """Seconds since the trace began."""
+        return self.start + self.seconds
+
+
+class Trace:
+    """The events recorded so far."""
+
+    def __init__(self) -> None:
+        self._began = perf_counter()
+        self.events: list[Event] = []
+        self._stage: tuple[str, float] | None = None
+
+    def now(self) -> float:
+        """Seconds since the trace began."""
+        return perf_counter() - self._began
+
+    @contextmanager
+    def span(self, name: str, track: str = "session", **details: Any) -> Iterator[None]:
+        """Record the block as an event."""
+        start = self.now()
+        try:
+            yield
+        finally:
+            self.events.append(Event(track, name, start, self.now() - start, details))
+
+    def stages(self, progress: Progress) -> Progress:
+        """A progress that also records each stage of the compiler, until `end_stage`."""
+
+        def show(stage: str, done: int, total: int) -> None:
+            if self._stage is None or self._stage[0] != stage:
+                self.end_stage()
+                self._stage = (stage, self.now())
+            progress(stage, done, total)
+
+        return show
+
+    def end_stage(self) -> None:
+        """End the stage of the compiler that is under way."""
+        if self._stage is not None:
+            name, start = self._stage
+            self.events.append(Event("compiler", name, start, self.now() - start))
+            self._stage = None
+
+    def as_json(self, title: str) -> str:
+        """The content of the file, with `title` as the name of the process."""
+        names = [_naming("process_name", 0, title)]
+        names += [_naming("thread_name", number, name) for number, name in enumerate(TRACKS, 1)]
+        events = [
+            {
+                "name": event.name,
+                "cat": event.track,
+                "ph": "X",
+                "ts": round(event.start * 1e6, 3),
+                "dur": round(event.seconds * 1e6, 3),
+                "pid": PROCESS,
+                "tid": TRACKS.index(event.track) + 1,
+                "args": event.details,
+            }
+            for event in sorted(self.events, key=lambda event: (event.start, -event.seconds))
+        ]
+        return json.dumps({"traceEvents": [*names, *events], "displayTimeUnit": "ms"})
+
+
+def _naming(what: str, thread: int, name: str) -> dict[str, Any]:
+    return {"name": what, "ph": "M", "pid": PROCESS, "tid": thread, "args": {"name": name}}

@@ -1,0 +1,101 @@
+"""Makes the pictures of docs/report.md, from the model in samples/digits on an attached device.
+
+    python docs/screenshots.py
+
+Needs an OpenCL device, and Chromium with Playwright: apt install chromium, pip install playwright.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+HERE = Path(__file__).resolve().parent
+MODEL = HERE.parent / "samples" / "digits" / "digits.tflite"
+FOLDER = HERE / "pictures"
+
+COLOURS = 96
+"""Colours of a picture, which keep it small."""
+
+DESK, PHONE = (1280, 720), (390, 720)
+"""Sizes of the window, in pixels."""
+
+TFLGPU = [sys.executable, "-c", "from tflgpu.compiler.cli import main; main()"]
+
+
+def report(folder: Path) -> Path:
+    """The report of the model with two profiles: as it is, and with nothing fused."""
+    cache, page = folder / "cache", folder / "report.html"
+    _tflgpu("compile", MODEL, "-o", cache)
+    now = _profile(folder / "fused.json")
+    before = _profile(folder / "unfused.json", "--disable-pass", "fuse_elementwise")
+    _tflgpu(
+        *("inspect", cache, "--model", MODEL, "--html", page),
+        *("--profile", now, "--compare", before),
+    )
+    return page
+
+
+def _profile(path: Path, *options: str) -> Path:
+    command = ("benchmark", MODEL, "--input", "random", "--no-litert", "--json", *options)
+    path.write_text(_tflgpu(*command), encoding="utf-8")
+    return path
+
+
+def _tflgpu(*arguments: object) -> str:
+    command = [*TFLGPU, *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def draw(page: Any, name: str) -> None:
+    """A picture of what the browser shows, once the graph has been drawn."""
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+    with Image.open(BytesIO(page.screenshot())) as image:
+        small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    small.save(FOLDER / f"{name}.png", optimize=True)
+    print(FOLDER / f"{name}.png")
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        address = report(Path(folder)).as_uri()
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+
+        def opened(size: tuple[int, int], scheme: Any, fragment: str = "") -> Any:
+            page = browser.new_page(
+                viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
+            )
+            page.goto(address + fragment)
+            page.wait_for_selector("body[data-ready=yes]")
+            return page
+
+        page = opened(DESK, "light", "#dispatch1")
+        page.select_option("#heat", "time")
+        draw(page, "report_graph")
+        page = opened(DESK, "dark")
+        page.get_by_role("tab", name="Kernels").click()
+        page.get_by_role("button", name="time", exact=True).click()
+        draw(page, "report_kernels")
+        page = opened(DESK, "light")
+        page.get_by_role("tab", name="Memory").click()
+        draw(page, "report_memory")
+        page = opened(PHONE, "dark")
+        page.select_option("#heat", "time")
+        draw(page, "report_phone")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

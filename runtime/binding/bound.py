@@ -1,0 +1,133 @@
+"""A run on memory of the caller, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..execution import Execution
+from ..launch.device import Buffer, Command
+from ..launch.foreign import ForeignMemory, foreign_memory
+from ..plan.records import Region, TensorInfo
+from ..plan.storage import device_dtype, region_size
+from .host import host_array
+from .mapped import is_mapped_input
+from .slot import Slot
+from .submitted import SubmittedRun
+from .values import fitted
+
+Array = NDArray[Any]
+
+
+class BoundRun:
+    """A run on memory of the caller, as `Session.bind` returns it.
+
+    >>> with session.bind({"image": frame}, {"probabilities": result}) as bound:
+    ...     while camera.read(frame):
+    ...         bound.run()
+    ...         print(result.argmax())
+
+    It keeps the objects that are bound to it. Any thread may use it.
+    """
+
+    def __init__(
+        self, execution: Execution, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
+    ) -> None:
+        """Applications call `Session.bind`, which says what is raised."""
+        plan = execution.plan
+        self._execution = execution
+        self._bound: dict[tuple[Region, int], Buffer] = {}
+        self._copies: dict[Region, list[Command]] = {Region.INPUT: [], Region.OUTPUT: []}
+        """Copies on the device before and after the kernels."""
+        missing = {info.name: None for info in plan.inputs if info.name not in inputs}
+        with execution, execution.device.scope() as free:
+            self._sources = self._fitted("input", {**inputs, **missing})
+            self._targets = self._fitted("output", outputs)
+            copies = (self._copies[Region.INPUT], self._copies[Region.OUTPUT])
+            self._slot = Slot(execution, self._bound, free, *copies)
+        self.outputs: dict[str, Any] = dict(outputs)
+        """The objects that were bound to outputs, by name."""
+        self._inputs = dict(inputs)
+
+    def _fitted(self, kind: str, given: Mapping[str, Any]) -> dict[int, Array]:
+        """The arrays of the host; device memory is added to what is bound (InputError)."""
+        plan = self._execution.plan
+        writes = kind == "output"
+        infos = plan.outputs if writes else plan.inputs
+        region = Region.OUTPUT if writes else Region.INPUT
+
+        def fit(index: int, value: Any) -> Array | None:
+            if value is None:
+                raise InputError("it is missing")
+            memory = foreign_memory(value)
+            if memory is not None:
+                self._bound[region, index] = self._adopted(region, index, infos[index], memory)
+            elif not writes and is_mapped_input(self._execution, index, value):
+                self._bound[region, index] = self._execution.memory.buffers[region, index]
+            else:
+                return host_array(infos[index], value, writes)
+            return None
+
+        found = fitted(kind, infos, given, fit)
+        return {index: array for index, array in found.items() if array is not None}
+
+    def _adopted(
+        self, region: Region, index: int, info: TensorInfo, memory: ForeignMemory
+    ) -> Buffer:
+        """Device memory of the caller as a buffer (InputError)."""
+        execution, writes = self._execution, region is Region.OUTPUT
+        if writes and index not in execution.device_outputs:
+            raise InputError("it is computed on the host; bind an array of the host")
+        if not writes and index in execution.host_inputs:
+            raise InputError("operators on the host read it; bind an array of the host")
+        size = region_size(execution.plan, region, index)
+        problem = memory.mismatch(device_dtype(info.dtype), info.shape, size)
+        if problem is not None:
+            raise InputError(f"the {memory.kind} does not fit: {problem}")
+        buffer, copies = execution.device.adopt(memory, size, writes)
+        self._copies[region] += copies
+        return buffer
+
+    def run(self) -> dict[str, Any]:
+        """Run the model, and return `outputs`, which hold its results.
+
+        InputError if an integer of an int64 input does not fit in 32 bits. DeviceError if a driver
+        call fails or the session is closed.
+        """
+        with self._execution as execution, execution.device.calls:
+            self._slot.start(self._sources, self._targets)
+            execution.device.finish()
+            self._slot.finish(self._targets)
+        return self.outputs
+
+    def submit(self) -> SubmittedRun:
+        """Start a run and return at once, unless the last one that was submitted is still going on.
+
+        Inputs must not change until the run is done, and arrays of the host hold the results once
+        `SubmittedRun.wait` has returned. Runs are done in the order in which they were submitted.
+        For several runs in flight on arrays of the host, bind each to arrays of its own. Operators
+        on LiteRT are run before this returns. Errors are those of `run`.
+        """
+        with self._execution as execution, execution.device.calls:
+            self._slot.start(self._sources, self._targets)
+            marker = self._slot.mark(self._targets)
+        return SubmittedRun(self._execution, self._slot, marker, self.outputs)
+
+    def close(self) -> None:
+        """Wait for the run in flight and release what is bound. Closing again does nothing."""
+        self._slot.close()
+
+    def __enter__(self) -> BoundRun:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,152 @@
+"""One run in flight: inputs and outputs of its own, and the commands that work on them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DeviceError
+from ..execution import Execution
+from ..forks import DRIVER_PROCESS
+from ..launch.commands import Buffers
+from ..launch.device import Command, Marker
+from ..plan.records import Region
+from ..plan.storage import region_size
+from .copies import CopyIn, CopyOut
+
+Array = NDArray[Any]
+Arrays = Mapping[int, Array]
+"""Arrays of inputs or outputs, by their index in the model."""
+
+
+class Slot:
+    """Runs one after the other; runs of other slots may be in flight meanwhile.
+
+    The arena, the weights and the variables are those of the session: its queue is in-order. Every
+    method but `close` must be called inside a `with` block of the execution.
+    """
+
+    def __init__(
+        self,
+        execution: Execution,
+        bound: Buffers,
+        free: Callable[[], None],
+        before: Sequence[Command] = (),
+        after: Sequence[Command] = (),
+    ) -> None:
+        """To be made in a scope of the device, which `free` frees (DeviceError).
+
+        `bound` are buffers of the caller; the other inputs and outputs get buffers of their own.
+        `before` and `after` are commands to enqueue before and after all others.
+        """
+        plan, device = execution.plan, execution.device
+        self._execution, self._free = execution, free
+        counts = ((Region.INPUT, len(plan.inputs)), (Region.OUTPUT, len(plan.outputs)))
+        own = {
+            (region, index): device.allocate(region_size(plan, region, index))
+            for region, count in counts
+            for index in range(count)
+            if (region, index) not in bound
+        }
+        commands = execution.commands_on({**own, **bound})
+        self._buffers = commands.buffers
+        self._segments = [list(segment) for segment in commands.recorded]
+        self._segments[0][:0] = before
+        self._segments[-1] += after
+        self._copies_in = {
+            index: CopyIn(device, plan.inputs[index], own[Region.INPUT, index])
+            for index in execution.uploaded
+            if (Region.INPUT, index) in own
+        }
+        self._copies_out = {
+            index: CopyOut(device, plan.outputs[index], own[Region.OUTPUT, index])
+            for index in execution.device_outputs
+            if (Region.OUTPUT, index) in own
+        }
+        self._on_host: dict[int, Array] = {}
+        """The outputs of the last run that parts on LiteRT have computed."""
+        self._unfinished: tuple[Marker, Arrays] | None = None
+        execution.slots.add(self)
+        # A slot may be dropped on any thread, in the middle of a run of another one.
+        self._finalizer = weakref.finalize(self, execution.dropped.append, free)
+        self._finalizer.atexit = False
+
+    def start(self, sources: Arrays, targets: Arrays) -> None:
+        """Copy the inputs and start the kernels, once the run before is done.
+
+        `targets` are the arrays to copy outputs to, as `finish` will. InputError if an integer does
+        not fit in 32 bits.
+        """
+        if self.closed:
+            raise DeviceError("the bound run is closed; bind its inputs and outputs again")
+        self.settle()
+        execution = self._execution
+        with execution.finishing():
+            for index, copy_in in self._copies_in.items():
+                copy_in.start(sources[index])
+            if execution.plan.parts:
+                arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
+                values = execution.execute(
+                    arrays,
+                    self._segments,
+                    execution.device.enqueue,
+                    self._buffers,
+                )
+                self._on_host = execution.host_outputs(values)
+            else:
+                execution.device.enqueue(self._segments[0])
+            for index, copy_out in self._copies_out.items():
+                if index in targets:
+                    copy_out.start(targets[index])
+
+    def mark(self, targets: Arrays) -> Marker:
+        """A marker after the run that was started. It is in flight until `settle`."""
+        marker = self._execution.device.mark()
+        self._unfinished = marker, targets
+        return marker
+
+    def settle(self) -> None:
+        """Wait for the run in flight, if there is one, and complete its copies (DeviceError)."""
+        if self._unfinished is not None:
+            marker, targets = self._unfinished
+            try:
+                marker.wait()
+                self.finish(targets)
+            finally:
+                self._unfinished = None
+
+    def is_in_flight(self, marker: Marker) -> bool:
+        """Whether the run with this marker has not been settled."""
+        return self._unfinished is not None and self._unfinished[0] is marker
+
+    def finish(self, targets: Arrays) -> None:
+        """Complete the copies of outputs, once the kernels are done."""
+        for index, target in targets.items():
+            if index in self._on_host:
+                np.copyto(target, self._on_host[index], casting="unsafe")
+            elif index in self._copies_out:
+                self._copies_out[index].finish(target)
+
+    @property
+    def closed(self) -> bool:
+        """Whether its buffers have been freed."""
+        return not self._finalizer.alive
+
+    def close(self) -> None:
+        """Wait for the run in flight and free the buffers. Closing again does nothing."""
+        if not self.closed and not DRIVER_PROCESS.lost:
+            with self._execution:
+                self.release()
+
+    def release(self) -> None:
+        """The same, inside a `with` block."""
+        if self._finalizer.detach() is not None:
+            with suppress(DeviceError):
+                self.settle()
+            self._execution.slots.discard(self)
+            self._free()

@@ -1,0 +1,64 @@
+"""A run for each of many frames, some of them in flight at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..execution import Execution
+from ..inputs import arrays_for
+from .host import check_bindable
+from .slot import Slot
+from .submitted import SubmittedRun
+
+Array = NDArray[Any]
+
+
+def stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
+    """The outputs for each frame, as `Session.stream` describes it."""
+    if depth < 1:
+        raise InputError(f"depth={depth}: at least one run must be in flight")
+    for info in execution.plan.outputs:
+        check_bindable(info)
+    return _stream(execution, frames, depth)
+
+
+def _stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
+    with ExitStack() as opened:
+        idle = [_slot(execution, opened) for _ in range(depth)]
+        in_flight: deque[tuple[Slot, SubmittedRun]] = deque()
+        for frame in frames:
+            arrays = arrays_for(execution.plan.inputs, frame)
+            results = None
+            if not idle:
+                slot, run = in_flight.popleft()
+                results = run.wait()
+                idle.append(slot)
+            slot = idle.pop()
+            in_flight.append((slot, _submitted(execution, slot, arrays)))
+            if results is not None:
+                yield results
+        while in_flight:
+            _, run = in_flight.popleft()
+            yield run.wait()
+
+
+def _slot(execution: Execution, opened: ExitStack) -> Slot:
+    with execution, execution.device.scope() as free:
+        slot = Slot(execution, {}, free)
+    opened.callback(slot.close)
+    return slot
+
+
+def _submitted(execution: Execution, slot: Slot, arrays: list[Array]) -> SubmittedRun:
+    outputs = {info.name: np.empty(info.shape, info.dtype) for info in execution.plan.outputs}
+    targets = dict(enumerate(outputs.values()))
+    with execution, execution.device.calls:
+        slot.start(dict(enumerate(arrays)), targets)
+        return SubmittedRun(execution, slot, slot.mark(targets), outputs)

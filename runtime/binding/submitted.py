@@ -1,0 +1,80 @@
+"""A run that was started and may not be done yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from typing import Any
+
+from ..execution import Execution
+from ..launch.device import Marker
+from .slot import Slot
+
+_SHORTEST, _LONGEST = 2e-5, 1e-3
+"""Seconds between two looks at a run that is waited for with a timeout, at first and in the end."""
+
+
+class SubmittedRun:
+    """A run in flight, as `BoundRun.submit` returns it. Any thread may wait for it.
+
+    In a coroutine, `await run` waits without blocking the event loop.
+    """
+
+    def __init__(
+        self, execution: Execution, slot: Slot, marker: Marker, outputs: dict[str, Any]
+    ) -> None:
+        self._execution, self._slot, self._marker = execution, slot, marker
+        self._outputs = outputs
+
+    @property
+    def done(self) -> bool:
+        """Whether the device is done with the run. DeviceError if it has failed."""
+        self._execution.check_process()
+        return not self._slot.is_in_flight(self._marker) or self._marker.done
+
+    @property
+    def event(self) -> Any:
+        """A pyopencl.Event, or the GLsync as a number, which lives as long as this object.
+
+        Work on the device that waits for it may use device memory that is bound. To arrays of the
+        host, results are copied by `wait`.
+        """
+        return self._marker.event
+
+    def wait(self, timeout: float | None = None) -> dict[str, Any]:
+        """Wait until the run is done; returns what is bound to the outputs, by name.
+
+        With a timeout in seconds, TimeoutError if the run is not done by then. DeviceError if the
+        run has failed.
+        """
+        self._execution.check_process()
+        if self._slot.is_in_flight(self._marker):
+            if timeout is None:
+                self._marker.wait()
+            else:
+                self._look(time.monotonic() + timeout)
+            with self._execution:
+                if self._slot.is_in_flight(self._marker):
+                    self._slot.settle()
+        return self._outputs
+
+    def _look(self, end: float) -> None:
+        pause = _SHORTEST
+        while not self.done:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("the run is not done yet; wait for it again")
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST)
+
+    def __await__(self) -> Generator[Any, None, dict[str, Any]]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> dict[str, Any]:
+        import asyncio
+
+        if self._marker.any_thread:
+            return await asyncio.get_running_loop().run_in_executor(None, self.wait)
+        while not self.done:
+            await asyncio.sleep(_LONGEST)
+        return self.wait()

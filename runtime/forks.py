@@ -1,0 +1,42 @@
+"""Processes forked from one that had started the drivers, which do not survive that.
+
+A fork copies only the thread that calls it. The driver's threads, for which calls wait, do not
+exist in the new process, and locks that they held stay locked.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .errors import DeviceError
+
+
+class DriverProcess:
+    """The process that has started the drivers."""
+
+    def __init__(self) -> None:
+        self._started_in: int | None = None
+        self.lost = False
+        """Whether they were started in a process that this one was forked from."""
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        self.lost = self._started_in is not None
+
+    def start(self) -> None:
+        """Note that this process starts the drivers (DeviceError if it cannot)."""
+        self.check("the drivers were started")
+        self._started_in = os.getpid()
+
+    def check(self, what: str) -> None:
+        """DeviceError if the drivers are lost. `what` says what was done in the other process."""
+        if self.lost:
+            raise DeviceError(
+                f"{what} in process {self._started_in}, from which this process ({os.getpid()}) "
+                "was forked, and drivers do not survive a fork: use the spawn start method, as in "
+                'multiprocessing.get_context("spawn"), and load the model in the new process'
+            )
+
+
+DRIVER_PROCESS = DriverProcess()

@@ -1,0 +1,160 @@
+"""Objects of other libraries that stand for device memory: pyopencl's and moderngl's.
+
+They are recognized by their classes' names. Importing the libraries to ask would take longer than
+loading a model, and an application that has such an object has imported its library already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ..errors import DeviceError, InputError
+
+_LIBRARIES = ("pyopencl", "moderngl")
+
+
+@dataclass(frozen=True)
+class ForeignMemory:
+    """Device memory of the caller, which lives as long as `owner`."""
+
+    library: str
+    kind: str
+    """The class of the object, such as pyopencl.Buffer."""
+    owner: Any
+    handle: int
+    """A cl_mem, the address of shared virtual memory, or OpenGL's name of a buffer."""
+    size: int
+    """Bytes of the buffer."""
+    shared: bool = False
+    """Whether it is shared virtual memory."""
+    offset: int = 0
+    """The byte of the buffer at which the caller's data starts."""
+    dtype: str | None = None
+    """None for memory without a type."""
+    shape: tuple[int, ...] = ()
+    contiguous: bool = True
+    texture: bool = False
+    """Whether it is a texture, of `shape` [height, width, channels]."""
+
+    def mismatch(self, dtype: str, shape: tuple[int, ...], size: int) -> str | None:
+        """Why it cannot hold a tensor, of which kernels access `size` bytes; None if it can.
+
+        `dtype` is that of the tensor's elements on the device.
+        """
+        if self.dtype is not None and self.dtype != dtype:
+            return f"its elements are {self.dtype}, but those on the device are {dtype}"
+        fits = prod(self.shape) == prod(shape)
+        if self.texture:
+            fits = fits and shape[-3:] == self.shape
+        if self.dtype is not None and not fits:
+            return f"its shape is {list(self.shape)}, but that of the tensor is {list(shape)}"
+        if not self.contiguous:
+            return "its elements are not contiguous in the order of C"
+        if self.offset:
+            return f"it starts at byte {self.offset} of a buffer; give it a buffer of its own"
+        if self.size < size and not self.texture:
+            return (
+                f"it has {self.size} bytes, but kernels access {size}: each element of the tensor "
+                f"{list(shape)} takes 4 bytes as {dtype}"
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class ForeignContext:
+    """A context of the caller, in which a model is loaded."""
+
+    target: str
+    """The language of the kernels that run in it: opencl or glsl."""
+    kind: str
+    """The class of the object, such as pyopencl.Context."""
+    owner: Any
+    queue: bool
+    """Whether the object is a queue of its context."""
+
+
+def foreign_context(value: Any) -> ForeignContext:
+    """What the caller gives as a context (DeviceError)."""
+    for base in type(value).__mro__:
+        kind = f"{base.__module__.partition('.')[0]}.{base.__name__}"
+        if kind in _CONTEXTS:
+            return ForeignContext(_CONTEXTS[kind], kind, value, kind.endswith("Queue"))
+    raise DeviceError(
+        f"context={value!r}: give a {', a '.join(_CONTEXTS)}, or None for a context of its own"
+    )
+
+
+def foreign_memory(value: Any) -> ForeignMemory | None:
+    """The device memory that an object stands for; None if it is not of a library known here.
+
+    InputError for the libraries' other objects, such as images.
+    """
+    libraries = set()
+    for base in type(value).__mro__:
+        library = base.__module__.partition(".")[0]
+        if library in _LIBRARIES:
+            libraries.add(library)
+            read = _READERS.get(f"{library}.{base.__name__}")
+            if read is not None:
+                return read(library, f"{library}.{type(value).__name__}", value)
+    for library in libraries:
+        kinds = " or ".join(kind for kind in _READERS if kind.startswith(library))
+        raise InputError(f"a {library}.{type(value).__name__} cannot be bound; bind a {kinds}")
+    return None
+
+
+def _opencl_buffer(library: str, kind: str, value: Any) -> ForeignMemory:
+    return ForeignMemory(library, kind, value, value.int_ptr, value.size)
+
+
+def _shared_memory(library: str, kind: str, value: Any) -> ForeignMemory:
+    return ForeignMemory(library, kind, value, value.svm_ptr, value.size, shared=True)
+
+
+def _array(library: str, kind: str, value: Any) -> ForeignMemory:
+    memory = foreign_memory(value.base_data)
+    if memory is None:
+        raise InputError(f"a {kind} without elements has no memory; pass an array of the host")
+    return ForeignMemory(
+        *(library, kind, value, memory.handle, memory.size, memory.shared, value.offset),
+        *(value.dtype.name, tuple(value.shape), bool(value.flags.c_contiguous)),
+    )
+
+
+def _opengl_buffer(library: str, kind: str, value: Any) -> ForeignMemory:
+    return ForeignMemory(library, kind, value, value.glo, value.size)
+
+
+_CONTEXTS = {
+    "pyopencl.Context": "opencl",
+    "pyopencl.CommandQueue": "opencl",
+    "moderngl.Context": "glsl",
+}
+"""The target of each class of contexts."""
+
+
+def _texture(library: str, kind: str, value: Any) -> ForeignMemory:
+    width, height = value.size
+    return ForeignMemory(
+        *(library, kind, value, value.glo, 0),
+        dtype=_TEXELS.get(value.dtype, f"{value.dtype} as moderngl calls them"),
+        shape=(height, width, value.components),
+        texture=True,
+    )
+
+
+_TEXELS = {"f4": "float32", "i4": "int32"}
+"""The dtype of the channels of a texture, by moderngl's name for it."""
+
+_READERS: dict[str, Callable[[str, str, Any], ForeignMemory]] = {
+    "pyopencl.Buffer": _opencl_buffer,
+    "pyopencl.PooledBuffer": _opencl_buffer,
+    "pyopencl.SVMPointer": _shared_memory,
+    "pyopencl.Array": _array,
+    "moderngl.Buffer": _opengl_buffer,
+    "moderngl.Texture": _texture,
+}
+"""What reads an object, by the name of its class or of one that it is derived from."""

@@ -1,0 +1,105 @@
+"""`tflgpu run MODEL PHOTO`: the user's own cache, the model's metadata, and pictures of outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import as_json, invoke
+from described import described
+from graphs import call, model, x
+from paths import DIGITS, DIGITS_MODEL, SEVEN
+from PIL import Image
+
+from tflgpu.compiler import pipeline
+from tflgpu.compiler.user_cache import user_cache
+
+LABELS = [f"digit {n}" for n in range(10)]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the user that is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def digits(tmp_path: Path) -> Path:
+    """The digits network with metadata."""
+    path = tmp_path / "digits.tflite"
+    path.write_bytes(described(DIGITS_MODEL, (0.0,), (255.0,), LABELS))
+    return path
+
+
+def test_a_model_is_compiled_once(
+    digits: Path, opencl_device: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("run", digits, SEVEN, "--device", opencl_device)
+    first = invoke(*command)
+    assert user_cache().is_relative_to(home)
+    assert f"note: compiled into {user_cache()}, so that the next run" in first.stderr
+    assert "image: pixels 0..255 become 0..1, as the model's metadata says" in first.stderr
+    assert first.stdout.split("score", 1)[1].split()[:2] == ["digit", "7"]
+    monkeypatch.setattr(pipeline, "build", lambda *_: 1 / 0)
+    again = invoke(*command)
+    assert again.stdout == first.stdout and "compiled into" not in again.stderr
+    (entry,) = as_json("cache", "list")["entries"]
+    assert entry["model"] == "digits.tflite"
+    invoke("cache", "clear")
+    assert as_json("cache", "list")["entries"] == []
+
+
+def test_a_cache_and_its_model(digits: Path, opencl_device: str, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    invoke("compile", digits, "-o", cache, "--device", opencl_device)
+    command = ("run", cache, SEVEN, "--device", opencl_device)
+    named = as_json(*command, "--model", digits)["classes"]
+    assert named[0]["label"] == "digit 7" and len(named) == 5
+    unnamed = invoke(*command)
+    assert "0..1, which is assumed (change this with --mean and --std)" in unnamed.stderr
+    assert "note: the model's metadata has no labels; give them with --labels" in unnamed.stderr
+    assert unnamed.stdout.split("score", 1)[1].split()[:2] == ["class", "7"]
+    given = as_json(*command, "--labels", DIGITS / "labels.txt")["classes"]
+    assert [item["score"] for item in given] == [item["score"] for item in named]
+    wrong = invoke("run", digits, SEVEN, "--model", digits, code=2)
+    assert "--model chooses from a cache" in wrong.stderr
+
+
+def test_an_image_is_written(opencl_device: str, tmp_path: Path) -> None:
+    file, photo, output = tmp_path / "m.tflite", tmp_path / "photo.png", tmp_path / "out.png"
+    file.write_bytes(model({"y": call("ABS", x(1, 8, 8, 3))}).content)
+    pixels = np.random.default_rng(7).integers(0, 256, (8, 8, 3), np.uint8)
+    Image.fromarray(pixels).save(photo)
+    command = ("run", file, photo, "--device", opencl_device, "--output", output)
+    shown = as_json(*command)
+    assert shown["shown"]["kind"] == "image" and shown["output"] == str(output)
+    with Image.open(output) as drawn:
+        np.testing.assert_array_equal(np.asarray(drawn), pixels)
+    masked = invoke(*command, "--show", "mask").stdout
+    assert "Found: mask\n" in masked and masked.endswith(f"{output}\n")
+
+
+def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) -> None:
+    command = ("run", digits, "--device", opencl_device)
+    missing = tmp_path / "model.tflite"
+    wrong = invoke("run", missing, SEVEN, code=1)
+    assert wrong.stderr == f"error: there is no file {missing}\n"
+    wrong = invoke(*command, "image=none.png", code=1)
+    assert wrong.stderr == "error: there is no file image=none.png\n"
+    wrong = invoke("run", missing, SEVEN, "--output", "out.txt", code=2)
+    assert "out.txt must end in one of .npz, .png, .jpg" in wrong.stderr
+    picture = ("--output", tmp_path / "out.png")
+    without = invoke(*command, "random", *picture, code=1)
+    assert "there is no photo to draw over: exactly one input must be an image" in without.stderr
+    nothing = invoke(*command, SEVEN, *picture, code=1)
+    assert "the outputs show no boxes, mask, keypoints or image: prob" in nothing.stderr
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_damaged_metadata_is_a_warning(digits: Path, opencl_device: str) -> None:
+    digits.write_bytes(digits.read_bytes().replace(b"M001", b"M002"))
+    result = invoke("run", digits, SEVEN, "--device", opencl_device)
+    assert "warning: the model's metadata is ignored: " in result.stderr
+    assert "0..1, which is assumed" in result.stderr

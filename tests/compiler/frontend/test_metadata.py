@@ -1,0 +1,60 @@
+"""What a model's metadata says about its input and output, and files where it is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from described import described
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler import ModelError
+from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata, read_metadata
+
+LABELS = tuple(f"digit {n}" for n in range(10))
+
+
+def test_scaling_and_labels(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(described(DIGITS_MODEL, (127.5, 1, 2), (63.75, 3, 4), LABELS))
+    assert read_metadata(str(path)) == Metadata(
+        (TensorMetadata("photo", (127.5, 1, 2), (63.75, 3, 4)),),
+        (TensorMetadata("", labels=LABELS),),
+    )
+
+
+def test_models_that_say_nothing(tmp_path: Path) -> None:
+    assert read_metadata(str(DIGITS_MODEL)) == Metadata()
+    path = tmp_path / "m.tflite"
+    path.write_bytes(described(DIGITS_MODEL))
+    assert read_metadata(str(path)) == Metadata((TensorMetadata("photo"),), (TensorMetadata(""),))
+    path.write_bytes(described(DIGITS_MODEL, labels=LABELS, kind=1))
+    assert read_metadata(str(path)).outputs == (TensorMetadata(""),)
+
+
+def test_damaged_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    whole = described(DIGITS_MODEL, (127.5,), (127.5,), LABELS)
+    path.write_bytes(whole[: whole.index(b"PK\x03\x04")])
+    with pytest.raises(ModelError, match=r"labels\.txt cannot be read from the archive behind"):
+        read_metadata(str(path))
+    path.write_bytes(whole.replace(b"M001", b"M002"))
+    with pytest.raises(ModelError, match=r"the metadata: it does not start with M001"):
+        read_metadata(str(path))
+    start = whole.index(b"M001")
+    for at in range(start - 4, start + 300):
+        path.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+        try:
+            read_metadata(str(path))
+        except ModelError as error:
+            assert str(error).startswith(str(path))
+
+
+def test_the_metadata_of_real_models(models: Path) -> None:
+    folder = models / "networks"
+    found = read_metadata(str(folder / "mobilenet_v1" / "mobilenet_v1_0.25_224_quant.tflite"))
+    assert (found.inputs[0].mean, found.inputs[0].std) == ((127.5,), (127.5,))
+    assert len(found.outputs[0].labels) == 1001
+    assert found.outputs[0].labels[1:3] == ("tench", "goldfish")
+    ssd = folder / "ssd" / "coco_ssd_mobilenet_v1_1.0_quant_2018_06_29.tflite"
+    assert [len(item.labels) for item in read_metadata(str(ssd)).outputs] == [0, 90, 0, 0]

@@ -1,0 +1,121 @@
+"""What outputs show of a photo: which kind, what is found, and the drawing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
+from tflgpu.compiler.pictures.classes import best_classes, scores_of
+from tflgpu.compiler.pictures.drawing import color
+from tflgpu.compiler.pictures.outputs import Output, real_outputs
+from tflgpu.compiler.pictures.show import shown_in
+from tflgpu.runtime import InputError, TensorInfo
+
+PHOTO = Image.new("RGB", (60, 40), (10, 20, 30))
+
+
+def output(values: Any, *shape: int, labels: tuple[str, ...] = ()) -> Output:
+    return Output("y", np.asarray(values, np.float64).reshape(shape or np.shape(values)), labels)
+
+
+def detections(*order: int) -> list[Output]:
+    edges = output([[0.25, 0.5, 0.75, 1], [0, 0, 0.5, 0.5], [0, 0, 1, 1]], 1, 3, 4)
+    classes, scores = output([[2, 0, 1]], labels=("cat", "dog", "owl")), output([[0.6, 0.9, 0.1]])
+    found = [edges, classes, scores, output([3.0])]
+    return [found[number] for number in order]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1)])
+def test_boxes(order: tuple[int, ...]) -> None:
+    kind, shown = shown_in(detections(*order), ())
+    assert kind == "boxes"
+    first, second = shown.records()
+    assert (first["label"], first["score"], first["index"]) == ("cat", 0.9, 0)
+    assert second == {
+        **{"label": "owl", "index": 2, "score": 0.6},
+        **{"top": 0.25, "left": 0.5, "bottom": 0.75, "right": 1.0},
+    }
+    drawn = shown.draw(PHOTO)
+    assert drawn.size == PHOTO.size and PHOTO.getpixel((30, 25)) == (10, 20, 30)
+    assert drawn.getpixel((30, 25)) == color(3) and drawn.getpixel((50, 25)) == (10, 20, 30)
+    named = shown_in(detections(*order), ("a", "b"))[1].records()
+    assert [item["label"] for item in named] == ["a", "class 2"]
+
+
+def test_a_mask_of_classes() -> None:
+    scores = np.zeros((1, 2, 3, 4))
+    scores[0, :, 0, 2], scores[0, 0, 1, 3] = 1, 1
+    kind, shown = shown_in([output(scores)], ("sky", "a", "b", "c"))
+    assert kind == "mask"
+    found = [(item["class"], round(item["share"], 3), item["color"]) for item in shown.records()]
+    assert found == [("sky", 0.5, "none"), ("b", 0.333, "#008000"), ("c", 0.167, "#808000")]
+    drawn = shown.draw(PHOTO)
+    assert drawn.size == PHOTO.size
+    assert drawn.getpixel((58, 38)) == (10, 20, 30)
+    red, green, blue = drawn.getpixel((2, 38))  # type: ignore[misc]
+    assert (red, green, blue) == (4, 85, 12)  # 0.6 of (0, 128, 0) over the photo
+
+
+@pytest.mark.parametrize(
+    ("values", "share"), [([0.1, 0.6, 0.4, 0.9], 0.5), ([-3, 0.1, 0.4, 2], 0.75)]
+)
+def test_a_mask_of_one_class(values: list[float], share: float) -> None:
+    _, shown = shown_in([output(values, 1, 2, 2, 1)], (), "mask")
+    assert {item["class"]: item["share"] for item in shown.records()}["foreground"] == share
+
+
+def test_a_mask_that_is_computed_by_arg_max() -> None:
+    _, shown = shown_in([output(np.tile([0, 7], 32), 1, 8, 8)], ())
+    assert [item["class"] for item in shown.records()] == ["class 0", "class 7"]
+
+
+def test_keypoints() -> None:
+    points = [[0.25, 0.5, 0.9], [0.75, 0.1, 0.1]]
+    kind, shown = shown_in([output(points, 1, 1, 2, 3)], ())
+    assert kind == "keypoints"
+    assert shown.records()[0] == {"index": 0, "y": 0.25, "x": 0.5, "score": 0.9}
+    drawn = shown.draw(PHOTO)
+    assert drawn.getpixel((30, 10)) == color(1) and drawn.getpixel((6, 30)) == (10, 20, 30)
+    heatmaps = np.full((1, 5, 10, 2), -5.0)
+    heatmaps[0, 3, 2, 0], heatmaps[0, 0, 9, 1] = 2.0, 0.0
+    found = shown_in([output(heatmaps)], (), "keypoints")[1].records()
+    assert [(item["y"], item["x"]) for item in found] == [(0.7, 0.25), (0.1, 0.95)]
+    assert found[1]["score"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "pixels"), [(0, 1, (0, 255)), (-1, 1, (0, 255)), (-40, 200, (0, 200))]
+)
+def test_an_image(low: float, high: float, pixels: tuple[int, int]) -> None:
+    values = np.full((1, 4, 6, 3), low, np.float64)
+    values[0, 1, 2] = high
+    kind, shown = shown_in([output(values)], ())
+    assert kind == "image"
+    drawn = shown.draw(PHOTO)
+    assert drawn.size == (6, 4)
+    assert (drawn.getpixel((0, 0)), drawn.getpixel((2, 1))) == tuple((p,) * 3 for p in pixels)
+
+
+def test_outputs_that_show_nothing() -> None:
+    with pytest.raises(InputError, match=r"show no keypoints: y \[1, 10\]; write them as they are"):
+        shown_in([output(np.zeros((1, 10)))], (), "keypoints")
+    with pytest.raises(InputError, match="show no boxes, mask, keypoints or image"):
+        shown_in([output(np.zeros((1, 10)))], ())
+
+
+def test_classes_of_a_quantized_output() -> None:
+    info = TensorInfo("y", (1, 4), "uint8", 0.5, 10)
+    said = Metadata((), (TensorMetadata("", labels=("a", "b", "c", "d")),))
+    (found,) = real_outputs([info], {"y": np.array([[10, 30, 0, 20]], np.uint8)}, said)
+    assert scores_of([found]) is found
+    best = best_classes(found, found.labels)
+    assert [(item.label, item.score) for item in best] == [
+        ("b", 10.0),
+        ("d", 5.0),
+        ("a", 0.0),
+        ("c", -5.0),
+    ]

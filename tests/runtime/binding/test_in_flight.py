@@ -1,0 +1,176 @@
+"""Runs in flight: waiting for them, their order, coroutines, threads and streams."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from devices import Attached
+from plans import LENGTH, chain, chain_result, copy, pair, single
+
+from tflgpu.runtime import DeviceError, InputError, Session, load
+from tflgpu.runtime.binding.bound import BoundRun
+from tflgpu.runtime.opencl import device as opencl
+from tflgpu.runtime.plan.records import TensorInfo
+
+
+@pytest.fixture
+def session(tmp_path: Path, attached: Attached) -> Iterator[Session]:
+    folder = chain(target=attached.target).write(tmp_path)
+    with load(folder, device=attached.device) as loaded:
+        loaded.poison()
+        yield loaded
+
+
+def check(result: Any, inputs: Any) -> None:
+    np.testing.assert_allclose(result, chain_result(*inputs), rtol=1e-5, atol=1e-5)
+
+
+def bound_to(session: Session, seed: int) -> BoundRun:
+    a, b = pair(seed)
+    return session.bind({"a": a, "b": b}, {"y": np.full(LENGTH, np.nan, np.float32)})
+
+
+def test_several_runs_in_flight(session: Session) -> None:
+    """Each has inputs of its own, and they may be waited for in any order."""
+    bounds = [bound_to(session, seed) for seed in range(4)]
+    for _ in range(3):
+        runs = [bound.submit() for bound in bounds]
+        for seed in (2, 0, 3, 1):
+            outputs = runs[seed].wait()
+            assert outputs is bounds[seed].outputs
+            check(outputs["y"], pair(seed))
+            outputs["y"].fill(np.nan)
+        assert all(run.done for run in runs)
+        runs[0].wait()
+        assert np.isnan(bounds[0].outputs["y"]).all()
+
+
+def test_a_run_that_is_submitted_again(session: Session) -> None:
+    (a, b), y = pair(1), np.empty(LENGTH, np.float32)
+    with session.bind({"a": a, "b": b}, {"y": y}) as bound:
+        first = bound.submit()
+        a[:], b[:] = pair(2)
+        second = bound.submit()
+        first.wait()
+        second.wait(10)
+        check(y, pair(2))
+
+
+def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
+    source = """
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void main_kernel(__global volatile float* y) {
+    float sum = 0;
+    for (int i = 0; i < 40000000; ++i) sum = sum * 0.5f + 1.0f;
+    y[get_global_id(0)] = sum;
+}
+"""
+    parts = single(source, [], TensorInfo("y", (1,), "float32"), 1)
+    y = np.zeros(1, np.float32)
+    with load(parts.write(tmp_path), device=opencl_device, store_binaries=False) as session:
+        run = session.bind({}, {"y": y}).submit()
+        assert not run.done
+        with pytest.raises(TimeoutError, match="the run is not done yet; wait for it again"):
+            run.wait(0.01)
+        run.wait(100)
+        assert run.done
+        assert y[0] == 2
+
+
+def test_events(tmp_path: Path, opencl_device: str, opengl_device: str) -> None:
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        run = bound_to(session, 5).submit()
+        run.event.wait()
+        assert run.done
+        check(run.wait()["y"], pair(5))
+    with load(chain("cd" * 32, target="glsl").write(tmp_path), device=opengl_device) as session:
+        run = bound_to(session, 5).submit()
+        assert run.event > 0
+        run.wait()
+
+
+def test_coroutines(session: Session) -> None:
+    async def computed(seed: int) -> Any:
+        return (await bound_to(session, seed).submit())["y"]
+
+    async def all_of_them() -> list[Any]:
+        return await asyncio.gather(*(computed(seed) for seed in range(6)))
+
+    for seed, result in enumerate(asyncio.run(all_of_them())):
+        check(result, pair(seed))
+
+
+def test_threads(session: Session) -> None:
+    """Some use runs of their own, some the session."""
+    bounds = [bound_to(session, seed) for seed in range(3)]
+
+    def use(number: int) -> None:
+        seed = number % 3
+        if number % 2:
+            bounds[seed].submit().wait()
+            check(bounds[seed].outputs["y"], pair(seed))
+        else:
+            check(session.run(pair(number))["y"], pair(number))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(use, range(60)))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_stream(session: Session, depth: int) -> None:
+    started: list[int] = []
+
+    def frames() -> Iterator[Any]:
+        for seed in range(9):
+            started.append(seed)
+            yield pair(seed)
+
+    count = 0
+    for seed, outputs in enumerate(session.stream(frames(), depth)):
+        assert len(started) == min(seed + depth + 1, 9)
+        check(outputs["y"], pair(seed))
+        count += 1
+    assert count == 9
+
+
+def test_a_stream_that_is_left(session: Session) -> None:
+    frames: list[Any] = [pair(0), pair(1), pair(2), [np.zeros(3)]]
+    for outputs in session.stream(frames):
+        check(outputs["y"], pair(0))
+        break
+    with pytest.raises(InputError, match="1 input given, but the model has 2"):
+        list(session.stream(frames))
+    check(session.run(pair(3))["y"], pair(3))
+    with pytest.raises(InputError, match="depth=0: at least one run must be in flight"):
+        session.stream(frames, 0)
+
+
+def test_memory_that_only_the_driver_copies(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on devices that share none with the host: the driver copies behind the kernels."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        test_several_runs_in_flight(session)
+        bound = bound_to(session, 7)
+        bound.run()
+        check(bound.outputs["y"], pair(7))
+        for seed, outputs in enumerate(session.stream(pair(seed) for seed in range(9))):
+            check(outputs["y"], pair(seed))
+        with pytest.raises(DeviceError, match="does not share the memory of input a with the host"):
+            session.map_input("a")
+    integers = np.arange(6, dtype=np.int8).reshape(2, 3)
+    result = np.zeros((3, 2), np.int8).T
+    parts = copy(TensorInfo("x", (2, 3), "int8"), "int")
+    with (
+        load(parts.write(tmp_path / "integers"), device=opencl_device) as session,
+        session.bind({"x": integers}, {"y": result}) as bound,
+    ):
+        bound.submit().wait()
+        np.testing.assert_array_equal(result, integers)
