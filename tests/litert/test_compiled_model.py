@@ -32,7 +32,7 @@ def make(tmp_path: Path) -> Any:
     """Makes a model on the first device, with a cache of its own."""
     if not opencl_devices():
         unavailable("no OpenCL device is present")
-    places = {"device": opencl_devices()[0], "cache": tmp_path / "cache"}
+    places: dict[str, Any] = {"device": opencl_devices()[0], "cache": tmp_path / "cache"}
     return lambda content, **options: CompiledModel.from_buffer(content, **options, **places)
 
 
@@ -135,6 +135,7 @@ def test_what_a_buffer_refuses() -> None:
             buffer.write(np.zeros(4, np.float32))
         with pytest.raises(RuntimeError, match="larger than the tensor buffer"):
             buffer.read(4, np.float32)
+        wrong: Any
         for wrong in ([1.0], np.zeros(3)):
             with pytest.raises(ValueError):
                 buffer.write(wrong)
