@@ -76,11 +76,12 @@ class Slot:
         self._finalizer = weakref.finalize(self, execution.dropped.append, free)
         self._finalizer.atexit = False
 
-    def start(self, sources: Arrays, targets: Arrays) -> None:
+    def start(self, sources: Arrays, targets: Arrays, may_change: bool = False) -> None:
         """Copy the inputs and start the kernels, once the run before is done.
 
-        `targets` are the arrays to copy outputs to, as `finish` will. InputError if an integer does
-        not fit in 32 bits.
+        `targets` are the arrays to copy outputs to, as `finish` will. `may_change` says that the
+        caller may write to `sources` as soon as this returns. InputError if an integer does not fit
+        in 32 bits.
         """
         if self.closed:
             raise DeviceError("the bound run is closed; bind its inputs and outputs again")
@@ -88,7 +89,7 @@ class Slot:
         execution = self._execution
         with execution.finishing():
             for index, copy_in in self._copies_in.items():
-                copy_in.start(sources[index])
+                copy_in.start(sources[index], may_change)
             if execution.plan.parts:
                 arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
                 values = execution.execute(

@@ -60,5 +60,5 @@ def _submitted(execution: Execution, slot: Slot, arrays: list[Array]) -> Submitt
     outputs = {info.name: np.empty(info.shape, info.dtype) for info in execution.plan.outputs}
     targets = dict(enumerate(outputs.values()))
     with execution, execution.device.calls:
-        slot.start(dict(enumerate(arrays)), targets)
+        slot.start(dict(enumerate(arrays)), targets, may_change=True)
         return SubmittedRun(execution, slot, slot.mark(targets), outputs)

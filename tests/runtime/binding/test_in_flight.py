@@ -151,6 +151,32 @@ def test_a_stream_that_is_left(session: Session) -> None:
         session.stream(frames, 0)
 
 
+def test_frames_may_be_changed(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where the driver copies them behind the kernels of the run before."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    a, b = np.empty(LENGTH, np.float32), np.empty(LENGTH, np.float32)
+    uploaded: list[Any] = []
+    upload = opencl.OpenCLDevice.upload
+
+    def recorded(self: Any, buffer: int, array: Any, offset: int = 0) -> None:
+        uploaded.append(array)
+        upload(self, buffer, array, offset)
+
+    def frames() -> Iterator[Any]:
+        for seed in range(20):
+            a[:], b[:] = pair(seed)
+            yield a, b
+
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        monkeypatch.setattr(opencl.OpenCLDevice, "upload", recorded)
+        for seed, outputs in enumerate(session.stream(frames())):
+            check(outputs["y"], pair(seed))
+    assert len(uploaded) == 40
+    assert not any(np.shares_memory(array, frame) for array in uploaded for frame in (a, b))
+
+
 def test_memory_that_only_the_driver_copies(
     tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
