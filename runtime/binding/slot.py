@@ -70,10 +70,13 @@ class Slot:
         }
         self._on_host: dict[int, Array] = {}
         """The outputs of the last run that parts on LiteRT have computed."""
-        self._unfinished: tuple[Marker, Arrays] | None = None
+        self._in_flight: list[tuple[Marker, Arrays]] = []
+        """The run that has not been settled, if there is one."""
         execution.slots.add(self)
-        # A slot may be dropped on any thread, in the middle of a run of another one.
-        self._finalizer = weakref.finalize(self, execution.dropped.append, free)
+        # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
+        # still copy to and from the arrays of its own run, which this list keeps.
+        dropped = (free, self._in_flight)
+        self._finalizer = weakref.finalize(self, execution.dropped.append, dropped)
         self._finalizer.atexit = False
 
     def start(self, sources: Arrays, targets: Arrays, may_change: bool = False) -> None:
@@ -106,24 +109,23 @@ class Slot:
                     copy_out.start(targets[index])
 
     def mark(self, targets: Arrays) -> Marker:
-        """A marker after the run that was started. It is in flight until `settle`."""
+        """Mark the end of the run that was started last, which is in flight until `settle`."""
         marker = self._execution.device.mark()
-        self._unfinished = marker, targets
+        self._in_flight.append((marker, targets))
         return marker
 
     def settle(self) -> None:
         """Wait for the run in flight, if there is one, and complete its copies (DeviceError)."""
-        if self._unfinished is not None:
-            marker, targets = self._unfinished
+        for marker, targets in self._in_flight:
             try:
                 marker.wait()
                 self.finish(targets)
             finally:
-                self._unfinished = None
+                self._in_flight.clear()
 
     def is_in_flight(self, marker: Marker) -> bool:
         """Whether the run with this marker has not been settled."""
-        return self._unfinished is not None and self._unfinished[0] is marker
+        return any(marker is other for other, _ in self._in_flight)
 
     def finish(self, targets: Arrays) -> None:
         """Complete the copies of outputs, once the kernels are done."""

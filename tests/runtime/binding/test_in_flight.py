@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Attached
-from plans import LENGTH, chain, chain_result, copy, pair, single
+from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.binding.bound import BoundRun
@@ -62,7 +64,8 @@ def test_a_run_that_is_submitted_again(session: Session) -> None:
         check(y, pair(2))
 
 
-def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
+def slow() -> Parts:
+    """A model without inputs, of which a run takes about a tenth of a second; y is 2."""
     source = """
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void main_kernel(__global volatile float* y) {
@@ -71,9 +74,12 @@ void main_kernel(__global volatile float* y) {
     y[get_global_id(0)] = sum;
 }
 """
-    parts = single(source, [], TensorInfo("y", (1,), "float32"), 1)
+    return single(source, [], TensorInfo("y", (1,), "float32"), 1)
+
+
+def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
     y = np.zeros(1, np.float32)
-    with load(parts.write(tmp_path), device=opencl_device, store_binaries=False) as session:
+    with load(slow().write(tmp_path), device=opencl_device, store_binaries=False) as session:
         run = session.bind({}, {"y": y}).submit()
         assert not run.done
         with pytest.raises(TimeoutError, match="the run is not done yet; wait for it again"):
@@ -149,6 +155,31 @@ def test_a_stream_that_is_left(session: Session) -> None:
     check(session.run(pair(3))["y"], pair(3))
     with pytest.raises(InputError, match="depth=0: at least one run must be in flight"):
         session.stream(frames, 0)
+
+
+@pytest.mark.parametrize("all_at_once", [False, True])
+def test_arrays_outlive_a_run_that_is_dropped(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch, all_at_once: bool
+) -> None:
+    """The driver writes to them when the run is done, even if the session is dropped as well."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    written: list[float] = []
+    session = load(slow().write(tmp_path), device=opencl_device, store_binaries=False)
+    memory = np.zeros(1, np.float32)
+    y = memory.view()
+    weakref.finalize(y, lambda: written.append(memory[0]))
+    run = session.bind({}, {"y": y}).submit()
+    assert not run.done
+    del y, run
+    if all_at_once:
+        del session
+        gc.collect()
+    else:
+        gc.collect()
+        assert written == []
+        session.reset()
+        gc.collect()
+    assert written == [2]
 
 
 def test_frames_may_be_changed(
