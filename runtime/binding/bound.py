@@ -43,15 +43,16 @@ class BoundRun:
         self._bound: dict[tuple[Region, int], Buffer] = {}
         self._copies: dict[Region, list[Command]] = {Region.INPUT: [], Region.OUTPUT: []}
         """Copies on the device before and after the kernels."""
+        self._owners: list[Any] = []
+        """The objects that device memory of the caller lives as long as."""
         missing = {info.name: None for info in plan.inputs if info.name not in inputs}
         with execution, execution.device.scope() as free:
             self._sources = self._fitted("input", {**inputs, **missing})
             self._targets = self._fitted("output", outputs)
             copies = (self._copies[Region.INPUT], self._copies[Region.OUTPUT])
-            self._slot = Slot(execution, self._bound, free, *copies)
+            self._slot = Slot(execution, self._bound, free, self._owners, *copies)
         self.outputs: dict[str, Any] = dict(outputs)
         """The objects that were bound to outputs, by name."""
-        self._inputs = dict(inputs)
 
     def _fitted(self, kind: str, given: Mapping[str, Any]) -> dict[int, Array]:
         """The arrays of the host; device memory is added to what is bound (InputError)."""
@@ -90,6 +91,7 @@ class BoundRun:
             raise InputError(f"the {memory.kind} does not fit: {problem}")
         buffer, copies = execution.device.adopt(memory, size, writes)
         self._copies[region] += copies
+        self._owners.append(memory.owner)
         return buffer
 
     def run(self) -> dict[str, Any]:

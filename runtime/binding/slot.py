@@ -36,12 +36,14 @@ class Slot:
         execution: Execution,
         bound: Buffers,
         free: Callable[[], None],
+        owners: Sequence[Any] = (),
         before: Sequence[Command] = (),
         after: Sequence[Command] = (),
     ) -> None:
         """To be made in a scope of the device, which `free` frees (DeviceError).
 
-        `bound` are buffers of the caller; the other inputs and outputs get buffers of their own.
+        `bound` are buffers of the caller, which live as long as `owners`; the other inputs and
+        outputs get buffers of their own.
         `before` and `after` are commands to enqueue before and after all others.
         """
         plan, device = execution.plan, execution.device
@@ -74,8 +76,8 @@ class Slot:
         """The run that has not been settled, if there is one."""
         execution.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
-        # still copy to and from the arrays of its own run, which this list keeps.
-        dropped = (free, self._in_flight)
+        # still be using the memory of its own run, so that is kept.
+        dropped = (free, (owners, self._in_flight))
         self._finalizer = weakref.finalize(self, execution.dropped.append, dropped)
         self._finalizer.atexit = False
 
