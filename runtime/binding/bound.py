@@ -116,8 +116,8 @@ class BoundRun:
         """
         with self._execution as execution, execution.device.calls:
             self._slot.start(self._sources, self._targets)
-            marker = self._slot.mark(self._targets)
-        return SubmittedRun(self._execution, self._slot, marker, self.outputs)
+            run = self._slot.mark(self._targets)
+        return SubmittedRun(self._execution, self._slot, run, self.outputs)
 
     def close(self) -> None:
         """Wait for the run in flight and release what is bound. Closing again does nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,19 @@ from .copies import CopyIn, CopyOut
 Array = NDArray[Any]
 Arrays = Mapping[int, Array]
 """Arrays of inputs or outputs, by their index in the model."""
+
+
+@dataclass(eq=False)
+class Run:
+    """A run that was started."""
+
+    marker: Marker
+    """At its end."""
+    targets: Arrays
+    settled: bool = False
+    """Whether it is done, outputs included, or has failed. Any thread may read it."""
+    error: Exception | None = None
+    """Why it has failed."""
 
 
 class Slot:
@@ -72,7 +85,7 @@ class Slot:
         }
         self._on_host: dict[int, Array] = {}
         """The outputs of the last run that parts on LiteRT have computed."""
-        self._in_flight: list[tuple[Marker, Arrays]] = []
+        self._in_flight: list[Run] = []
         """The run that has not been settled, if there is one."""
         execution.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
@@ -110,24 +123,25 @@ class Slot:
                 if index in targets:
                     copy_out.start(targets[index])
 
-    def mark(self, targets: Arrays) -> Marker:
+    def mark(self, targets: Arrays) -> Run:
         """Mark the end of the run that was started last, which is in flight until `settle`."""
-        marker = self._execution.device.mark()
-        self._in_flight.append((marker, targets))
-        return marker
+        run = Run(self._execution.device.mark(), targets)
+        self._in_flight.append(run)
+        return run
 
     def settle(self) -> None:
-        """Wait for the run in flight, if there is one, and complete its copies (DeviceError)."""
-        for marker, targets in self._in_flight:
-            try:
-                marker.wait()
-                self.finish(targets)
-            finally:
-                self._in_flight.clear()
+        """Wait for the run in flight, if there is one, and complete its copies.
 
-    def is_in_flight(self, marker: Marker) -> bool:
-        """Whether the run with this marker has not been settled."""
-        return any(marker is other for other, _ in self._in_flight)
+        If it has failed, whoever waits for that run is told, and nobody else.
+        """
+        for run in self._in_flight:
+            try:
+                run.marker.wait()
+                self.finish(run.targets)
+            except Exception as error:
+                run.error = error
+            run.settled = True
+        self._in_flight.clear()
 
     def finish(self, targets: Arrays) -> None:
         """Complete the copies of outputs, once the kernels are done."""
@@ -151,7 +165,6 @@ class Slot:
     def release(self) -> None:
         """The same, inside a `with` block."""
         if self._finalizer.detach() is not None:
-            with suppress(DeviceError):
-                self.settle()
+            self.settle()
             self._execution.slots.discard(self)
             self._free()

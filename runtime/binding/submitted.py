@@ -7,8 +7,7 @@ from collections.abc import Generator
 from typing import Any
 
 from ..execution import Execution
-from ..launch.device import Marker
-from .slot import Slot
+from .slot import Run, Slot
 
 _SHORTEST, _LONGEST = 2e-5, 1e-3
 """Seconds between two looks at a run that is waited for with a timeout, at first and in the end."""
@@ -20,17 +19,19 @@ class SubmittedRun:
     In a coroutine, `await run` waits without blocking the event loop.
     """
 
-    def __init__(
-        self, execution: Execution, slot: Slot, marker: Marker, outputs: dict[str, Any]
-    ) -> None:
-        self._execution, self._slot, self._marker = execution, slot, marker
+    def __init__(self, execution: Execution, slot: Slot, run: Run, outputs: dict[str, Any]) -> None:
+        self._execution, self._slot, self._run = execution, slot, run
         self._outputs = outputs
 
     @property
     def done(self) -> bool:
         """Whether the device is done with the run. DeviceError if it has failed."""
         self._execution.check_process()
-        return not self._slot.is_in_flight(self._marker) or self._marker.done
+        if not self._run.settled:
+            return self._run.marker.done
+        if self._run.error is not None:
+            raise self._run.error
+        return True
 
     @property
     def event(self) -> Any:
@@ -39,7 +40,7 @@ class SubmittedRun:
         Work on the device that waits for it may use device memory that is bound. To arrays of the
         host, results are copied by `wait`.
         """
-        return self._marker.event
+        return self._run.marker.event
 
     def wait(self, timeout: float | None = None) -> dict[str, Any]:
         """Wait until the run is done; returns what is bound to the outputs, by name.
@@ -48,14 +49,16 @@ class SubmittedRun:
         run has failed.
         """
         self._execution.check_process()
-        if self._slot.is_in_flight(self._marker):
+        if not self._run.settled:
             if timeout is None:
-                self._marker.wait()
+                self._run.marker.wait()
             else:
                 self._look(time.monotonic() + timeout)
             with self._execution:
-                if self._slot.is_in_flight(self._marker):
+                if not self._run.settled:
                     self._slot.settle()
+        if self._run.error is not None:
+            raise self._run.error
         return self._outputs
 
     def _look(self, end: float) -> None:
@@ -73,7 +76,7 @@ class SubmittedRun:
     async def _awaited(self) -> dict[str, Any]:
         import asyncio
 
-        if self._marker.any_thread:
+        if self._run.marker.any_thread:
             return await asyncio.get_running_loop().run_in_executor(None, self.wait)
         while not self.done:
             await asyncio.sleep(_LONGEST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.binding.bound import BoundRun
+from tflgpu.runtime.binding.copies import CopyOut
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.plan.records import TensorInfo
 
@@ -126,6 +127,29 @@ def test_threads(session: Session) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(use, range(60)))
+
+
+@pytest.mark.parametrize("waited", [False, True])
+def test_a_run_that_fails(session: Session, monkeypatch: pytest.MonkeyPatch, waited: bool) -> None:
+    """Every wait for it says so, but none for the run after it."""
+    bound = bound_to(session, 6)
+
+    def fail(*arguments: Any) -> None:
+        raise DeviceError("the device is lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CopyOut, "finish", fail)
+        failed = bound.submit()
+        if waited:
+            with pytest.raises(DeviceError, match="the device is lost"):
+                failed.wait()
+        after = bound.submit()
+    uses: list[Callable[[], Any]] = [failed.wait, lambda: failed.wait(1), lambda: failed.done]
+    for use in uses:
+        with pytest.raises(DeviceError, match="the device is lost"):
+            use()
+    assert after.wait() is bound.outputs
+    check(bound.outputs["y"], pair(6))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5])
