@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from ..errors import DeviceError
 from ..execution import Execution
 from .slot import Run, Slot
 
@@ -28,7 +30,8 @@ class SubmittedRun:
         """Whether the device is done with the run. DeviceError if it has failed."""
         self._execution.check_process()
         if not self._run.settled:
-            return self._run.marker.done
+            with self._racing_with_close():
+                return self._run.marker.done
         if self._run.error is not None:
             raise self._run.error
         return True
@@ -50,16 +53,26 @@ class SubmittedRun:
         """
         self._execution.check_process()
         if not self._run.settled:
-            if timeout is None:
-                self._run.marker.wait()
-            else:
-                self._look(time.monotonic() + timeout)
-            with self._execution:
-                if not self._run.settled:
-                    self._slot.settle()
+            with self._racing_with_close():
+                if timeout is None:
+                    self._run.marker.wait()
+                else:
+                    self._look(time.monotonic() + timeout)
+                with self._execution:
+                    if not self._run.settled:
+                        self._slot.settle()
         if self._run.error is not None:
             raise self._run.error
         return self._outputs
+
+    @contextmanager
+    def _racing_with_close(self) -> Iterator[None]:
+        """Ignore errors if another thread closes the session meanwhile, which settles the run."""
+        try:
+            yield
+        except DeviceError:
+            if not self._run.settled:
+                raise
 
     def _look(self, end: float) -> None:
         pause = _SHORTEST

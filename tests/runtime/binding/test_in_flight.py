@@ -152,6 +152,32 @@ def test_a_run_that_fails(session: Session, monkeypatch: pytest.MonkeyPatch, wai
     check(bound.outputs["y"], pair(6))
 
 
+@pytest.mark.parametrize("timeout", [None, 10])
+def test_a_session_that_is_closed_during_a_wait(
+    session: Session, monkeypatch: pytest.MonkeyPatch, timeout: float | None
+) -> None:
+    """As by another thread: once the device is done, before the copies are."""
+    bound = bound_to(session, 8)
+    run = bound.submit()
+    marker = type(run._run.marker)
+    original_wait, original_done = marker.wait, marker.done.fget
+
+    def wait(self: Any) -> None:
+        monkeypatch.undo()
+        original_wait(self)
+        session.close()
+
+    def done(self: Any) -> Any:
+        wait(self)
+        return original_done(self)
+
+    monkeypatch.setattr(marker, "wait", wait)
+    monkeypatch.setattr(marker, "done", property(done))
+    assert run.wait(timeout) is bound.outputs
+    check(bound.outputs["y"], pair(8))
+    assert run.done
+
+
 @pytest.mark.parametrize("depth", [1, 2, 5])
 def test_stream(session: Session, depth: int) -> None:
     started: list[int] = []
