@@ -108,7 +108,7 @@ class Session:
         if quantize:
             inputs = quantized(self.plan.inputs, inputs)
         arrays = arrays_for(self.plan.inputs, inputs)
-        if outputs:
+        if outputs is not None:
             from .binding.into import run_into
 
             return run_into(self._execution, arrays, outputs, check)
@@ -120,12 +120,11 @@ class Session:
             for info, result in zip(self.plan.outputs, results, strict=True)
         }
 
-    def bind(
-        self, inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None
-    ) -> BoundRun:
+    def bind(self, inputs: Any = None, outputs: Mapping[str, Any] | None = None) -> BoundRun:
         """Check and bind the objects that runs read and write, once for many runs.
 
-        `inputs` must have all inputs of the model by name, `outputs` those that are wanted. Each is
+        `inputs` must have all inputs of the model, by name or in a list as `run` takes them;
+        `outputs` must have those that are wanted, by name. Each is
 
         - a numpy array of the shape and dtype of its `TensorInfo`, or an object with the buffer
           protocol or DLPack on the host, or plain bytes (bytearray, mmap) of that size. Every run
@@ -142,7 +141,8 @@ class Session:
         """
         from .binding.bound import BoundRun
 
-        return BoundRun(self._execution, inputs or {}, outputs or {})
+        given = {} if inputs is None else inputs
+        return BoundRun(self._execution, given, {} if outputs is None else outputs)
 
     def stream(self, frames: Iterable[Any], depth: int = 2) -> Iterator[dict[str, Array]]:
         """Run the model on each of many frames; yields their outputs, in their order.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..execution import Execution
+from ..inputs import by_name
 from ..launch.device import Buffer, Command
 from ..launch.foreign import ForeignMemory, foreign_memory
 from ..plan.records import Region, TensorInfo
@@ -34,11 +35,10 @@ class BoundRun:
     It keeps the objects that are bound to it. Any thread may use it.
     """
 
-    def __init__(
-        self, execution: Execution, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, execution: Execution, inputs: Any, outputs: Mapping[str, Any]) -> None:
         """Applications call `Session.bind`, which says what is raised."""
         plan = execution.plan
+        inputs = by_name(plan.inputs, inputs)
         self._execution = execution
         self._bound: dict[tuple[Region, int], Buffer] = {}
         self._copies: dict[Region, list[Command]] = {Region.INPUT: [], Region.OUTPUT: []}
