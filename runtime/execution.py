@@ -62,6 +62,8 @@ class Execution:
         their runs in flight use until then."""
         weakref.finalize(self, _free, device, self.dropped).atexit = False
         self._folder = variant.folder
+        self.used: Buffers | None = None
+        """The buffers of the last run; None before the first."""
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
@@ -246,7 +248,8 @@ class Execution:
         `buffers` are those of the segments' commands, the session's own by default. `times`
         receives the time of each part.
         """
-        exchange = Exchange(self.plan, self.device, buffers or self.memory.buffers, arrays)
+        self.used = buffers or self.memory.buffers
+        exchange = Exchange(self.plan, self.device, self.used, arrays)
         *before, last = segments
         for part, segment in zip(self._parts, before, strict=True):
             enqueue(segment)

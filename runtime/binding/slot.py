@@ -118,6 +118,7 @@ class Slot:
                 )
                 self._on_host = execution.host_outputs(values)
             else:
+                execution.used = self._buffers
                 execution.device.enqueue(self._segments[0])
             for index, copy_out in self._copies_out.items():
                 if index in targets:
