@@ -58,8 +58,7 @@ class Execution:
         self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
         """Those that are to be released before the device."""
         self.dropped: list[tuple[Callable[[], None], Any]] = []
-        """What frees the memory of slots that were dropped without being closed, each with what
-        their runs in flight use until then."""
+        """What frees slots that nobody closed, each with what its run in flight uses until then."""
         weakref.finalize(self, _free, device, self.dropped).atexit = False
         self._folder = variant.folder
         self.used: Buffers | None = None
@@ -298,5 +297,4 @@ def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None
         with suppress(DeviceError):
             device.finish()
         while dropped:
-            free, _ = dropped.pop()
-            free()
+            dropped.pop()[0]()

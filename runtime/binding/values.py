@@ -17,10 +17,11 @@ def fitted(
     given: Mapping[str, Any],
     fit: Callable[[int, Any], _Fitted],
 ) -> dict[int, _Fitted]:
-    """What `fit` makes of each value, given a tensor's index and the value; by that index.
+    """The result of `fit` for each value, by the index of its tensor.
 
-    `kind` is input or output. `fit` raises InputError for a value that does not fit. The InputError
-    raised here names all of them, and all names that the model does not have.
+    `kind` is input or output. `fit` takes a tensor's index and its value, and raises InputError if
+    the value does not fit. The InputError raised here names all that do not, and all names that the
+    model does not have.
     """
     if not isinstance(given, Mapping):
         raise InputError(

@@ -81,7 +81,7 @@ class Marker(Protocol):
 
     @property
     def event(self) -> Any:
-        """It as an object of the driver's own library."""
+        """The marker as an object of the driver's own library."""
 
 
 class Device(Protocol):

@@ -21,7 +21,7 @@ class CallersContext(Context):
     def __init__(self, owner: Any) -> None:
         """DeviceError if it has no compute shaders."""
         before = current()
-        # This leaves no context current when it is left, so it is not.
+        # Not in a `with` block: leaving one would leave no context current.
         owner.__enter__()
         self._mine = current()
         super().__init__(self._mine.display or 0, self._mine.api, self._mine.context or 0)
