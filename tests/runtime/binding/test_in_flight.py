@@ -159,7 +159,7 @@ def test_a_session_that_is_closed_during_a_wait(
     """As by another thread: once the device is done, before the copies are."""
     bound = bound_to(session, 8)
     run = bound.submit()
-    marker = type(run._run.marker)
+    marker: Any = type(run._run.marker)
     original_wait, original_done = marker.wait, marker.done.fget
 
     def wait(self: Any) -> None:

@@ -17,7 +17,7 @@ from tflgpu.runtime import load
 cl = pytest.importorskip("pyopencl")
 
 
-class Watched(cl.SVMAllocation):  # type: ignore[misc]
+class Watched(cl.SVMAllocation):  # type: ignore[misc, name-defined]
     """Shared memory that can be referred to weakly."""
 
 
