@@ -201,8 +201,12 @@ def _write(
 
 
 def _write_arrays(content: io.BytesIO, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file. Unlike numpy's writer, this one accepts any name, such as `file`."""
+    """Write an .npz file; strings become fixed-width bytes, which drops zeros at their ends.
+
+    Unlike numpy's writer, this one accepts any name, such as `file`.
+    """
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+                plain = array.astype("S") if array.dtype.kind == "O" else np.asarray(array)
+                np.lib.format.write_array(file, plain, allow_pickle=False)
