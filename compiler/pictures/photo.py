@@ -24,7 +24,13 @@ def read_photo(path: str, mode: str = "RGB") -> Image.Image:
             simplefilter("ignore")
             with Image.open(path) as file:
                 return ImageOps.exif_transpose(file).convert(mode)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except (
+        Image.DecompressionBombError,
+        NotImplementedError,
+        OSError,
+        SyntaxError,
+        ValueError,
+    ) as error:
         raise InputError(f"{path} is not a readable image: {error}") from error
 
 
