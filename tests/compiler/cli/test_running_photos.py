@@ -51,6 +51,19 @@ def test_a_model_is_compiled_once(
     assert as_json("cache", "list")["entries"] == []
 
 
+@pytest.mark.parametrize("name", ["plan.tflgpu", "weights.bin"])
+def test_a_damaged_entry_is_compiled_again(digits: Path, opencl_device: str, name: str) -> None:
+    command = ("run", digits, SEVEN, "--device", opencl_device)
+    first = invoke(*command)
+    (damaged,) = user_cache().rglob(name)
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    healed = invoke(*command)
+    assert healed.stdout == first.stdout and "compiled into" in healed.stderr
+    assert "compiled into" not in invoke(*command).stderr
+
+
 def test_a_cache_and_its_model(digits: Path, opencl_device: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     invoke("compile", digits, "-o", cache, "--device", opencl_device)
