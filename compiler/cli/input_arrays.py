@@ -93,9 +93,12 @@ def read_inputs(
 ) -> dict[str, Array]:
     """An array for each input (InputError if a file cannot be read or does not fit its input).
 
-    A note on stderr says how the pixels of images are scaled.
+    A note on stderr says how the pixels of images are scaled, and a warning that `mean` and `std`
+    are ignored if there is no image.
     """
     sources = assign(values, inputs)
+    if (mean or std) and not any(map(is_image, sources.values())):
+        warn("--mean and --std are ignored: no input is an image")
     generator = np.random.default_rng(seed)
     known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
     arrays = {}

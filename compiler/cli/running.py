@@ -38,6 +38,9 @@ ARRAYS = ".npz"
 PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".bmp": "BMP"}
 """Pillow's format by the suffix of --output."""
 
+UNLABELED = ("image", "keypoints")
+"""The kinds of --show that name no classes."""
+
 
 def _check_suffix(
     context: click.Context, parameter: click.Parameter, value: Path | None
@@ -125,6 +128,8 @@ def run(
     outputs = real_outputs(infos, results, metadata)
     found = _shown(outputs, names, show, drawn, photo is not None)
     if found is not None:
+        if names and found[0] in UNLABELED:
+            warn(f"--labels is ignored: --show {found[0]} names no classes")
         result.kind, result.records = found[0], found[1].records()
     if found is None:
         result.classes = _classes(outputs, names, photo is not None)

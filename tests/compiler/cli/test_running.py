@@ -87,6 +87,14 @@ def test_run_with_several_inputs(opencl_device: str, tmp_path: Path) -> None:
     assert fault.stderr.startswith("error: input x1 has no value; pass --input x1=FILE")
 
 
+def test_options_without_effect_are_reported(cache: Path, opencl_device: str) -> None:
+    common = ("run", cache, "--device", opencl_device)
+    ignored = "warning: --mean and --std are ignored: no input is an image\n"
+    assert invoke(*common, "random", "--mean", 10).stderr == ignored
+    assert invoke(*common, "random", "--std", 10).stderr == ignored
+    assert "warning" not in invoke(*common, SEVEN, "--mean", 10).stderr
+
+
 def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path) -> None:
     few, many, none = (tmp_path / f"{name}.txt" for name in ("few", "many", "none"))
     few.write_text("a\nb\nc\n")
