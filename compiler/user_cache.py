@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from platformdirs import user_cache_path
 
-from ..runtime.errors import DeviceError
+from ..runtime.errors import DeviceError, PlanError
 from .devices.attached import select_device
 from .options import Options
+
+T = TypeVar("T")
 
 
 def user_cache() -> Path:
     """The folder of the user's own cache, which may not exist yet."""
     return user_cache_path("tflgpu") / "models"
+
+
+def load_or_compile(folder: Path, load: Callable[[Path], T], compile: Callable[[], Path]) -> T:
+    """What `load` makes of a model's folder, compiled if it is not yet there or is damaged.
+
+    `compile` returns the folder that it wrote. Raises what both functions raise.
+    """
+    with suppress(PlanError):  # not compiled yet, or damaged
+        return load(folder)
+    return load(compile())
 
 
 def for_attached_device(options: Options) -> Options:

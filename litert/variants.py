@@ -10,15 +10,14 @@ import logging
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 
 from ..compiler.ir import Shape
 from ..compiler.options import Options
 from ..compiler.pipeline import build, compiled_folder, store
-from ..compiler.user_cache import for_attached_device
-from ..runtime import PlanError, Session, load
+from ..compiler.user_cache import for_attached_device, load_or_compile
+from ..runtime import Session, load
 from ..runtime.custom_op import CustomOp
 from ..runtime.litert.module import interpreter_module
 from .file import Model
@@ -89,10 +88,11 @@ class Variants:
     def _load(self, shapes: Shapes) -> Session:
         options = for_attached_device(self._options(shapes))
         folder = compiled_folder(self._model, options, self._cache)
-        with suppress(PlanError):  # not compiled yet, or damaged
-            return load(folder, device=self._device, custom_ops=self._custom_ops)
-        folder = self._compile(options)
-        return load(folder, device=self._device, custom_ops=self._custom_ops)
+        return load_or_compile(
+            folder,
+            lambda found: load(found, device=self._device, custom_ops=self._custom_ops),
+            lambda: self._compile(options),
+        )
 
     def _compile(self, options: Options) -> Path:
         start = perf_counter()

@@ -87,7 +87,7 @@ def _load(
     weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
-    opened = _open(device, targets, context)
+    opened = open_device(device, targets, context)
     try:
         folder, plan = first_runnable(found, opened)
         variant = open_variant(folder, plan, weights or Weights(folder))
@@ -108,8 +108,11 @@ def _start_drivers(target: str) -> None:
         DRIVERS.start()
 
 
-def _open(device: str, targets: Sequence[str], context: Any) -> Device:
-    """A device with this name for the first target that has one (DeviceError)."""
+def open_device(device: str, targets: Sequence[str], context: Any = None) -> Device:
+    """A device with this name for the first target that has one (DeviceError).
+
+    `targets` must not be empty. `context` is the caller's, as `load` takes it.
+    """
     compiled_for = f"the model was compiled for {' and '.join(targets)}"
     opened: Device
     if context is not None:

@@ -47,7 +47,7 @@ def _check_format(
     "benchmark", cls=Command, short_help="Measure a model, per kernel and next to LiteRT."
 )
 @model_argument
-@compile_options(fallback="none")
+@compile_options(fallback="none", runs=True)
 @input_options
 @click.option(
     "--rounds",

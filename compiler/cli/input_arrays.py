@@ -93,9 +93,12 @@ def read_inputs(
 ) -> dict[str, Array]:
     """An array for each input (InputError if a file cannot be read or does not fit its input).
 
-    A note on stderr says how the pixels of images are scaled.
+    A note on stderr says how the pixels of images are scaled, and a warning that `mean` and `std`
+    are ignored if there is no image.
     """
     sources = assign(values, inputs)
+    if (mean or std) and not any(map(is_image, sources.values())):
+        warn("--mean and --std are ignored: no input is an image")
     generator = np.random.default_rng(seed)
     known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
     arrays = {}
@@ -147,7 +150,10 @@ def random(info: TensorInfo, generator: np.random.Generator) -> Array:
 
 
 def array_file(path: str, info: TensorInfo) -> Array:
-    """The content of a .npy file, with floats converted to the input's type (InputError)."""
+    """The content of a .npy file, with floats converted to the input's type (InputError).
+
+    Strings are read from numpy's fixed-width strings, whose kind is S or U.
+    """
     try:
         # np.load would also accept archives, and its errors advise loading pickles.
         with open(path, "rb") as file:
@@ -155,8 +161,9 @@ def array_file(path: str, info: TensorInfo) -> Array:
     except (ValueError, OSError, MemoryError, TokenError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"input {info.name}: {path} is not a .npy file: {reason}") from error
-    dtype = np.dtype(info.dtype)
-    if array.dtype.kind == dtype.kind == "f":
+    text = info.dtype == "string"
+    dtype = np.dtype(object if text else info.dtype)
+    if (text and array.dtype.kind in "SU") or array.dtype.kind == dtype.kind == "f":
         with np.errstate(over="ignore"):
             array = array.astype(dtype)
     if array.shape != info.shape or array.dtype != dtype:

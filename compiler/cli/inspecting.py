@@ -120,7 +120,7 @@ def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
         language = "c" if variant.plan.target == "opencl" else "glsl"
         console().print(Syntax(text, language, background_color="default", word_wrap=True))
     else:
-        click.echo(text, nl=not text.endswith(""))
+        click.echo(text, nl=not text.endswith("\n"))
 
 
 def _as_dict(variant: Variant) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _print_plan(variant: Variant) -> None:
 
 
 def _named(plan: Plan) -> Callable[[Sequence[int]], str]:
-    """The names of tensors that parts on LiteRT read or write."""
+    """The names of tensors that parts on the host read or write."""
     return lambda indices: ", ".join(plan.host_tensors[index].name for index in indices)
 
 

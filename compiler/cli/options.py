@@ -138,12 +138,22 @@ def format_options(function: Function) -> Function:
     return _with(choices, function)
 
 
-def compile_options(fallback: str, several: bool = False) -> Callable[[Function], Function]:
+def compile_options(
+    fallback: str, several: bool = False, runs: bool = False
+) -> Callable[[Function], Function]:
     """The options of a compilation, passed to the command as an `Options` named `options`.
 
-    With `several`, --device can be repeated, and the command gets a list of `Options`.
+    With `several`, --device can be repeated, and the command gets a list of `Options`. A command
+    that `runs` the model has no --custom-op, because no application is there to compute it.
     """
     repeated = " Repeat it to compile for several devices." if several else ""
+    custom_ops = click.option(
+        "--custom-op",
+        "custom_ops",
+        multiple=True,
+        metavar="NAME",
+        help="An operator that a function of the application computes, as given to `load`.",
+    )
     choices = (
         click.option(
             "--target",
@@ -197,13 +207,7 @@ def compile_options(fallback: str, several: bool = False) -> Callable[[Function]
             metavar="NAME|INDEX",
             help="An operator to run on LiteRT in any case.",
         ),
-        click.option(
-            "--custom-op",
-            "custom_ops",
-            multiple=True,
-            metavar="NAME",
-            help="An operator that a function of the application computes, as given to `load`.",
-        ),
+        *(() if runs else (custom_ops,)),
         click.option(
             "--signature",
             default="",

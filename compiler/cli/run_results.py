@@ -96,8 +96,9 @@ def computed_on(plan: Plan, device: str) -> str:
 
 
 def summary(info: TensorInfo, array: Array) -> dict[str, Any]:
-    """The form of an output, and the range of its values."""
-    values = array.astype(np.float64) if array.size else np.array([np.nan])
+    """The form of an output, and the range of its values: NaN for strings and for no values."""
+    numbers = array.size and info.dtype != "string"
+    values = array.astype(np.float64) if numbers else np.array([np.nan])
     return {
         "name": info.name,
         "dtype": info.dtype,

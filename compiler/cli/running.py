@@ -38,6 +38,9 @@ ARRAYS = ".npz"
 PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".bmp": "BMP"}
 """Pillow's format by the suffix of --output."""
 
+UNLABELED = ("image", "keypoints")
+"""The kinds of --show that name no classes."""
+
 
 def _check_suffix(
     context: click.Context, parameter: click.Parameter, value: Path | None
@@ -125,6 +128,8 @@ def run(
     outputs = real_outputs(infos, results, metadata)
     found = _shown(outputs, names, show, drawn, photo is not None)
     if found is not None:
+        if names and found[0] in UNLABELED:
+            warn(f"--labels is ignored: --show {found[0]} names no classes")
         result.kind, result.records = found[0], found[1].records()
     if found is None:
         result.classes = _classes(outputs, names, photo is not None)
@@ -201,8 +206,12 @@ def _write(
 
 
 def _write_arrays(content: io.BytesIO, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file. Unlike numpy's writer, this one accepts any name, such as `file`."""
+    """Write an .npz file; strings become fixed-width bytes, which drops zeros at their ends.
+
+    Unlike numpy's writer, this one accepts any name, such as `file`.
+    """
     with zipfile.ZipFile(content, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
+                plain = array.astype("S") if array.dtype.kind == "O" else np.asarray(array)
+                np.lib.format.write_array(file, plain, allow_pickle=False)

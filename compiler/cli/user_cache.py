@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...runtime.store.variant import PLAN
+from ...runtime.store.variant import read_variant
 from .. import pipeline
 from ..options import Options
 from ..tools.trace.events import Trace
-from ..user_cache import for_attached_device, user_cache
+from ..user_cache import for_attached_device, load_or_compile, user_cache
 from .shell import note, progress
 
 
 def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
-    """The folder of a model compiled for an attached device, now unless it was before.
+    """The folder of a model compiled for an attached device, now unless it was before and is whole.
 
     `trace` records the stages. Raises what `pipeline.build` raises.
     """
     options, cache = for_attached_device(Options(device=device)), user_cache()
-    folder = pipeline.compiled_folder(str(model), options, cache)
-    if not (folder / PLAN).is_file():
+
+    def compile() -> Path:
         with progress() as show:
             show = trace.stages(show) if trace else show
             built = pipeline.build(str(model), options, show)
@@ -28,4 +28,13 @@ def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
             if trace:
                 trace.end_stage()
         note(f"compiled into {cache}, so that the next run starts at once")
+        return folder
+
+    folder = pipeline.compiled_folder(str(model), options, cache)
+    return load_or_compile(folder, _checked, compile)
+
+
+def _checked(folder: Path) -> Path:
+    """A variant's folder (PlanError if a file in it is missing or damaged)."""
+    read_variant(folder).check()
     return folder

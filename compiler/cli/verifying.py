@@ -21,7 +21,7 @@ from .shell import Command, Failure, json_option, print_json, print_table, progr
 
 @click.command(cls=Command, short_help="Compare a model's results with LiteRT's.")
 @model_argument
-@compile_options(fallback="none")
+@compile_options(fallback="none", runs=True)
 @tolerance_option
 @input_options
 @click.option("--layers", is_flag=True, help="Compare every common tensor, not just outputs.")

@@ -37,4 +37,6 @@ def write_report(
         with progress() as show:
             decisions = decide(Path(model), variant.plan, show)
     code = machine_code(variant) if compiled else None
-    write_whole(path, page(contents(variant, decisions, measured, earlier, code)).encode())
+    text = page(contents(variant, decisions, measured, earlier, code))
+    # Names from files may hold halves of surrogate pairs, which UTF-8 cannot.
+    write_whole(path, text.encode(errors="backslashreplace"))

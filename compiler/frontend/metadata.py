@@ -7,11 +7,10 @@ the tables of metadata_schema.fbs of the project tensorflow/tflite-support, vers
 
 from __future__ import annotations
 
-import io
+import lzma
 import zipfile
 import zlib
 from dataclasses import dataclass
-from mmap import mmap
 
 from flatbuffers import encode, number_types
 from flatbuffers.table import Table
@@ -69,26 +68,25 @@ class Metadata:
 
 def read_metadata(path: str) -> Metadata:
     """The metadata of a model file; empty if it has none (ModelError if it is damaged)."""
-    content = mapped(path)
-    source = Source(memoryview(content))
+    source = Source(memoryview(mapped(path)))
     with source.at(path):
         model = ModelFile(source)
         for entry in source.children(model.root, "Metadata"):
             if source.text(entry, "Name") == NAME:
                 data = model.buffer(entry.Buffer()).tobytes()
                 with source.at("the metadata"):
-                    return _Reader(data, content).metadata()
+                    return _Reader(data, path).metadata()
     return Metadata()
 
 
 class _Reader:
-    """Reads the flatbuffer `data`; the archive is behind the model's `content`."""
+    """Reads the flatbuffer `data`; the archive is behind the model in the file `path`."""
 
-    def __init__(self, data: bytes, content: mmap) -> None:
+    def __init__(self, data: bytes, path: str) -> None:
         if data[4:8] != IDENTIFIER:
             raise ModelError(f"it does not start with {IDENTIFIER.decode()}")
         self._data = data
-        self._content = content
+        self._path = path
         self._left = len(data)
 
     def metadata(self) -> Metadata:
@@ -118,17 +116,18 @@ class _Reader:
     def _labels(self, name: str) -> tuple[str, ...]:
         """The lines of a file in the archive."""
         try:
-            with (
-                zipfile.ZipFile(io.BytesIO(self._content)) as archive,
-                archive.open(name) as file,
-            ):
+            with zipfile.ZipFile(self._path) as archive, archive.open(name) as file:
                 content = file.read(LARGEST_LABELS + 1)
         except (
             zipfile.BadZipFile,
-            KeyError,
-            RuntimeError,
             zlib.error,
+            lzma.LZMAError,
+            EOFError,
+            KeyError,
             NotImplementedError,
+            OSError,
+            RuntimeError,
+            ValueError,
         ) as error:
             raise ModelError(f"{name} cannot be read from the archive behind the model") from error
         if len(content) > LARGEST_LABELS:

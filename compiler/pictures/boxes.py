@@ -67,7 +67,7 @@ def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
     """The boxes of TFLite_Detection_PostProcess, best first; None if the outputs are others.
 
     It computes edges [1, n, 4] (top, left, bottom, right), classes [1, n], scores [1, n] and a
-    count. Some exporters put them in another order.
+    count. Some exporters put them in another order. Boxes with a NaN or an infinity are left out.
     """
     edges = next((o for o in outputs if o.values.ndim == 3 and o.shape[::2] == (1, 4)), None)
     if edges is None:
@@ -78,13 +78,15 @@ def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
         return None
     classes, scores = rows if _are_whole(rows[0].values) else rows[::-1]
     given = tuple(names) or classes.labels
+    columns = (edges.values[0], classes.values[0][:, None], scores.values[0][:, None])
+    table = np.concatenate(columns, axis=1)
+    count = int(np.clip(np.nan_to_num(counts[0].values.item()), 0, len(table)))
     found = [
-        Box(label(given, int(kind)), int(kind), float(score), *map(float, edge))
-        for edge, kind, score in zip(
-            edges.values[0], classes.values[0], scores.values[0], strict=True
-        )
+        Box(label(given, int(kind)), int(kind), score, *edge)
+        for *edge, kind, score in table[:count].tolist()
+        if np.isfinite((*edge, kind, score)).all()
     ]
-    certain = [box for box in found[: int(counts[0].values.item())] if box.score >= LEAST_SCORE]
+    certain = [box for box in found if box.score >= LEAST_SCORE]
     return Boxes(tuple(sorted(certain, key=lambda box: -box.score)))
 
 

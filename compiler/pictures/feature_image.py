@@ -33,7 +33,7 @@ class FeatureImage:
 def image_of(outputs: Sequence[Output], names: Sequence[str]) -> FeatureImage | None:
     """The first output [1, height, width, 1 or 3] as an image; None if there is none.
 
-    Values from 0 to 1 or from -1 to 1 become 0..255; others are clipped to 0..255.
+    Values from 0 to 1 or from -1 to 1 become 0..255; others are clipped to 0..255. NaN counts as 0.
     """
     for output in outputs:
         values = output.values
@@ -44,6 +44,7 @@ def image_of(outputs: Sequence[Output], names: Sequence[str]) -> FeatureImage | 
 
 
 def _pixels(values: Array) -> Array:
+    values = np.nan_to_num(values)
     low, high = float(values.min()), float(values.max())
     if low >= -1.5 and high <= 1.5:
         values = (values + 1) * 127.5 if low < -0.1 else values * 255

@@ -59,14 +59,12 @@ def keypoints_of(outputs: Sequence[Output], names: Sequence[str]) -> Keypoints |
 
     Either [1, 1, n, 3] with y, x and score of each point, as MoveNet computes them, or heatmaps
     [1, height, width, n] with a score for each cell and point, as PoseNet and hourglasses do:
-    the best cell counts.
+    the best cell counts. Points with a NaN or an infinity are left out.
     """
     for output in outputs:
         values = output.values
         if values.ndim == 4 and values.shape[:2] == (1, 1) and values.shape[3] == 3:
-            return Keypoints(
-                tuple(Keypoint(i, *map(float, row)) for i, row in enumerate(values[0, 0]))
-            )
+            return _points(values[0, 0])
         if values.ndim == 4 and values.shape[0] == 1 and min(values.shape[1:3]) > 4:
             return _peaks(_probabilities(values[0]))
     return None
@@ -76,19 +74,19 @@ def _probabilities(heatmaps: Array) -> Array:
     """The scores of heatmaps, which are logits unless all of them are between 0 and 1."""
     if heatmaps.min() >= -0.1 and heatmaps.max() <= 1.1:
         return heatmaps
-    return 1 / (1 + np.exp(-heatmaps))
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-heatmaps))
 
 
 def _peaks(heatmaps: Array) -> Keypoints:
     height, width, count = heatmaps.shape
     best = heatmaps.reshape(-1, count).argmax(axis=0)
-    points = (
-        Keypoint(
-            point,
-            float((cell // width + 0.5) / height),
-            float((cell % width + 0.5) / width),
-            float(heatmaps[cell // width, cell % width, point]),
-        )
-        for point, cell in enumerate(map(int, best))
-    )
-    return Keypoints(tuple(points))
+    rows, columns = best // width, best % width
+    scores = heatmaps[rows, columns, np.arange(count)]
+    return _points(np.stack([(rows + 0.5) / height, (columns + 0.5) / width, scores], axis=1))
+
+
+def _points(table: Array) -> Keypoints:
+    """The points in the rows (y, x, score) of a table."""
+    finite = np.isfinite(table).all(axis=1)
+    return Keypoints(tuple(Keypoint(i, *row) for i, row in enumerate(table.tolist()) if finite[i]))

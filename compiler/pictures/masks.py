@@ -70,7 +70,8 @@ def mask_of(outputs: Sequence[Output], names: Sequence[str]) -> Mask | None:
                 return Mask(np.argmax(values[0], axis=-1), given)
             return Mask(*_single(values[0, :, :, 0], given))
         if values.ndim == 3 and values.shape[0] == 1 and min(values.shape[1:]) > 4:
-            return Mask(values[0].astype(np.int64), tuple(names) or output.labels)
+            classes = np.nan_to_num(values[0], posinf=0, neginf=0).astype(np.int64)
+            return Mask(classes, tuple(names) or output.labels)
     return None
 
 

@@ -24,7 +24,13 @@ def read_photo(path: str, mode: str = "RGB") -> Image.Image:
             simplefilter("ignore")
             with Image.open(path) as file:
                 return ImageOps.exif_transpose(file).convert(mode)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except (
+        Image.DecompressionBombError,
+        NotImplementedError,
+        OSError,
+        SyntaxError,
+        ValueError,
+    ) as error:
         raise InputError(f"{path} is not a readable image: {error}") from error
 
 
@@ -43,12 +49,12 @@ def image_array(path: str, info: TensorInfo, scaling: Scaling) -> Array:
 def takes_images(info: TensorInfo) -> bool:
     """Whether an input has the shape and type of an image."""
     fits = len(info.shape) in (3, 4) and info.shape[-1] in MODES
-    return fits and (info.dtype in ("int8", "uint8") or np.dtype(info.dtype).kind == "f")
+    return fits and info.dtype in ("int8", "uint8", "float16", "float32", "float64")
 
 
 def _image_shape(info: TensorInfo) -> tuple[int, int, int, int]:
     """The input's shape as (batch, height, width, channels); InputError if it takes no images."""
-    if info.dtype == "string" or not takes_images(info):
+    if not takes_images(info):
         raise InputError(
             f"input {info.name} is {info.dtype}{list(info.shape)}, not an image; pass a .npy file"
         )

@@ -58,5 +58,5 @@ def _code(name: str) -> Markup:
 
 def _json(value: object) -> Markup:
     """JSON that can stand in a script element: nothing in it ends or opens one."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("</", "<\\/").replace("<!--", "\\u003c!--"))

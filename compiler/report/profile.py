@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,25 +54,33 @@ def read_profile(path: Path) -> Profile:
             device=str(value["device"]),
             target=str(value["target"]),
             profile=str(value["profile"]),
-            run_ms=float(value["median_ms"]),
+            run_ms=_finite(value["median_ms"]),
             kernels=tuple(
-                Time(*_computed(item), float(item["ms"]), float(item["roofline"]))
+                Time(*_computed(item), _finite(item["ms"]), _finite(item["roofline"]))
                 for item in value["kernels"]
             ),
             parts=tuple(
                 Time(
                     *_computed(item),
-                    sum(float(item[key]) for key in ("copy_in_ms", "ms", "copy_out_ms")),
+                    sum(_finite(item[key]) for key in ("copy_in_ms", "ms", "copy_out_ms")),
                 )
                 for item in value["fallback"]
             ),
         )
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise OptionError(
             f"{path} is not a profile; write one with: tflgpu benchmark MODEL --json > {path.name}"
         ) from error
+
+
+def _finite(value: Any) -> float:
+    """A number (ValueError, TypeError or OverflowError if it is none, NaN or infinite)."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is not finite")
+    return number
 
 
 def _computed(item: Mapping[str, Any]) -> tuple[str, tuple[int, ...]]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from ....runtime.api import open_device
 from ....runtime.launch.device import Device
-from ....runtime.opencl import find as opencl
 from ....runtime.session import Session
 from ....runtime.store.cache import find_variants, first_runnable, newest_first
 from ....runtime.store.variant import read_plan, read_variant
@@ -27,7 +27,8 @@ class TracedSession:
                 folders = newest_first(find_variants(cache, model))
                 found = [(folder, read_plan(folder)) for folder in folders]
             with trace.span("open the device"):
-                opened = _open(device, found[0][1].target)
+                targets = list(dict.fromkeys(plan.target for _, plan in found))
+                opened = open_device(device, targets)
             try:
                 folder, plan = first_runnable(found, opened)
                 with trace.span("read the kernels and weights"):
@@ -69,13 +70,3 @@ class TracedSession:
             details = {"file": part.file, "operators in the model": list(part.operators)}
             start = at + time.copy_in
             self._trace.events.append(Event("LiteRT", part.label, start, time.run, details))
-
-
-def _open(device: str, target: str) -> Device:
-    if target == "glsl":
-        # Imported here because moderngl is an optional dependency.
-        from ....runtime.opengl import find as opengl
-
-        opened: Device = opengl.open_device(device)
-        return opened
-    return opencl.open_device(device)

@@ -12,6 +12,8 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import Options, build
+from tflgpu.runtime.store import variant
+from tflgpu.runtime.store.variant import read_variant
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
@@ -61,11 +63,20 @@ def test_inspect_prints_a_kernel(compiled: Path) -> None:
     source = (compiled / kernel["file"]).read_text()
     index = value["kernels"].index(kernel)
     for wanted in ("max_pool", index, kernel["name"], kernel["file"]):
-        assert invoke("inspect", compiled, "--source", wanted).stdout.strip() == source.strip()
+        assert invoke("inspect", compiled, "--source", wanted).stdout == source
     assert as_json("inspect", compiled, "--source", index)["source"] == source
     several = invoke("inspect", compiled, "--source", "conv", code=2)
     assert "'conv' matches several kernels: " in several.stderr
     assert "matches no kernel" in invoke("inspect", compiled, "--source", 99, code=2).stderr
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_printed_kernel_ends_its_line(
+    compiled: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    sources = dict.fromkeys(read_variant(compiled).sources, f"kernel{end}")
+    monkeypatch.setattr(variant, "read_sources", lambda *_: sources)
+    assert invoke("inspect", compiled, "--source", 0).stdout == "kernel\n"
 
 
 def test_inspect_tells_of_other_variants(tmp_path: Path) -> None:

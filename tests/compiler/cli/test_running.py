@@ -14,6 +14,8 @@ from graphs.steps import elementwise
 from paths import DIGITS, DIGITS_MODEL, SEVEN
 
 import tflgpu
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
 
 
@@ -85,6 +87,14 @@ def test_run_with_several_inputs(opencl_device: str, tmp_path: Path) -> None:
     assert fault.stderr.startswith("error: input x1 has no value; pass --input x1=FILE")
 
 
+def test_options_without_effect_are_reported(cache: Path, opencl_device: str) -> None:
+    common = ("run", cache, "--device", opencl_device)
+    ignored = "warning: --mean and --std are ignored: no input is an image\n"
+    assert invoke(*common, "random", "--mean", 10).stderr == ignored
+    assert invoke(*common, "random", "--std", 10).stderr == ignored
+    assert "warning" not in invoke(*common, SEVEN, "--mean", 10).stderr
+
+
 def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path) -> None:
     few, many, none = (tmp_path / f"{name}.txt" for name in ("few", "many", "none"))
     few.write_text("a\nb\nc\n")
@@ -95,6 +105,28 @@ def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path)
     assert "warning: 11 labels for 10 classes" in invoke(*common, many).stderr
     assert "contains no labels" in invoke(*common, none, code=1).stderr
     assert "cannot read the labels" in invoke(*common, tmp_path / "gone.txt", code=1).stderr
+
+
+@pytest.mark.usefixtures("free_exchange")
+def test_run_reads_and_writes_strings(opencl_device: str, tmp_path: Path) -> None:
+    graph = Graph("words")
+    words, column = Tensor("words", (3,), "string"), Tensor("column", (3, 1), "string")
+    graph.add(Op("EXPAND_DIMS", (words, Tensor("axis", (), "int32", np.int32(1))), (column,), {}))
+    graph.inputs, graph.input_names = [words], ["words"]
+    graph.outputs, graph.output_names = [column], ["column"]
+    path, out = tmp_path / "m.tflite", tmp_path / "out.npz"
+    path.write_bytes(write(graph))
+    np.save(tmp_path / "words.npy", np.array(["one", "", "three"]))
+    cache = tmp_path / "cache"
+    invoke("compile", path, "-o", cache, "--device", opencl_device)
+    common = ("run", cache, "--device", opencl_device)
+    value = as_json(*common, tmp_path / "words.npy", "--output", out)
+    assert value["outputs"][0]["dtype"] == "string" and value["outputs"][0]["mean"] is None
+    with np.load(out) as arrays:
+        assert arrays["column"].tolist() == [[b"one"], [b""], [b"three"]]
+    np.save(tmp_path / "words.npy", np.ones(3, np.float32))
+    fault = invoke(*common, tmp_path / "words.npy", code=1)
+    assert "contains float32[3], but the model takes string[3]" in fault.stderr
 
 
 @pytest.mark.usefixtures("free_exchange")

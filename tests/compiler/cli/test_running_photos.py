@@ -51,6 +51,19 @@ def test_a_model_is_compiled_once(
     assert as_json("cache", "list")["entries"] == []
 
 
+@pytest.mark.parametrize("name", ["plan.tflgpu", "weights.bin"])
+def test_a_damaged_entry_is_compiled_again(digits: Path, opencl_device: str, name: str) -> None:
+    command = ("run", digits, SEVEN, "--device", opencl_device)
+    first = invoke(*command)
+    (damaged,) = user_cache().rglob(name)
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
+    healed = invoke(*command)
+    assert healed.stdout == first.stdout and "compiled into" in healed.stderr
+    assert "compiled into" not in invoke(*command).stderr
+
+
 def test_a_cache_and_its_model(digits: Path, opencl_device: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     invoke("compile", digits, "-o", cache, "--device", opencl_device)
@@ -103,3 +116,14 @@ def test_damaged_metadata_is_a_warning(digits: Path, opencl_device: str) -> None
     result = invoke("run", digits, SEVEN, "--device", opencl_device)
     assert "warning: the model's metadata is ignored: " in result.stderr
     assert "0..1, which is assumed" in result.stderr
+
+
+def test_labels_of_what_has_no_classes(opencl_device: str, tmp_path: Path) -> None:
+    path, photo, labels = tmp_path / "m.tflite", tmp_path / "p.png", tmp_path / "labels.txt"
+    path.write_bytes(model({"y": call("ABS", x(1, 8, 8, 3))}).content)
+    Image.new("RGB", (8, 8)).save(photo)
+    labels.write_text("a\nb\n")
+    command = ("run", path, photo, "--device", opencl_device, "--show", "image")
+    result = invoke(*command, "--labels", labels)
+    assert "warning: --labels is ignored: --show image names no classes\n" in result.stderr
+    assert "warning" not in invoke(*command).stderr

@@ -13,6 +13,13 @@ from paths import DIGITS_MODEL, SEVEN
 from tflgpu.compiler.litert.reference import Reference
 
 
+@pytest.mark.parametrize("command", ["verify", "benchmark"])
+def test_no_operators_of_an_application(command: str) -> None:
+    """They need a function, which a command cannot be given."""
+    result = invoke(command, DIGITS_MODEL, "--custom-op", "Mine", code=2)
+    assert "No such option" in result.stderr and "--custom-op" in result.stderr
+
+
 def test_verify_agrees(opencl_device: str) -> None:
     value = as_json("verify", DIGITS_MODEL, "--device", opencl_device, "--seed", 7)
     (output,) = value["outputs"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,25 @@ def test_times_of_other_kernels_are_refused(tmp_path: Path) -> None:
     mine = profile_of(read_variant(other).plan, tmp_path / "mine.json")
     invoke("inspect", other, "--html", target, "--profile", mine, "--compare", times)
     assert target.exists()
+
+
+def test_numbers_that_cannot_be_shown(tmp_path: Path) -> None:
+    cache, target = tmp_path / "cache", tmp_path / "report.html"
+    times = profile_of(read_variant(compiled(cache)).plan, tmp_path / "times.json")
+    value = json.loads(times.read_text())
+    kernels = [{**value["kernels"][0], "ms": math.inf}, *value["kernels"][1:]]
+    for change in ({"median_ms": math.nan}, {"median_ms": 10**400}, {"kernels": kernels}):
+        times.write_text(json.dumps({**value, **change}))
+        result = invoke("inspect", cache, "--html", target, "--profile", times, code=1)
+        assert "is not a profile" in result.stderr and not target.exists()
+
+
+def test_a_name_that_utf_8_cannot_hold(tmp_path: Path) -> None:
+    cache, target = tmp_path / "cache", tmp_path / "report.html"
+    times = profile_of(read_variant(compiled(cache)).plan, tmp_path / "times.json")
+    times.write_text(json.dumps({**json.loads(times.read_text()), "device": "\ud800"}))
+    invoke("inspect", cache, "--html", target, "--profile", times)
+    assert '"device":"\\ud800"' in target.read_text(encoding="utf-8")
 
 
 def test_files_that_are_no_profile(tmp_path: Path) -> None:

@@ -50,6 +50,19 @@ def test_damaged_metadata(tmp_path: Path) -> None:
             assert str(error).startswith(str(path))
 
 
+@pytest.mark.parametrize("method", [0, 8, 12, 14], ids=["stored", "deflate", "bzip2", "lzma"])
+def test_a_damaged_archive(tmp_path: Path, method: int) -> None:
+    """Whatever a decompressor raises is an error of the model."""
+    path = tmp_path / "m.tflite"
+    content = bytearray(described(DIGITS_MODEL, labels=LABELS))
+    central = content.index(b"PK\x01\x02")
+    content[central + 10] = content[content.index(b"PK\x03\x04") + 8] = method
+    content[central + 20] = content[central + 24] = 0xFF  # more bytes than the file has
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"labels\.txt cannot be read from the archive"):
+        read_metadata(str(path))
+
+
 def test_the_metadata_of_real_models(models: Path) -> None:
     folder = models / "networks"
     found = read_metadata(str(folder / "mobilenet_v1" / "mobilenet_v1_0.25_224_quant.tflite"))

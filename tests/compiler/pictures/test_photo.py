@@ -77,6 +77,21 @@ def test_a_photograph_is_turned_upright(tmp_path: Path) -> None:
     np.testing.assert_array_equal(result[0], np.rot90(pixels, -1))
 
 
+def test_damaged_images_are_refused(tmp_path: Path) -> None:
+    """Whatever Pillow raises: a SyntaxError for the PNG, a NotImplementedError for the DDS."""
+    picture(tmp_path / "x.png", 5, 7, 3)
+    content = bytearray((tmp_path / "x.png").read_bytes())
+    content[29] ^= 1  # the checksum of the header
+    (tmp_path / "x.png").write_bytes(content)
+    picture(tmp_path / "x.dds", 5, 7, 3)
+    content = bytearray((tmp_path / "x.dds").read_bytes())
+    content[80:88] = b"\x04\x00\x00\x00ABCD"  # an unknown compression
+    (tmp_path / "x.dds").write_bytes(content)
+    for name in ("x.png", "x.dds"):
+        with pytest.raises(InputError, match=rf"input x: .*{name} is not a readable image"):
+            loaded(tmp_path / name, ONE)
+
+
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.png").write_text("no picture")
     with pytest.raises(InputError, match=r"input x: .*x.png is not a readable image"):

@@ -100,6 +100,48 @@ def test_an_image(low: float, high: float, pixels: tuple[int, int]) -> None:
     assert (drawn.getpixel((0, 0)), drawn.getpixel((2, 1))) == tuple((p,) * 3 for p in pixels)
 
 
+NOT_FINITE = pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+
+
+@NOT_FINITE
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_boxes_that_are_not_finite_are_left_out(place: int, wrong: float) -> None:
+    found = detections(0, 1, 2, 3)
+    found[place].values[0, 0, ...] = wrong
+    shown = shown_in(found, (), "boxes")[1]
+    assert [item["index"] for item in shown.records()] == [0]
+    shown.draw(PHOTO)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(np.nan, 0), (np.inf, 2), (-1, 0), (1, 1), (99, 2)])
+def test_a_count_of_boxes_that_is_out_of_range(count: float, shown: int) -> None:
+    found = [*detections(0, 1, 2), output([count])]
+    assert len(shown_in(found, (), "boxes")[1].records()) == shown
+
+
+@pytest.mark.filterwarnings("error")
+@NOT_FINITE
+def test_points_and_pixels_that_are_not_finite(wrong: float) -> None:
+    points = output([[0.25, wrong, 0.9], [0.75, 0.1, 0.9]], 1, 1, 2, 3)
+    shown = shown_in([points], ())[1]
+    assert [item["index"] for item in shown.records()] == [1]
+    shown.draw(PHOTO)
+    pixels = np.zeros((1, 4, 6, 3))
+    pixels[0, 0, 0], pixels[0, 1, 1] = wrong, 0.5
+    drawn = shown_in([output(pixels)], (), "image")[1].draw(PHOTO)
+    assert drawn.getpixel((0, 0)) == ((255,) * 3 if wrong > 0 else (0, 0, 0))
+    classes = np.ones((1, 8, 8))
+    classes[0, 0, 0] = wrong
+    records = shown_in([output(classes)], (), "mask")[1].records()
+    assert [item["class"] for item in records] == ["class 1", "class 0"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_heatmaps_of_very_low_logits() -> None:
+    found = shown_in([output(np.full((1, 5, 10, 2), -1e3))], (), "keypoints")[1].records()
+    assert [item["score"] for item in found] == [0, 0]
+
+
 def test_outputs_that_show_nothing() -> None:
     with pytest.raises(InputError, match=r"show no keypoints: y \[1, 10\]; write them as they are"):
         shown_in([output(np.zeros((1, 10)))], (), "keypoints")

@@ -94,6 +94,12 @@ def test_a_click_shows_the_source(digits: tuple[Path, Variant], browser: Browser
         assert page.locator("#details pre.source").is_visible()
 
 
+def test_an_address_that_ends_in_no_name(digits: tuple[Path, Variant], browser: Browser) -> None:
+    for fragment in ("#%", "#nothing"):
+        with opened(browser, digits[0], fragment) as page:
+            assert "dispatch0" in drawn(page) and page.locator("#details").is_hidden()
+
+
 def test_the_search_finds(digits: tuple[Path, Variant], browser: Browser) -> None:
     path, variant = digits
     wanted = [

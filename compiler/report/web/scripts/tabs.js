@@ -40,14 +40,23 @@
     selection.repeat();
   }
 
+  /** The name that the page's address ends in; empty if it is not a valid one. */
+  function linked() {
+    try {
+      return decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return "";
+    }
+  }
+
   const { model, profile } = contents;
   document.getElementById("facts").textContent = [
     `${dispatches.length} kernels for ${model.target}, ${model.profile}, ${model.precision}`,
     parts.length ? `${parts.length} part${parts.length > 1 ? "s" : ""} on the host` : null,
     profile ? `${format.ms(profile.run_ms)} a run` : null,
   ].filter(Boolean).join(", ");
-  const wanted = decodeURIComponent(location.hash.slice(1));
   open("graph");
+  const wanted = linked();
   if (nodes.has(wanted)) selection.select(wanted);
   document.body.dataset.ready = "yes";
 }

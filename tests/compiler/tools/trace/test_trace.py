@@ -106,6 +106,15 @@ def test_the_trace_of_a_model_in_parts(opencl_device: str, tmp_path: Path) -> No
     }
 
 
+def test_a_trace_of_a_cache_for_several_targets(opencl_device: str, tmp_path: Path) -> None:
+    """The device is sought for every target, not only for that of the variant compiled last."""
+    path, cache = tmp_path / "trace.json", tmp_path / "cache"
+    invoke("compile", DIGITS_MODEL, "-o", cache, "--device", opencl_device)
+    invoke("compile", DIGITS_MODEL, "-o", cache, "--device", "gpu", "--target", "glsl")
+    as_json("run", cache, "random", "--device", opencl_device, "--trace", path)
+    assert "CONV_2D" in check_format(json.loads(path.read_text()))["device"][0]["name"]
+
+
 def test_a_stage_ends_where_the_next_begins() -> None:
     trace = Trace()
     show = trace.stages(silent)
