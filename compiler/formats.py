@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 from .errors import OptionError
 
@@ -27,6 +26,9 @@ SCORES = ("argmax", "softmax")
 
 LARGEST_SIDE = 1 << 14
 """Pixels of a picture's side."""
+
+LARGEST = 1e38
+"""Of the numbers, which become floats of 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ class _Parser:
     ) -> PictureFormat:
         self.expect(kinds, (*keys, "mean", "std"))
         std = self._numbers("std")
-        if 0.0 in std:
-            raise self._wrong("std must not be 0")
+        if any(abs(number) < 1 / LARGEST for number in std):
+            raise self._wrong("std is 0, or too small to divide floats of 32 bits by it")
         return PictureFormat(
             self.kind,
             self._size(),
@@ -134,7 +136,10 @@ class _Parser:
         if "size" not in self._options:
             return None
         width, _, height = self._options["size"].partition("x")
-        sides = [int(side) if side.isdecimal() else 0 for side in (width, height)]
+        digits = len(str(LARGEST_SIDE))
+        sides = [
+            int(side) if side.isdecimal() and len(side) <= digits else 0 for side in (width, height)
+        ]
         if not all(1 <= side <= LARGEST_SIDE for side in sides):
             raise self._wrong(
                 f"size={self._options['size']} is not WIDTHxHEIGHT, such as 1920x1080, of up to "
@@ -150,7 +155,7 @@ class _Parser:
             numbers = tuple(float(number) for number in self._options[key].split("/"))
         except ValueError:
             numbers = ()
-        if not numbers or not all(map(isfinite, numbers)):
+        if not numbers or not all(abs(number) <= LARGEST for number in numbers):
             raise self._wrong(
                 f"{key}={self._options[key]} is not a number, or one for each channel such as "
                 f"123.7/116.8/103.9"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from .options import Environment, HardwareAccelerator, Options
 from .subgraph import Subgraph
 from .tensor_buffer import TensorBuffer
 
+Item = TypeVar("Item")
+
 PLACEHOLDER = "<placeholder signature>"
 """LiteRT's key for the first subgraph of a model without signatures."""
 
@@ -21,8 +23,8 @@ PLACEHOLDER = "<placeholder signature>"
 class CompiledModel:
     """A model with the interface of LiteRT's `CompiledModel`, run by tflgpu.
 
-    Inputs and outputs lie in `TensorBuffer`s. Which signature is meant is said by its key, or by
-    its index in the order of the file.
+    Inputs and outputs lie in `TensorBuffer`s. Signatures are selected by their key, or by their
+    index in the order of the file.
     """
 
     def __init__(self, model: Opened, environment: Environment) -> None:
@@ -112,14 +114,17 @@ class CompiledModel:
     def get_input_buffer_requirements(
         self, input_index: int, signature_index: int = 0
     ) -> dict[str, Any]:
-        """The bytes of an input, and the number of the only type of buffer: host memory."""
-        return _requirements(self.create_input_buffers(signature_index)[input_index])
+        """The bytes of an input, and the number of the only type of buffer: host memory.
+
+        RuntimeError if there is no such input.
+        """
+        return _requirements(_nth(self.create_input_buffers(signature_index), input_index))
 
     def get_output_buffer_requirements(
         self, output_index: int, signature_index: int = 0
     ) -> dict[str, Any]:
         """The same for an output."""
-        return _requirements(self.create_output_buffers(signature_index)[output_index])
+        return _requirements(_nth(self.create_output_buffers(signature_index), output_index))
 
     def create_input_buffer_by_name(self, signature_key: str, input_name: str) -> TensorBuffer:
         """A buffer for an input (RuntimeError if there is none with this name)."""
@@ -148,10 +153,10 @@ class CompiledModel:
     ) -> None:
         """Give an input another shape; its buffers must then be created again.
 
-        RuntimeError if, with `strict`, a size changes that the file does not leave open.
+        RuntimeError if there is no such input, or if, with `strict`, a size changes that the file
+        does not leave open.
         """
-        signature = self._at(signature_index)[1]
-        index = list(signature.inputs.values())[input_index]
+        index = _nth(list(self._at(signature_index)[1].inputs.values()), input_index)
         shape = tuple(int(size) for size in dims)
         subgraph = self._allocated(signature_index)
         if shape != tuple(subgraph.details(index)["shape"].tolist()):
@@ -300,6 +305,13 @@ def _whole(model: Opened) -> FileSignature:
         {subgraph.tensors[index].name: index for index in subgraph.inputs},
         {subgraph.tensors[index].name: index for index in subgraph.outputs},
     )
+
+
+def _nth(items: Sequence[Item], index: int) -> Item:
+    """An input or output by its position (RuntimeError)."""
+    if not 0 <= index < len(items):
+        raise RuntimeError(f"there is no number {index} among {len(items)} inputs or outputs")
+    return items[index]
 
 
 def _requirements(buffer: TensorBuffer) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Interpreter:
             raise ValueError("`model_path` or `model_content` must be specified.")
         if experimental_delegates:
             warnings.warn("tflgpu does not use delegates: it has its own device", stacklevel=2)
-        model = os.fspath(model_path) if model_path else bytes(model_content or b"")
+        model = os.fsdecode(model_path) if model_path else bytes(model_content or b"")
         self._model = Opened(model, device, cache, experimental_preserve_all_tensors, custom_ops)
         self._main = self._model.subgraph(0)
         self._compressed = experimental_compress_quantization_zero_points

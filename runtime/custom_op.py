@@ -29,8 +29,13 @@ class LoadedFunction:
     def __init__(
         self, plan: Plan, record: HostPart, content: bytes, functions: Mapping[str, CustomOp]
     ) -> None:
-        """PlanError if there is no function for the operator, or the part's file is invalid."""
+        """PlanError if there is no function for the operator, or the part's file is invalid.
+
+        InputError if `functions` is no mapping, or the operator's is no function.
+        """
         self.record = record
+        if not isinstance(functions, Mapping):
+            raise InputError(f"custom_ops is {functions!r}, not a mapping of names to functions")
         if record.function not in functions:
             raise PlanError(
                 f"{plan.model} needs a function for its operator {record.function}: "
@@ -53,8 +58,11 @@ class LoadedFunction:
             ) from error
         if not all(-1 <= place < len(record.inputs) for place in self._operands):
             raise PlanError(f"{record.file} has operands that it is not given")
-        named = OPTIONS in inspect.signature(self._function).parameters
-        self._keywords = {OPTIONS: options} if named else {}
+        if not callable(self._function):
+            raise InputError(
+                f"custom_ops[{record.function!r}] is {self._function!r}, not a function"
+            )
+        self._keywords = {OPTIONS: options} if _takes_options(self._function) else {}
 
     def reset(self) -> None:
         """Does nothing: what the function remembers is its own."""
@@ -88,4 +96,18 @@ class LoadedFunction:
                 f"{list(array.shape)} for {tensor.name}, which is {tensor.dtype} of shape "
                 f"{list(tensor.shape)}"
             )
-        return np.ascontiguousarray(array, dtype).reshape(array.shape)
+        # The function may keep what it returns, or return its operands.
+        converted = np.array(array, dtype, order="C")
+        if dtype.kind in "iu" and not np.array_equal(converted, array):
+            raise InputError(
+                f"the function for {self.record.function} returned integers for {tensor.name} "
+                f"that do not fit in {tensor.dtype}"
+            )
+        return converted
+
+
+def _takes_options(function: CustomOp) -> bool:
+    try:
+        return OPTIONS in inspect.signature(function).parameters
+    except ValueError:  # functions in C may not tell
+        return False

@@ -57,10 +57,13 @@ class Execution:
         self._closed = False
         self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
         """Those that are to be released before the device."""
-        self.dropped: list[Callable[[], None]] = []
-        """What frees the memory of slots that were dropped without being closed."""
-        weakref.finalize(self, _free, self.dropped).atexit = False
+        self.dropped: list[tuple[Callable[[], None], Any]] = []
+        """What frees the memory of slots that were dropped without being closed, each with what
+        their runs in flight use until then."""
+        weakref.finalize(self, _free, device, self.dropped).atexit = False
         self._folder = variant.folder
+        self.used: Buffers | None = None
+        """The buffers of the last run; None before the first."""
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
@@ -96,8 +99,7 @@ class Execution:
         if self._closed:
             self._lock.release()
             raise DeviceError("the session is closed; load the model again")
-        if self.dropped:
-            self._free_dropped()
+        _free(self.device, self.dropped)
         return self
 
     def check_process(self) -> None:
@@ -106,11 +108,6 @@ class Execution:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
-
-    def _free_dropped(self) -> None:
-        with suppress(DeviceError):
-            self.device.finish()
-        _free(self.dropped)
 
     def close(self) -> None:
         """Release the device. Closing again, or in a forked process, does nothing."""
@@ -121,7 +118,7 @@ class Execution:
                 self._closed = True
                 for slot in list(self.slots):
                     slot.release()
-                self._free_dropped()
+                _free(self.device, self.dropped)
                 self.device.release()
                 self._parts.clear()
 
@@ -251,7 +248,8 @@ class Execution:
         `buffers` are those of the segments' commands, the session's own by default. `times`
         receives the time of each part.
         """
-        exchange = Exchange(self.plan, self.device, buffers or self.memory.buffers, arrays)
+        self.used = buffers or self.memory.buffers
+        exchange = Exchange(self.plan, self.device, self.used, arrays)
         *before, last = segments
         for part, segment in zip(self._parts, before, strict=True):
             enqueue(segment)
@@ -294,7 +292,11 @@ class Execution:
         return {tensors[i].output: array for i, array in values.items()}
 
 
-def _free(dropped: list[Callable[[], None]]) -> None:
-    if not DRIVER_PROCESS.lost:
+def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None:
+    """Free the memory of slots, once the runs that use it are done."""
+    if dropped and not DRIVER_PROCESS.lost:
+        with suppress(DeviceError):
+            device.finish()
         while dropped:
-            dropped.pop()()
+            free, _ = dropped.pop()
+            free()

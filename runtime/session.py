@@ -49,7 +49,6 @@ class Session:
         """
         self.plan: Plan = variant.plan
         """The compiled model."""
-        self._ran = False
         self._execution = Execution(variant, device, store_binaries, custom_ops or {})
 
     # -- running ----------------------------------------------------------------------------
@@ -108,24 +107,22 @@ class Session:
         if quantize:
             inputs = quantized(self.plan.inputs, inputs)
         arrays = arrays_for(self.plan.inputs, inputs)
-        if outputs:
+        if outputs is not None:
             from .binding.into import run_into
 
             return run_into(self._execution, arrays, outputs, check)
         with self._execution as execution:
             results = execution.run_checked(arrays) if check else execution.run(arrays)
-            self._ran = True
         return {
             info.name: as_declared(info, result)
             for info, result in zip(self.plan.outputs, results, strict=True)
         }
 
-    def bind(
-        self, inputs: Mapping[str, Any] | None = None, outputs: Mapping[str, Any] | None = None
-    ) -> BoundRun:
+    def bind(self, inputs: Any = None, outputs: Mapping[str, Any] | None = None) -> BoundRun:
         """Check and bind the objects that runs read and write, once for many runs.
 
-        `inputs` must have all inputs of the model by name, `outputs` those that are wanted. Each is
+        `inputs` must have all inputs of the model, by name or in a list as `run` takes them;
+        `outputs` must have those that are wanted, by name. Each is
 
         - a numpy array of the shape and dtype of its `TensorInfo`, or an object with the buffer
           protocol or DLPack on the host, or plain bytes (bytearray, mmap) of that size. Every run
@@ -142,7 +139,8 @@ class Session:
         """
         from .binding.bound import BoundRun
 
-        return BoundRun(self._execution, inputs or {}, outputs or {})
+        given = {} if inputs is None else inputs
+        return BoundRun(self._execution, given, {} if outputs is None else outputs)
 
     def stream(self, frames: Iterable[Any], depth: int = 2) -> Iterator[dict[str, Array]]:
         """Run the model on each of many frames; yields their outputs, in their order.
@@ -180,7 +178,6 @@ class Session:
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._execution as execution:
             times = execution.profile(arrays)
-            self._ran = True
         return list(enumerate(times))
 
     def profile_parts(self, inputs: Any = ()) -> list[PartTime]:
@@ -191,7 +188,6 @@ class Session:
         arrays = arrays_for(self.plan.inputs, inputs)
         with self._execution as execution:
             times = execution.profile_parts(arrays)
-            self._ran = True
         return times
 
     def reset(self) -> None:
@@ -209,12 +205,20 @@ class Session:
 
         Intermediate tensors share memory: unless the model was compiled with
         `keep_intermediates`, the content may be that of another tensor that was written later.
-        InputError if the plan has no such tensor, or before the first run.
+        InputError if the plan has no such tensor, before the first run, and for inputs and outputs
+        if the last run was one of `bind` or `stream`, whose inputs and outputs have memory of their
+        own.
         """
         tensor = self._tensor(name)
         with self._execution as execution:
-            if not self._ran:
+            if execution.used is None:
                 raise InputError(f"tensor {name} has no content before the first run")
+            place = tensor.region, tensor.index
+            if execution.used[place] != execution.memory.buffers[place]:
+                raise InputError(
+                    f"tensor {name} is an input or output that was bound for the last run, which "
+                    "used other memory; read the bound object, or call Session.run first"
+                )
             return execution.memory.read(tensor)
 
     def _tensor(self, name: str) -> PlacedTensor:

@@ -30,7 +30,7 @@ from .base import (
     same_as_first,
     sliced_grid,
 )
-from .elementwise import rank_fits
+from .elementwise import flattens, rank_fits
 
 TO_CENTERED = "tflgpu.to_centered"
 FROM_CENTERED = "tflgpu.from_centered"
@@ -50,11 +50,12 @@ def _linear(expression: Callable[[int], str]) -> Implementation:
 
 
 def _to_sliced(op: Op, target: Target) -> Sequence[Launch]:
-    grid = sliced_grid(op.output.shape, target, flatten=True)
+    flat = flattens(op)
+    grid = sliced_grid(op.output.shape, target, flat)
     variables = {"zero": op.attrs["zero_point"]}
     reads, writes = {"x": op.operand(0)}, {"y": op.output}
     return [
-        Launch("move/to_centered.jinja", grid, reads, writes, variables=variables, flatten=True)
+        Launch("move/to_centered.jinja", grid, reads, writes, variables=variables, flatten=flat)
     ]
 
 

@@ -28,6 +28,7 @@ from .base import (
     same_as_first,
     slice_count,
 )
+from .elementwise import flattens
 from .work_group_reduction import group_size
 
 NAME = "tflgpu.normalization"
@@ -64,6 +65,8 @@ def _whole_images(op: Op, target: Target) -> str | None:
         return "the mean is over several batches"
     if rows > 1 and columns > 1 and over_rows != over_columns:
         return "the mean is over rows or columns but not both"
+    if not flattens(op):
+        return "its epilogue needs height and width as separate axes"
     return None
 
 

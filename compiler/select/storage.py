@@ -33,6 +33,9 @@ STARTS: tuple[Callable[[Implementation], bool], ...] = (
 )
 """Which implementations a search starts with; the first of all where an operator has none such."""
 
+SAVING = 0.05
+"""Share of the bytes that a later start must save: it has fewer slices, of which most views are."""
+
 Choice = dict[Op, Implementation]
 """The implementation of each operator."""
 
@@ -41,7 +44,8 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target
     """The implementation for each operator, chosen among `suited` to move few bytes.
 
     Connected operators that can use more than one storage form a region. Each region is tried with
-    all starts of `STARTS` and improved operator by operator; the best result is kept.
+    all starts of `STARTS` and improved operator by operator; the first is kept unless another saves
+    a share of `SAVING`.
     """
     costs = _Costs(graph, suited, target)
     free = [
@@ -55,7 +59,7 @@ def choose_storage(graph: Graph, suited: Mapping[Op, Candidates], target: Target
                 costs.choose(op, next((k for k in kernels if start(k)), kernels[0]))
             _improve(region, suited, costs)
             cost = sum(costs.of(op) for op in region)
-            if best is None or cost < best_cost:
+            if best is None or cost < (1 - SAVING) * best_cost:
                 best, best_cost = {op: costs.choice[op] for op in region}, cost
         for op, kernel in (best or {}).items():
             costs.choose(op, kernel)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..execution import Execution
+from ..inputs import by_name
 from ..launch.device import Buffer, Command
 from ..launch.foreign import ForeignMemory, foreign_memory
 from ..plan.records import Region, TensorInfo
@@ -34,24 +35,24 @@ class BoundRun:
     It keeps the objects that are bound to it. Any thread may use it.
     """
 
-    def __init__(
-        self, execution: Execution, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, execution: Execution, inputs: Any, outputs: Mapping[str, Any]) -> None:
         """Applications call `Session.bind`, which says what is raised."""
         plan = execution.plan
+        inputs = by_name(plan.inputs, inputs)
         self._execution = execution
         self._bound: dict[tuple[Region, int], Buffer] = {}
         self._copies: dict[Region, list[Command]] = {Region.INPUT: [], Region.OUTPUT: []}
         """Copies on the device before and after the kernels."""
+        self._owners: list[Any] = []
+        """The objects that device memory of the caller lives as long as."""
         missing = {info.name: None for info in plan.inputs if info.name not in inputs}
         with execution, execution.device.scope() as free:
             self._sources = self._fitted("input", {**inputs, **missing})
             self._targets = self._fitted("output", outputs)
             copies = (self._copies[Region.INPUT], self._copies[Region.OUTPUT])
-            self._slot = Slot(execution, self._bound, free, *copies)
+            self._slot = Slot(execution, self._bound, free, self._owners, *copies)
         self.outputs: dict[str, Any] = dict(outputs)
         """The objects that were bound to outputs, by name."""
-        self._inputs = dict(inputs)
 
     def _fitted(self, kind: str, given: Mapping[str, Any]) -> dict[int, Array]:
         """The arrays of the host; device memory is added to what is bound (InputError)."""
@@ -90,6 +91,7 @@ class BoundRun:
             raise InputError(f"the {memory.kind} does not fit: {problem}")
         buffer, copies = execution.device.adopt(memory, size, writes)
         self._copies[region] += copies
+        self._owners.append(memory.owner)
         return buffer
 
     def run(self) -> dict[str, Any]:
@@ -114,8 +116,8 @@ class BoundRun:
         """
         with self._execution as execution, execution.device.calls:
             self._slot.start(self._sources, self._targets)
-            marker = self._slot.mark(self._targets)
-        return SubmittedRun(self._execution, self._slot, marker, self.outputs)
+            run = self._slot.mark(self._targets)
+        return SubmittedRun(self._execution, self._slot, run, self.outputs)
 
     def close(self) -> None:
         """Wait for the run in flight and release what is bound. Closing again does nothing."""

@@ -34,15 +34,16 @@ class _Memory:
 class CopyIn(_Memory):
     """Copies arrays to a buffer."""
 
-    def start(self, array: Array) -> None:
-        """Copy an array of the tensor's shape and dtype; it must not change until a marker.
+    def start(self, array: Array, may_change: bool) -> None:
+        """Start copying an array of the tensor's shape and dtype.
 
-        InputError if an integer does not fit in 32 bits.
+        `may_change` says that the caller may write to it as soon as this returns; otherwise it must
+        not change until a marker is done. InputError if an integer does not fit in 32 bits.
         """
         check_range(self._info, array)
         if self._mapped is not None:
             np.copyto(self._mapped, array, casting="unsafe")
-        elif self._as_stored(array):
+        elif self._as_stored(array) and not may_change:
             self._device.upload(self._buffer, array)
         else:
             self._device.upload(self._buffer, array.astype(self._dtype, order="C"))

@@ -26,7 +26,9 @@ def run_into(
     new arrays for the others. Errors are those of `Session.run`.
     """
     infos = execution.plan.outputs
-    if any(foreign_memory(value) is not None for value in outputs.values()):
+    if isinstance(outputs, Mapping) and any(
+        foreign_memory(value) is not None for value in outputs.values()
+    ):
         if check:
             raise InputError("indices are checked with outputs on the host only; bind arrays")
         return _run_bound(execution, arrays, outputs)

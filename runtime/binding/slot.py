@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,19 @@ Arrays = Mapping[int, Array]
 """Arrays of inputs or outputs, by their index in the model."""
 
 
+@dataclass(eq=False)
+class Run:
+    """A run that was started."""
+
+    marker: Marker
+    """At its end."""
+    targets: Arrays
+    settled: bool = False
+    """Whether it is done, outputs included, or has failed. Any thread may read it."""
+    error: Exception | None = None
+    """Why it has failed."""
+
+
 class Slot:
     """Runs one after the other; runs of other slots may be in flight meanwhile.
 
@@ -36,12 +49,14 @@ class Slot:
         execution: Execution,
         bound: Buffers,
         free: Callable[[], None],
+        owners: Sequence[Any] = (),
         before: Sequence[Command] = (),
         after: Sequence[Command] = (),
     ) -> None:
         """To be made in a scope of the device, which `free` frees (DeviceError).
 
-        `bound` are buffers of the caller; the other inputs and outputs get buffers of their own.
+        `bound` are buffers of the caller, which live as long as `owners`; the other inputs and
+        outputs get buffers of their own.
         `before` and `after` are commands to enqueue before and after all others.
         """
         plan, device = execution.plan, execution.device
@@ -70,17 +85,21 @@ class Slot:
         }
         self._on_host: dict[int, Array] = {}
         """The outputs of the last run that parts on LiteRT have computed."""
-        self._unfinished: tuple[Marker, Arrays] | None = None
+        self._in_flight: list[Run] = []
+        """The run that has not been settled, if there is one."""
         execution.slots.add(self)
-        # A slot may be dropped on any thread, in the middle of a run of another one.
-        self._finalizer = weakref.finalize(self, execution.dropped.append, free)
+        # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
+        # still be using the memory of its own run, so that is kept.
+        dropped = (free, (owners, self._in_flight))
+        self._finalizer = weakref.finalize(self, execution.dropped.append, dropped)
         self._finalizer.atexit = False
 
-    def start(self, sources: Arrays, targets: Arrays) -> None:
+    def start(self, sources: Arrays, targets: Arrays, may_change: bool = False) -> None:
         """Copy the inputs and start the kernels, once the run before is done.
 
-        `targets` are the arrays to copy outputs to, as `finish` will. InputError if an integer does
-        not fit in 32 bits.
+        `targets` are the arrays to copy outputs to, as `finish` will. `may_change` says that the
+        caller may write to `sources` as soon as this returns. InputError if an integer does not fit
+        in 32 bits.
         """
         if self.closed:
             raise DeviceError("the bound run is closed; bind its inputs and outputs again")
@@ -88,7 +107,7 @@ class Slot:
         execution = self._execution
         with execution.finishing():
             for index, copy_in in self._copies_in.items():
-                copy_in.start(sources[index])
+                copy_in.start(sources[index], may_change)
             if execution.plan.parts:
                 arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
                 values = execution.execute(
@@ -99,30 +118,31 @@ class Slot:
                 )
                 self._on_host = execution.host_outputs(values)
             else:
+                execution.used = self._buffers
                 execution.device.enqueue(self._segments[0])
             for index, copy_out in self._copies_out.items():
                 if index in targets:
                     copy_out.start(targets[index])
 
-    def mark(self, targets: Arrays) -> Marker:
-        """A marker after the run that was started. It is in flight until `settle`."""
-        marker = self._execution.device.mark()
-        self._unfinished = marker, targets
-        return marker
+    def mark(self, targets: Arrays) -> Run:
+        """Mark the end of the run that was started last, which is in flight until `settle`."""
+        run = Run(self._execution.device.mark(), targets)
+        self._in_flight.append(run)
+        return run
 
     def settle(self) -> None:
-        """Wait for the run in flight, if there is one, and complete its copies (DeviceError)."""
-        if self._unfinished is not None:
-            marker, targets = self._unfinished
-            try:
-                marker.wait()
-                self.finish(targets)
-            finally:
-                self._unfinished = None
+        """Wait for the run in flight, if there is one, and complete its copies.
 
-    def is_in_flight(self, marker: Marker) -> bool:
-        """Whether the run with this marker has not been settled."""
-        return self._unfinished is not None and self._unfinished[0] is marker
+        If it has failed, whoever waits for that run is told, and nobody else.
+        """
+        for run in self._in_flight:
+            try:
+                run.marker.wait()
+                self.finish(run.targets)
+            except Exception as error:
+                run.error = error
+            run.settled = True
+        self._in_flight.clear()
 
     def finish(self, targets: Arrays) -> None:
         """Complete the copies of outputs, once the kernels are done."""
@@ -146,7 +166,6 @@ class Slot:
     def release(self) -> None:
         """The same, inside a `with` block."""
         if self._finalizer.detach() is not None:
-            with suppress(DeviceError):
-                self.settle()
+            self.settle()
             self._execution.slots.discard(self)
             self._free()

@@ -22,6 +22,8 @@ Array = NDArray[Any]
 
 def stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
     """The outputs for each frame, as `Session.stream` describes it."""
+    if not isinstance(depth, int):
+        raise InputError(f"depth={depth!r}: give the number of runs in flight")
     if depth < 1:
         raise InputError(f"depth={depth}: at least one run must be in flight")
     for info in execution.plan.outputs:
@@ -60,5 +62,5 @@ def _submitted(execution: Execution, slot: Slot, arrays: list[Array]) -> Submitt
     outputs = {info.name: np.empty(info.shape, info.dtype) for info in execution.plan.outputs}
     targets = dict(enumerate(outputs.values()))
     with execution, execution.device.calls:
-        slot.start(dict(enumerate(arrays)), targets)
+        slot.start(dict(enumerate(arrays)), targets, may_change=True)
         return SubmittedRun(execution, slot, slot.mark(targets), outputs)

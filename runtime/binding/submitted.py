@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from ..errors import DeviceError
 from ..execution import Execution
-from ..launch.device import Marker
-from .slot import Slot
+from .slot import Run, Slot
 
 _SHORTEST, _LONGEST = 2e-5, 1e-3
 """Seconds between two looks at a run that is waited for with a timeout, at first and in the end."""
@@ -20,17 +21,20 @@ class SubmittedRun:
     In a coroutine, `await run` waits without blocking the event loop.
     """
 
-    def __init__(
-        self, execution: Execution, slot: Slot, marker: Marker, outputs: dict[str, Any]
-    ) -> None:
-        self._execution, self._slot, self._marker = execution, slot, marker
+    def __init__(self, execution: Execution, slot: Slot, run: Run, outputs: dict[str, Any]) -> None:
+        self._execution, self._slot, self._run = execution, slot, run
         self._outputs = outputs
 
     @property
     def done(self) -> bool:
         """Whether the device is done with the run. DeviceError if it has failed."""
         self._execution.check_process()
-        return not self._slot.is_in_flight(self._marker) or self._marker.done
+        if not self._run.settled:
+            with self._racing_with_close():
+                return self._run.marker.done
+        if self._run.error is not None:
+            raise self._run.error
+        return True
 
     @property
     def event(self) -> Any:
@@ -39,7 +43,7 @@ class SubmittedRun:
         Work on the device that waits for it may use device memory that is bound. To arrays of the
         host, results are copied by `wait`.
         """
-        return self._marker.event
+        return self._run.marker.event
 
     def wait(self, timeout: float | None = None) -> dict[str, Any]:
         """Wait until the run is done; returns what is bound to the outputs, by name.
@@ -48,15 +52,27 @@ class SubmittedRun:
         run has failed.
         """
         self._execution.check_process()
-        if self._slot.is_in_flight(self._marker):
-            if timeout is None:
-                self._marker.wait()
-            else:
-                self._look(time.monotonic() + timeout)
-            with self._execution:
-                if self._slot.is_in_flight(self._marker):
-                    self._slot.settle()
+        if not self._run.settled:
+            with self._racing_with_close():
+                if timeout is None:
+                    self._run.marker.wait()
+                else:
+                    self._look(time.monotonic() + timeout)
+                with self._execution:
+                    if not self._run.settled:
+                        self._slot.settle()
+        if self._run.error is not None:
+            raise self._run.error
         return self._outputs
+
+    @contextmanager
+    def _racing_with_close(self) -> Iterator[None]:
+        """Ignore errors if another thread closes the session meanwhile, which settles the run."""
+        try:
+            yield
+        except DeviceError:
+            if not self._run.settled:
+                raise
 
     def _look(self, end: float) -> None:
         pause = _SHORTEST
@@ -73,7 +89,7 @@ class SubmittedRun:
     async def _awaited(self) -> dict[str, Any]:
         import asyncio
 
-        if self._marker.any_thread:
+        if self._run.marker.any_thread:
             return await asyncio.get_running_loop().run_in_executor(None, self.wait)
         while not self.done:
             await asyncio.sleep(_LONGEST)

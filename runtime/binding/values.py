@@ -22,6 +22,11 @@ def fitted(
     `kind` is input or output. `fit` raises InputError for a value that does not fit. The InputError
     raised here names all of them, and all names that the model does not have.
     """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"the {kind}s are given as {type(given).__name__}; give a mapping of their names to "
+            "what is bound to them"
+        )
     indices = {info.name: index for index, info in enumerate(infos)}
     found, problems = {}, []
     for name, value in given.items():

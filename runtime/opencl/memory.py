@@ -164,7 +164,8 @@ class OpenCLMemory:
         kind = _FLOAT if texel == 16 else _HALF_FLOAT
         with driver_call(self._name, f"creating an image of {size} bytes at {offset} of a buffer"):
             try:
-                return self._image(self.sub_buffer(buffer, offset, size), size // texel, kind)
+                piece = self.sub_buffer(buffer, offset, size) if offset else buffer
+                return self._image(piece, size // texel, kind)
             except OpenCLError:
                 address = self._addresses.get(buffer)
                 if address is None:

@@ -33,6 +33,9 @@ CHANGED: dict[str, tuple[Any, Any]] = {
     "signature": ("serve", "serve"),
     "tuning": (Path("table.json"), "table.json"),
     "input_shapes": ({"image": [1, 5, 7, 3]}, (("image", (1, 5, 7, 3)),)),
+    "inputs": ({"image": "rgb8"}, (("image", "rgb8"),)),
+    "outputs": ({"scores": "argmax"}, (("scores", "argmax"),)),
+    "custom_ops": (["Swirl"], ("Swirl",)),
     "disable_passes": (["fuse_elementwise"], ("fuse_elementwise",)),
     "keep_intermediates": (True, True),
 }

@@ -46,12 +46,19 @@ def test_formats_of_outputs() -> None:
         ),
         ("rgba8, mean=1/b", "mean=1/b is not a number, or one for each channel"),
         ("rgba8, mean=nan", "mean=nan is not a number"),
-        ("rgba8, std=0", "std must not be 0"),
+        ("rgba8, std=0", "std is 0, or too small"),
+        ("rgba8, std=1e-60", "std is 0, or too small"),
+        ("rgba8, mean=1e300", "mean=1e300 is not a number"),
     ],
 )
 def test_what_is_wrong_with_an_input(text: str, problem: str) -> None:
     with pytest.raises(OptionError, match=re.escape(f"inputs['image']={text!r}: {problem}")):
         Options(inputs=(("image", text),))
+
+
+def test_sizes_with_very_many_digits() -> None:
+    with pytest.raises(OptionError, match="is not WIDTHxHEIGHT"):
+        Options(inputs=(("image", f"rgba8, size={'9' * 5000}x9"),))
 
 
 @pytest.mark.parametrize(

@@ -26,3 +26,13 @@ def swirled() -> bytes:
     graph.inputs, graph.input_names = [x], ["x"]
     graph.outputs, graph.output_names = [y, rest], ["y", "rest"]
     return write(graph)
+
+
+def counted() -> bytes:
+    """count = Count(x), both int8."""
+    graph = Graph("counted")
+    x, count = (Tensor(name, (4,), "int8") for name in ("x", "count"))
+    graph.add(Op("Count", (x,), (count,)))
+    graph.inputs, graph.input_names = [x], ["x"]
+    graph.outputs, graph.output_names = [count], ["count"]
+    return write(graph)

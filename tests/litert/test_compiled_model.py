@@ -144,3 +144,13 @@ def test_what_a_buffer_refuses() -> None:
                 buffer.read(1, dtype)
         with pytest.raises(ValueError, match="C-contiguous"):
             kind.create_from_host_memory(np.zeros((3, 3), np.float32).T[:2])
+
+
+def test_what_has_no_such_number(make: Any) -> None:
+    model = make(REGRESSION)
+    with pytest.raises(RuntimeError, match="there is no number 7"):
+        model.get_input_buffer_requirements(7)
+    with pytest.raises(RuntimeError, match="there is no number -1"):
+        model.get_output_buffer_requirements(-1)
+    with pytest.raises(RuntimeError, match="there is no number 5"):
+        model.resize_input_tensor(5, [1])

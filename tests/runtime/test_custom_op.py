@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graphs.custom import SHAPE, swirled
+from graphs.custom import SHAPE, counted, swirled
 
 import tflgpu
 from tflgpu.compiler.ir import Array
@@ -54,3 +54,49 @@ def test_its_errors_are_passed_on(folder: Path, opencl_device: str) -> None:
     loaded = tflgpu.load(folder, device=opencl_device, custom_ops={"Swirl": swirl})
     with loaded as session, pytest.raises(LookupError, match="no such swirl"):
         session.run(X)
+
+
+def test_results_are_not_memory_of_the_function(folder: Path, opencl_device: str) -> None:
+    kept = (np.zeros(SHAPE, np.float32), X.copy())
+
+    def swirl(*operands: Array) -> Any:
+        kept[1][...] += 1
+        return kept
+
+    loaded = tflgpu.load(folder, device=opencl_device, custom_ops={"Swirl": swirl})
+    with loaded as session:
+        first = session.run(X)
+        before = {name: array.copy() for name, array in first.items()}
+        session.run(X)
+    for name, array in first.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_integers_must_fit(opencl_device: str, tmp_path: Path) -> None:
+    folder = tflgpu.compile(counted(), tmp_path, device=opencl_device, custom_ops=["Count"])
+    returned = np.array([1, 300, -129, 7])
+    functions = {"Count": lambda x: returned}
+    with tflgpu.load(folder, device=opencl_device, custom_ops=functions) as session:
+        with pytest.raises(tflgpu.InputError, match="integers for count that do not fit in int8"):
+            session.run(np.zeros(4, np.int8))
+        returned[:] = 5
+        np.testing.assert_array_equal(session.run(np.zeros(4, np.int8))["count"], [5, 5, 5, 5])
+
+
+@pytest.mark.parametrize(
+    ("functions", "problem"),
+    [
+        ("Swirl", "custom_ops is 'Swirl', not a mapping of names to functions"),
+        ({"Swirl": None}, r"custom_ops\['Swirl'\] is None, not a function"),
+        ({"Swirl": "swirl"}, r"custom_ops\['Swirl'\] is 'swirl', not a function"),
+    ],
+)
+def test_what_is_no_function(
+    functions: Any, problem: str, folder: Path, opencl_device: str
+) -> None:
+    with pytest.raises(tflgpu.InputError, match=problem):
+        tflgpu.load(folder, device=opencl_device, custom_ops=functions)
+
+
+def test_functions_in_c_may_have_no_signature(folder: Path, opencl_device: str) -> None:
+    tflgpu.load(folder, device=opencl_device, custom_ops={"Swirl": max}).close()

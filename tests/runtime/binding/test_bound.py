@@ -141,6 +141,49 @@ def test_what_does_not_fit_is_named(
     check(session.run(pair())["y"], pair())
 
 
+def test_tensors_are_read_after_any_run(session: Session) -> None:
+    (a, b), y = pair(6), np.empty(LENGTH, np.float32)
+
+    def check_reads() -> None:
+        np.testing.assert_allclose(session.read("sum"), a + b, rtol=1e-6)
+        for name in ("a", "y"):
+            with pytest.raises(InputError, match=f"tensor {name} is an input or output that was b"):
+                session.read(name)
+
+    with session.bind([a, b], {"y": y}) as bound:
+        bound.run()
+        check_reads()
+    session.poison()
+    list(session.stream([(a, b)]))
+    check_reads()
+    session.run([a, b], outputs={"y": y})
+    np.testing.assert_array_equal(session.read("a"), a)
+    np.testing.assert_array_equal(session.read("y"), y)
+
+
+def test_containers(session: Session) -> None:
+    """Inputs are given as `run` takes them, outputs by name."""
+    (a, b), y = pair(5), np.empty(LENGTH, np.float32)
+    for inputs in ([a, b], (a, b)):
+        with session.bind(inputs, {"y": y}) as bound:
+            y.fill(np.nan)
+            bound.run()
+            check(y, (a, b))
+    with pytest.raises(InputError, match="1 input given, but the model has 2"):
+        session.bind(a, {"y": y})
+    for outputs in ([y], y, "y"):
+        wrong: Any = outputs
+        kind = type(wrong).__name__
+        with pytest.raises(InputError, match=f"outputs are given as {kind}; give a mapping of the"):
+            session.bind([a, b], wrong)
+        with pytest.raises(InputError, match=f"outputs are given as {kind}; give a mapping of the"):
+            session.run([a, b], outputs=wrong)
+    check(session.run([a, b], outputs={})["y"], (a, b))
+    depth: Any = "2"
+    with pytest.raises(InputError, match="depth='2': give the number of runs in flight"):
+        session.stream([], depth)
+
+
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint8", "int16", "uint16", "int64", "bool", "float16", "uint32"]
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import gc
+import weakref
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from devices import Attached
-from plans import LENGTH, chain, chain_result, copy, pair, single
+from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.binding.bound import BoundRun
+from tflgpu.runtime.binding.copies import CopyOut
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.plan.records import TensorInfo
 
@@ -62,7 +65,8 @@ def test_a_run_that_is_submitted_again(session: Session) -> None:
         check(y, pair(2))
 
 
-def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
+def slow() -> Parts:
+    """A model without inputs, of which a run takes about a tenth of a second; y is 2."""
     source = """
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void main_kernel(__global volatile float* y) {
@@ -71,9 +75,12 @@ void main_kernel(__global volatile float* y) {
     y[get_global_id(0)] = sum;
 }
 """
-    parts = single(source, [], TensorInfo("y", (1,), "float32"), 1)
+    return single(source, [], TensorInfo("y", (1,), "float32"), 1)
+
+
+def test_a_timeout(tmp_path: Path, opencl_device: str) -> None:
     y = np.zeros(1, np.float32)
-    with load(parts.write(tmp_path), device=opencl_device, store_binaries=False) as session:
+    with load(slow().write(tmp_path), device=opencl_device, store_binaries=False) as session:
         run = session.bind({}, {"y": y}).submit()
         assert not run.done
         with pytest.raises(TimeoutError, match="the run is not done yet; wait for it again"):
@@ -122,6 +129,55 @@ def test_threads(session: Session) -> None:
         list(pool.map(use, range(60)))
 
 
+@pytest.mark.parametrize("waited", [False, True])
+def test_a_run_that_fails(session: Session, monkeypatch: pytest.MonkeyPatch, waited: bool) -> None:
+    """Every wait for it says so, but none for the run after it."""
+    bound = bound_to(session, 6)
+
+    def fail(*arguments: Any) -> None:
+        raise DeviceError("the device is lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CopyOut, "finish", fail)
+        failed = bound.submit()
+        if waited:
+            with pytest.raises(DeviceError, match="the device is lost"):
+                failed.wait()
+        after = bound.submit()
+    uses: list[Callable[[], Any]] = [failed.wait, lambda: failed.wait(1), lambda: failed.done]
+    for use in uses:
+        with pytest.raises(DeviceError, match="the device is lost"):
+            use()
+    assert after.wait() is bound.outputs
+    check(bound.outputs["y"], pair(6))
+
+
+@pytest.mark.parametrize("timeout", [None, 10])
+def test_a_session_that_is_closed_during_a_wait(
+    session: Session, monkeypatch: pytest.MonkeyPatch, timeout: float | None
+) -> None:
+    """As by another thread: once the device is done, before the copies are."""
+    bound = bound_to(session, 8)
+    run = bound.submit()
+    marker = type(run._run.marker)
+    original_wait, original_done = marker.wait, marker.done.fget
+
+    def wait(self: Any) -> None:
+        monkeypatch.undo()
+        original_wait(self)
+        session.close()
+
+    def done(self: Any) -> Any:
+        wait(self)
+        return original_done(self)
+
+    monkeypatch.setattr(marker, "wait", wait)
+    monkeypatch.setattr(marker, "done", property(done))
+    assert run.wait(timeout) is bound.outputs
+    check(bound.outputs["y"], pair(8))
+    assert run.done
+
+
 @pytest.mark.parametrize("depth", [1, 2, 5])
 def test_stream(session: Session, depth: int) -> None:
     started: list[int] = []
@@ -149,6 +205,57 @@ def test_a_stream_that_is_left(session: Session) -> None:
     check(session.run(pair(3))["y"], pair(3))
     with pytest.raises(InputError, match="depth=0: at least one run must be in flight"):
         session.stream(frames, 0)
+
+
+@pytest.mark.parametrize("all_at_once", [False, True])
+def test_arrays_outlive_a_run_that_is_dropped(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch, all_at_once: bool
+) -> None:
+    """The driver writes to them when the run is done, even if the session is dropped as well."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    written: list[float] = []
+    session = load(slow().write(tmp_path), device=opencl_device, store_binaries=False)
+    memory = np.zeros(1, np.float32)
+    y = memory.view()
+    weakref.finalize(y, lambda: written.append(memory[0]))
+    run = session.bind({}, {"y": y}).submit()
+    assert not run.done
+    del y, run
+    if all_at_once:
+        del session
+        gc.collect()
+    else:
+        gc.collect()
+        assert written == []
+        session.reset()
+        gc.collect()
+    assert written == [2]
+
+
+def test_frames_may_be_changed(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where the driver copies them behind the kernels of the run before."""
+    monkeypatch.setattr(opencl, "shares_memory", lambda device: False)
+    a, b = np.empty(LENGTH, np.float32), np.empty(LENGTH, np.float32)
+    uploaded: list[Any] = []
+    upload = opencl.OpenCLDevice.upload
+
+    def recorded(self: Any, buffer: int, array: Any, offset: int = 0) -> None:
+        uploaded.append(array)
+        upload(self, buffer, array, offset)
+
+    def frames() -> Iterator[Any]:
+        for seed in range(20):
+            a[:], b[:] = pair(seed)
+            yield a, b
+
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        monkeypatch.setattr(opencl.OpenCLDevice, "upload", recorded)
+        for seed, outputs in enumerate(session.stream(frames())):
+            check(outputs["y"], pair(seed))
+    assert len(uploaded) == 40
+    assert not any(np.shares_memory(array, frame) for array in uploaded for frame in (a, b))
 
 
 def test_memory_that_only_the_driver_copies(

@@ -1,0 +1,43 @@
+"""Memory of the caller that runs in flight use, which lives until they are done."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from ctypes import c_float
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import LENGTH, SIZE, chain, chain_result, pair
+
+from tflgpu.runtime import load
+
+cl = pytest.importorskip("pyopencl")
+
+
+class Watched(cl.SVMAllocation):  # type: ignore[misc]
+    """Shared memory that can be referred to weakly."""
+
+
+def test_shared_memory_outlives_a_run_in_flight(tmp_path: Path, opencl_device: str) -> None:
+    """The driver does not retain it."""
+    (a, b), y = pair(4), np.empty(LENGTH, np.float32)
+    flags = cl.svm_mem_flags.READ_WRITE | cl.svm_mem_flags.SVM_FINE_GRAIN_BUFFER
+    with load(chain().write(tmp_path), device=opencl_device) as session:
+        device: Any = session._execution.device
+        x = Watched(cl.Context.from_int_ptr(device._context), SIZE, 64, flags)
+        (c_float * LENGTH).from_address(x.svm_ptr)[:] = a.tolist()
+        watched = weakref.ref(x)
+        run = session.bind({"a": x, "b": b}, {"y": y}).submit()
+        del x
+        gc.collect()
+        assert watched() is not None
+        run.wait()
+        np.testing.assert_allclose(y, chain_result(a, b), rtol=1e-5, atol=1e-5)
+        del run
+        gc.collect()
+        assert watched() is not None
+        session.reset()
+        assert watched() is None
