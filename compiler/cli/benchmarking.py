@@ -35,14 +35,6 @@ MAX_THREADS = 256
 """Most threads for LiteRT, which aborts the process if the system cannot provide them."""
 
 
-def _check_format(
-    context: click.Context, parameter: click.Parameter, value: Path | None
-) -> Path | None:
-    if value is not None and value.suffix.lower() not in drawing.FORMATS:
-        raise click.BadParameter(f"{value} must end in one of {', '.join(drawing.FORMATS)}")
-    return value
-
-
 @click.command(
     "benchmark", cls=Command, short_help="Measure a model, per kernel and next to LiteRT."
 )
@@ -88,8 +80,7 @@ def _check_format(
 )
 @click.option(
     "--plot",
-    type=FilePath(),
-    callback=_check_format,
+    type=FilePath(drawing.FORMATS),
     metavar="FILE.png",
     help="Write a chart of kernel times; needs matplotlib.",
 )

@@ -42,15 +42,6 @@ UNLABELED = ("image", "keypoints")
 """The kinds of --show that name no classes."""
 
 
-def _check_suffix(
-    context: click.Context, parameter: click.Parameter, value: Path | None
-) -> Path | None:
-    known = (ARRAYS, *PICTURES)
-    if value is not None and value.suffix.lower() not in known:
-        raise click.BadParameter(f"{value} must end in one of {', '.join(known)}")
-    return value
-
-
 @click.command(cls=Command, short_help="Run a model on photos, arrays or random numbers.")
 @click.argument("source", metavar="MODEL|CACHE", type=FilePath())
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
@@ -70,8 +61,7 @@ def _check_suffix(
 )
 @click.option(
     "--output",
-    type=FilePath(),
-    callback=_check_suffix,
+    type=FilePath((ARRAYS, *PICTURES)),
     metavar="FILE.npz|FILE.png",
     help="Write all outputs to a .npz file, or what they show over the photo to a picture.",
 )

@@ -45,16 +45,23 @@ json_option = click.option(
 
 
 class FilePath(click.Path):
-    """A path that must not be empty, as it would be with an unset shell variable."""
+    """A path that must not be empty, as it would be with an unset shell variable.
 
-    def __init__(self) -> None:
+    It must end in one of `suffixes`, in small or capital letters, unless there are none.
+    """
+
+    def __init__(self, suffixes: Sequence[str] = ()) -> None:
         super().__init__(path_type=Path)
+        self._suffixes = tuple(suffixes)
 
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> Any:
         if not value:
             self.fail("the path is empty", parameter, context)
+        if self._suffixes and Path(value).suffix.lower() not in self._suffixes:
+            known = "one of " * (len(self._suffixes) > 1) + ", ".join(self._suffixes)
+            self.fail(f"{value} must end in {known}", parameter, context)
         return super().convert(value, parameter, context)
 
 

@@ -16,19 +16,10 @@ TYPES = 15
 """Most operator types that are printed."""
 
 
-def _check_suffix(
-    context: click.Context, parameter: click.Parameter, value: Path | None
-) -> Path | None:
-    if value is not None and value.suffix.lower() != ".json":
-        raise click.BadParameter(f"{value} must end in .json")
-    return value
-
-
 trace_option = click.option(
     "--trace",
     "trace_file",
-    type=FilePath(),
-    callback=_check_suffix,
+    type=FilePath((".json",)),
     metavar="FILE.json",
     help="Write when each stage, copy, kernel and part on LiteRT ran, to open at "
     "https://ui.perfetto.dev or in chrome://tracing.",

@@ -88,5 +88,6 @@ def _peaks(heatmaps: Array) -> Keypoints:
 
 def _points(table: Array) -> Keypoints:
     """The points in the rows (y, x, score) of a table."""
-    finite = np.isfinite(table).all(axis=1)
-    return Keypoints(tuple(Keypoint(i, *row) for i, row in enumerate(table.tolist()) if finite[i]))
+    return Keypoints(
+        tuple(Keypoint(i, *row) for i, row in enumerate(table.tolist()) if np.isfinite(row).all())
+    )

@@ -111,7 +111,14 @@ def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path)
 def test_run_reads_and_writes_strings(opencl_device: str, tmp_path: Path) -> None:
     graph = Graph("words")
     words, column = Tensor("words", (3,), "string"), Tensor("column", (3, 1), "string")
-    graph.add(Op("EXPAND_DIMS", (words, Tensor("axis", (), "int32", np.int32(1))), (column,), {}))
+    graph.add(
+        Op(
+            "EXPAND_DIMS",
+            (words, Tensor("axis", (), "int32", np.array(1, np.int32))),
+            (column,),
+            {},
+        )
+    )
     graph.inputs, graph.input_names = [words], ["words"]
     graph.outputs, graph.output_names = [column], ["column"]
     path, out = tmp_path / "m.tflite", tmp_path / "out.npz"

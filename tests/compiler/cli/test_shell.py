@@ -12,11 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from commands import SCRIPT, as_json, invoke, program
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
+from tflgpu.compiler.cli.shell import FilePath
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""
@@ -141,3 +143,13 @@ def test_ctrl_c_at_any_moment(seconds: float, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "interrupted\n")
+
+
+def test_files_whose_names_end_in_what_is_written() -> None:
+    one, several = FilePath((".json",)), FilePath((".npz", ".png"))
+    assert one.convert("trace.JSON", None, None) == Path("trace.JSON")
+    assert several.convert("a.b/out.png", None, None) == Path("a.b/out.png")
+    with pytest.raises(click.BadParameter, match=r"^out\.txt must end in \.json$"):
+        one.convert("out.txt", None, None)
+    with pytest.raises(click.BadParameter, match=r"^png must end in one of \.npz, \.png$"):
+        several.convert("png", None, None)
