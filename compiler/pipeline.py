@@ -147,6 +147,8 @@ def select(
     legal = {op: candidates(op, target) for op in graph.ops}
     choice = choose_storage(graph, legal, target)
     storages = insert_conversions(graph, choice, target)
+    # A conversion may have become part of the operator before it.
+    legal = {op: found for op, found in legal.items() if op in choice}
     return Selected(graph, legal, choice, storages, events, fallback, operators)
 
 

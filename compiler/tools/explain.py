@@ -95,8 +95,6 @@ def explain(
             tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
         )
         for op, legal in selected.candidates.items()
-        # A conversion may have become part of the operator before it.
-        if op in selected.choice
     )
     progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from graphs import model, quantized, xq
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler.errors import ModelError
@@ -54,6 +55,15 @@ def test_a_profile_that_is_not_here_leaves_the_graph() -> None:
     assert decisions.graph == decide(str(DIGITS_MODEL), plan).graph
     assert "cannot be told" in decisions.note and "device" in decisions.note
     assert decisions.chosen == {}
+
+
+def test_conversions_that_became_part_of_another_operator() -> None:
+    """Integers at the end of a model are stored by the operator that computes them."""
+    image = xq(1, 5, 7, 16, dtype="int8", scale=0.1)
+    made = model({"y": quantized("RELU", image, dtype="int8", scale=0.1)})
+    plan = build(made.content, Options(target="opencl", device="gpu")).plan
+    chosen = decide(made.content, plan).chosen
+    assert all(dispatch.operators in chosen for dispatch in plan.dispatches)
 
 
 def test_another_version_is_noted() -> None:
