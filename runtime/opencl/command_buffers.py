@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ctypes import CFUNCTYPE, POINTER, byref, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
-from .library import OpenCLError, Owned, handles, library
+from .library import OpenCLError, OwnedHandles, handles, library
 
 EXTENSION = "cl_khr_command_buffer"
 
@@ -33,7 +33,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 class CommandBuffers:
     """Records launches for an in-order queue."""
 
-    def __init__(self, platform: int, queue: int, owned: Owned) -> None:
+    def __init__(self, platform: int, queue: int, owned: OwnedHandles) -> None:
         """OpenCLError if the platform lacks a function; `owned` takes the command buffers."""
         self._queue, self._owned = handles(queue), owned
         self._functions = {name: _function(platform, name) for name in _FUNCTIONS}

@@ -22,7 +22,17 @@ from ..processor import usable_cores
 from .command_buffers import EXTENSION, CommandBuffers
 from .foreign import check_memory
 from .info import device_platform, orders_atomics, shares_memory
-from .library import OpenCLError, Owned, call, driver_call, handles, library, make, query, sizes
+from .library import (
+    OpenCLError,
+    OwnedHandles,
+    call,
+    driver_call,
+    handles,
+    library,
+    make,
+    query,
+    sizes,
+)
 from .marker import OpenCLMarker
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
@@ -60,7 +70,7 @@ class OpenCLDevice:
         if queue:
             call("clRetainCommandQueue", queue)
         self._queue = queue or make("clCreateCommandQueue", self._context, device, 0)
-        self._owned = Owned()
+        self._owned = OwnedHandles()
         self._owned.add("clReleaseContext", self._context)
         self._owned.add("clReleaseCommandQueue", self._queue)
         # A function object without declared types: that makes a launch a third faster.
@@ -134,11 +144,11 @@ class OpenCLDevice:
 
     @contextmanager
     def scope(self) -> Iterator[Callable[[], None]]:
-        with self._owned.scope() as scope:
+        with self._owned.scope() as free:
             # Shared memory is freed in its context, even after the device has been released.
             call("clRetainContext", self._context)
             self._owned.add("clReleaseContext", self._context)
-            yield scope.release
+            yield free
 
     def sub_buffer(self, buffer: int, offset: int, size: int) -> int:
         return self._memory.sub_buffer(buffer, offset, size)
@@ -231,7 +241,7 @@ def _seconds(event: int) -> float:
     return (end - start) * 1e-9
 
 
-def _release(queue: int, owned: Owned, memory: OpenCLMemory) -> None:
+def _release(queue: int, owned: OwnedHandles, memory: OpenCLMemory) -> None:
     if DRIVER_PROCESS.lost:
         return
     # Errors have been reported before. Release whatever can be, sub-buffers before their buffers.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DeviceError
+from ..launch.owned import Owned
 
 _LINKED = "_cl.*.so"
 """In pyopencl's folder, the library that is linked to its loader.
@@ -199,38 +200,19 @@ def query(function: str, *subject: Any) -> bytes:
     return content.raw
 
 
-class Owned:
-    """Objects of a driver that must be released."""
-
-    def __init__(self) -> None:
-        self._items: list[tuple[Any, ...]] = []
+class OwnedHandles(Owned[tuple[Any, ...]]):
+    """Objects of the driver, each with the function that releases it."""
 
     def add(self, release: str | Callable[..., int], *made: int) -> int:
         """The last of the objects, all of which are arguments of the function that releases it."""
         self._items.append((release, *made))
         return made[-1]
 
-    @contextmanager
-    def scope(self) -> Iterator[Owned]:
-        """A block that gathers what is added in it; it is released if the block raises."""
-        start, scope = len(self._items), Owned()
-        try:
-            yield scope
-        except BaseException:
-            scope._items = self._items[start:]
-            scope.release()
-            raise
-        else:
-            scope._items = self._items[start:]
-        finally:
-            del self._items[start:]
-
-    def release(self) -> None:
-        """Release all objects, the last one first, whether or not the driver reports errors."""
-        for release, *made in reversed(self._items):
+    def _free(self, items: Sequence[tuple[Any, ...]]) -> None:
+        """Release these objects, the last one first."""
+        for release, *made in reversed(items):
             with suppress(OpenCLError):
                 call(release, *made) if isinstance(release, str) else release(*made)
-        self._items.clear()
 
 
 def handles(*items: int) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..launch.foreign import ForeignMemory
-from .library import OpenCLError, Owned, call, driver_call, library, make, sizes
+from .library import OpenCLError, OwnedHandles, call, driver_call, library, make, sizes
 
 # As in OpenCL's headers, without the prefix CL_.
 _MEM_READ_WRITE, _MEM_READ_ONLY = 1, 4
@@ -50,7 +50,7 @@ class OpenCLMemory:
         device: str,
         context: int,
         queue: int,
-        owned: Owned,
+        owned: OwnedHandles,
         on_host: bool,
         shared: bool,
     ) -> None:

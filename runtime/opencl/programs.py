@@ -10,7 +10,7 @@ from sys import byteorder
 from ..errors import BuildError
 from ..plan.kernels import Kernel
 from ..store.binaries import join_programs, split_programs
-from .library import OpenCLError, Owned, call, driver_call, handles, make, query, sizes
+from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
 from .sources import join_sources
 
 Program = tuple[int, str]
@@ -24,7 +24,9 @@ _PROGRAM_BUILD_LOG = 0x1183
 class OpenCLPrograms:
     """Compiles and restores the programs of one device."""
 
-    def __init__(self, name: str, context: int, device: int, owned: Owned, defines: str) -> None:
+    def __init__(
+        self, name: str, context: int, device: int, owned: OwnedHandles, defines: str
+    ) -> None:
         """`name` is the device's for messages; `owned` takes the programs, to release them.
 
         `defines` are options of the driver's compiler beside those of a plan.

@@ -24,7 +24,7 @@ from .fence import Fence, Fences
 from .foreign import CallersContext, check_memory
 from .info import describe
 from .limits import read_limits
-from .owned import Owned
+from .owned import OwnedObjects
 from .textures import TextureRead, TextureWrite
 
 try:
@@ -73,7 +73,7 @@ class OpenGLDevice:
         """Takes ownership of the context, unless it is the caller's (DeviceError)."""
         self._current = context
         self.calls: AbstractContextManager[Any] = context
-        self._owned = Owned(context)
+        self._owned = OwnedObjects(context)
         try:
             with context:
                 self._limits = read_limits(context)
@@ -279,7 +279,7 @@ def _interface() -> moderngl.Context:
     return moderngl.create_context(standalone=True, **settings)
 
 
-def _release(context: egl.Context, owned: Owned) -> None:
+def _release(context: egl.Context, owned: OwnedObjects) -> None:
     if not DRIVER_PROCESS.lost:
         owned.release()
         context.release()

@@ -1,0 +1,47 @@
+"""Objects of a driver that must be released."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Owned(ABC, Generic[Item]):
+    """Objects in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+
+    @abstractmethod
+    def _free(self, items: Sequence[Item]) -> None:
+        """Release these objects, whether or not the driver reports errors."""
+
+    @contextmanager
+    def scope(self) -> Iterator[Callable[[], None]]:
+        """A block that yields what releases the objects added in it, which it does if it raises."""
+        start = len(self._items)
+        inner: list[Item] = []
+
+        def free() -> None:
+            self._free(inner)
+            inner.clear()
+
+        try:
+            yield free
+        except BaseException:
+            inner += self._items[start:]
+            free()
+            raise
+        else:
+            inner += self._items[start:]
+        finally:
+            del self._items[start:]
+
+    def release(self) -> None:
+        """Release all objects."""
+        self._free(self._items)
+        self._items.clear()
