@@ -23,6 +23,9 @@ class Target:
     precision: str = "f32"
     """f32; or f16, which stores slices of activations in half precision."""
 
+    nan: str = "keep"
+    """keep; or any, with which limits need not hand NaN on."""
+
     @property
     def lanes(self) -> int:
         """Channels per slice, which are the lanes of a vector."""

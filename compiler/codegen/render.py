@@ -137,7 +137,7 @@ class _Body:
         self._output = binding.roles[next(iter(self._launch.writes))]
         self._expressions = Expressions(
             self._target.language,
-            Use(binding.used, slices=binding.sliced),
+            Use(binding.used, slices=binding.sliced, keep_nan=self._target.nan == "keep"),
             self._target.lanes if binding.sliced else 0,
         )
         batches = self._output.batches if binding.sliced else 1
