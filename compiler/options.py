@@ -10,7 +10,7 @@ from .errors import OptionError
 from .formats import input_format, output_format
 
 TargetName = Literal["opencl", "glsl", "vulkan", "metal"]
-Precision = Literal["f32", "f16"]
+Precision = Literal["f32", "f32_f16", "f16"]
 Fallback = Literal["litert", "none"]
 Nan = Literal["keep", "any"]
 
@@ -30,8 +30,8 @@ class Options:
     target: TargetName = "opencl"
     """Language of the kernels; tflgpu's own runtime does not run plans for vulkan and metal."""
     precision: Precision = "f32"
-    """f32; or f16, which stores weights and slices of activations in half precision but computes in
-    single."""
+    """f32; f32_f16, which stores weights and slices of activations in half precision but computes in
+    single; or f16, which also multiplies and adds in half where the profile says it is fast."""
     device: str = "auto"
     """"auto", part of the name of an attached device, or the name or file of a device profile."""
     fallback: Fallback = "litert"

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from ..errors import OptionError
+from ..language import LANGUAGES
 from ..options import TARGETS
 from .rule import Rule
 
@@ -78,6 +79,8 @@ class Profile:
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
     sub_group: int = 0
     """Work-items per sub-group in OpenCL C; 0 to use no sub-groups."""
+    half_arithmetic: tuple[str, ...] = ()
+    """The kernel languages in which arithmetic in half precision is faster than in single."""
     targets: tuple[str, ...] = TARGETS
     """The languages of kernels that drivers of such devices take."""
     match: tuple[Rule, ...] = ()
@@ -134,6 +137,7 @@ def parse(text: str, name: str, place: str) -> Profile:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     targets = _targets(values.pop("targets", list(TARGETS)), f"{place}: targets")
+    half = _languages(values.pop("half_arithmetic", []), f"{place}: half_arithmetic")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
@@ -152,7 +156,7 @@ def parse(text: str, name: str, place: str) -> Profile:
                 f"{values['max_group']}"
             )
     matched = tuple(_rule(rule, place) for rule in rules)
-    return Profile(name, targets=targets, match=matched, **values)
+    return Profile(name, targets=targets, half_arithmetic=half, match=matched, **values)
 
 
 def _check_storages(values: Mapping[str, Any], place: str) -> None:
@@ -172,6 +176,12 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
 def _targets(values: Any, place: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not values or not all(item in TARGETS for item in values):
         raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(TARGETS)}")
+    return tuple(values)
+
+
+def _languages(values: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(item in LANGUAGES for item in values):
+        raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(LANGUAGES)}")
     return tuple(values)
 
 
