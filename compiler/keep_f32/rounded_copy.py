@@ -45,6 +45,7 @@ class RoundedCopy:
         self._model = Reference(write(graph), input_shapes=shapes, delegates=True)
         self._inputs = list(inputs)
         self._exact = self._outputs(())
+        self._ranked = self._rank()
 
     def _add_switch(
         self, graph: Graph, exact: Tensor, half: Callable[[Graph, Tensor], Tensor], name: str
@@ -65,7 +66,7 @@ class RoundedCopy:
 
         None of them can be left out.
         """
-        ranked = self._ranked()
+        ranked = self._ranked
         few, enough = -1, len(ranked)
         while enough - few > 1:
             middle = (few + enough) // 2
@@ -79,7 +80,7 @@ class RoundedCopy:
                 kept = others
         return tuple(sorted(kept))
 
-    def _ranked(self) -> list[int]:
+    def _rank(self) -> list[int]:
         """The operators in the order in which they save most error of what is left."""
         left = {name: self._error([name]) for name in self._names}
         ranked = []

@@ -14,7 +14,7 @@ from ...runtime.plan.records import TensorInfo
 from ..devices.attached import attached_device
 from ..errors import OptionError
 from ..frontend.reader import read
-from ..ir import Array, Graph
+from ..ir import Array
 from ..litert.reference import Reference
 from ..options import Options
 from ..pipeline import Model, Progress, build, silent, store
@@ -58,7 +58,7 @@ class _Search:
         self._runs = 0
         self._arrays: dict[str, Array] = {}
         self._expected: Sequence[Array] = ()
-        self._halves: Sequence[str] = ()
+        self._halves: frozenset[str] = frozenset()
         """The tensors that the device stores in half precision, as of the last run."""
 
     def fewest(self) -> tuple[int, ...]:
@@ -67,17 +67,18 @@ class _Search:
             return ()
         shapes, signature = dict(self._options.input_shapes), self._options.signature or None
         graph = read(self._model, shapes, signature)
-        everything = tuple(op.index for op in graph.ops)
-        copy = self._copy(graph)
-        for attempt in range(ATTEMPTS):
-            kept = copy.fewest(self._tolerance * STRICTER**attempt)
-            if self._suffice(kept):
-                return kept
+        halves, everything = self._halves, tuple(op.index for op in graph.ops)
         if not self._suffice(everything):
             raise OptionError(
                 f"keep_f32='auto': errors exceed {self._tolerance:g} of the largest value even if "
                 f"all operators are kept; raise the tolerance"
             )
+        arrays = [self._arrays[name] for name in graph.input_names]
+        copy = RoundedCopy(graph, halves, arrays)
+        for attempt in range(ATTEMPTS):
+            kept = copy.fewest(self._tolerance * STRICTER**attempt)
+            if self._suffice(kept):
+                return kept
         return everything
 
     def _suffice(self, kept: tuple[int, ...]) -> bool:
@@ -90,7 +91,8 @@ class _Search:
             with load(folder, device=device, store_binaries=False) as session:
                 arrays = {info.name: trial_input(info) for info in session.inputs}
                 found = session.run(arrays).values()
-                self._halves = [item.name for item in session.plan.tensors if item.stored == HALF]
+                placed = session.plan.tensors
+                self._halves = frozenset(item.name for item in placed if item.stored == HALF)
                 if not self._expected:
                     self._arrays = arrays
                     self._expected = self._reference(session.inputs)
@@ -104,8 +106,3 @@ class _Search:
         shapes = [info.shape for info in inputs]
         reference = Reference(self._model, input_shapes=shapes, delegates=True)
         return reference.run([self._arrays[info.name] for info in inputs])
-
-    def _copy(self, graph: Graph) -> RoundedCopy:
-        """The copy in which LiteRT rounds what the device stores in half precision."""
-        arrays = [self._arrays[name] for name in graph.input_names]
-        return RoundedCopy(graph, frozenset(self._halves), arrays)
