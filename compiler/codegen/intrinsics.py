@@ -34,6 +34,8 @@ class Intrinsic:
     """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
+    pragma: str
+    """What OpenCL C's compiler must be told in a kernel that uses it; empty for nothing."""
 
 
 @cache
@@ -60,7 +62,14 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         language: tuple(every if language == OPENCL.name else every + glsl)
         for language in definitions
     }
-    return Intrinsic(name, str(entry["meaning"]), definitions, needs, bool(entry.get("sub_group")))
+    return Intrinsic(
+        name,
+        str(entry["meaning"]),
+        definitions,
+        needs,
+        bool(entry.get("sub_group")),
+        str(entry.get("opencl_pragma", "")),
+    )
 
 
 def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
@@ -78,7 +87,7 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
     }
     definitions["vulkan"] = definitions["glsl"]
     needs = dict.fromkeys(definitions, (name,))
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False)
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False, "")
 
 
 class Use:
