@@ -34,8 +34,10 @@ class Intrinsic:
     """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
-    pragma: str
-    """What OpenCL C's compiler must be told in a kernel that uses it; empty for nothing."""
+    pragma: str = ""
+    """What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing."""
+    extension: str = ""
+    """The extension of Vulkan's GLSL that its definition there requires; "" for none."""
 
 
 @cache
@@ -69,6 +71,7 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         needs,
         bool(entry.get("sub_group")),
         str(entry.get("opencl_pragma", "")),
+        str(entry.get("vulkan_extension", "")),
     )
 
 
@@ -87,7 +90,7 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
     }
     definitions["vulkan"] = definitions["glsl"]
     needs = dict.fromkeys(definitions, (name,))
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False, "")
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False)
 
 
 class Use:

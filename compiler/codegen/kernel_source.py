@@ -102,12 +102,14 @@ class KernelSource:
 
     def text(self, name: str, comment: str) -> str:
         """The kernel's file, starting with a comment."""
+        entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
             name,
             comment=comment,
             definitions=definitions(self.intrinsics, self.language, self.lanes, name),
-            macros=[entry.name for entry in defined(self.intrinsics, self.language)],
+            macros=[entry.name for entry in entries],
+            extensions=sorted({entry.extension for entry in entries if entry.extension}),
         )
 
     def functions(self, name: str) -> str:
