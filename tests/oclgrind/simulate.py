@@ -26,8 +26,8 @@ DEVICE = "Oclgrind"
 WRONG = {
     case.operator for file in (quantized, quantized_layers) for t in file.TABLES for case in t()
 }
-"""Their results are not compared: Oclgrind 21.10 computes min, max and clamp of a vector of integers and
-a number wrongly."""
+"""Their results are not compared: Oclgrind 21.10 is wrong about min, max and clamp of a vector of
+integers and a number."""
 
 
 def main(profile: str, first: str, step: str, operators: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 DRIVER = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
 PROFILES = ("gpu", "adreno", "mali", "nvidia", "amd", "intel_gpu")
 SAMPLED = 6
-"""By default each profile runs every (PROFILES * SAMPLED)th case of an operator, another one each."""
+"""By default each profile runs every (PROFILES * SAMPLED)th case of an operator, each another."""
 BUILD_OPTIONS = "-U__has_builtin"
 """Oclgrind does not know all of Clang's builtins."""
 FINDING = re.compile(r"^(\S.*?)(?: at .*)?\n\s+Kernel:\s+(\S+)", re.MULTILINE)
