@@ -34,8 +34,12 @@ class Intrinsic:
     """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
-    any_nan: str
+    any_nan: str = ""
     """The function of every language that does the same except for NaN; "" if there is none."""
+    pragma: str = ""
+    """What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing."""
+    extension: str = ""
+    """The extension of Vulkan's GLSL that its definition there requires; "" for none."""
 
 
 @cache
@@ -68,7 +72,9 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         definitions,
         needs,
         bool(entry.get("sub_group")),
-        str(entry.get("any_nan", "")),
+        any_nan=str(entry.get("any_nan", "")),
+        pragma=str(entry.get("opencl_pragma", "")),
+        extension=str(entry.get("vulkan_extension", "")),
     )
 
 
