@@ -81,16 +81,11 @@ class RoundedCopy:
         return tuple(sorted(kept))
 
     def _rank(self) -> list[int]:
-        """The operators in the order in which they save most error of what is left."""
-        left = {name: self._error([name]) for name in self._names}
-        ranked = []
-        users = dict(self._users)
-        while left and users:
-            best = max(users, key=lambda op: sum(left.get(name, 0.0) for name in users[op]))
-            ranked.append(best)
-            for name in users.pop(best):
-                left.pop(name, None)
-        return ranked
+        """The operators with roundings, those first whose roundings alone cost most."""
+        names = frozenset(self._names)
+        own = {op: names.intersection(users) for op, users in self._users.items()}
+        costs = {op: self._error(rounded) for op, rounded in own.items() if rounded}
+        return sorted(costs, key=lambda op: -costs[op])
 
     def _suffice(self, kept: Sequence[int], tolerance: float) -> bool:
         single = {name for op in kept for name in self._users[op]}
