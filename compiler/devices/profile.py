@@ -74,6 +74,12 @@ class Profile:
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
     """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
+    registers: int = 0
+    """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
+    that need more are rejected. 0 for any number."""
+    max_group_depth: int = 64
+    """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
+    Vulkan guarantee. Along the others it is `max_group`."""
     image_texels: int = 65536
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
     sub_group: int = 0
@@ -102,6 +108,8 @@ LIMITS = {
     "heavy_group": (1, 65536),
     "warp": (1, 128),
     "load_cost": (1, 64),
+    "registers": (0, 1024),
+    "max_group_depth": (1, 65536),
     "persistent_dispatches": (0, 4096),
     "image_texels": (1, 1 << 30),
     "sub_group": (0, 64),
