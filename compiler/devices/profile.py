@@ -74,6 +74,8 @@ class Profile:
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
     """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
+    shared_sums: bool = False
+    """Whether work-items share the sums of 1x1 convolutions of few pixels, through local memory."""
     registers: int = 0
     """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
     that need more are rejected. 0 for any number."""
@@ -143,7 +145,7 @@ def parse(text: str, name: str, place: str) -> Profile:
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     targets = _targets(values.pop("targets", list(TARGETS)), f"{place}: targets")
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products"):
+    for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products", "shared_sums"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(

@@ -25,6 +25,8 @@ class ImplementationChoice:
     implementation: str
     unsupported: tuple[str, ...]
     """The other implementations, each with its reason."""
+    sizes: tuple[str, ...]
+    """Why each of its kernels has its tile and work-group, with the reckoning."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,18 @@ def explain(
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
+    progress("arrange", 0, 1)
+    scheduled = schedule(selected.graph, selected.choice, target)
+    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in scheduled}
     choices = tuple(
         ImplementationChoice(
             " + ".join(map(str, op.origins)),
             selected.choice[op].name,
             tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
+            sizes[op],
         )
         for op, legal in selected.candidates.items()
     )
-    progress("arrange", 0, 1)
-    scheduled = schedule(selected.graph, selected.choice, target)
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
     return Explanation(target.device.name, operators, tuple(events), (), choices, selected.fallback)
