@@ -1,0 +1,80 @@
+"""Parcels: tasks as they travel to other processes, which need no file of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...runtime.errors import TflgpuError
+from ..devices import names_profile, profiles
+from ..emit.version import compiler_version
+from ..errors import OptionError, WorkerError
+from ..options import Options
+from ..scratch import scratch_folder
+from .tasks import Task
+from .workers import Built, compile_file
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A task without its model, which travels by itself since several tasks share it."""
+
+    name: str
+    """The model file's name, which plans record."""
+    options: Options
+    files: Mapping[str, tuple[str, bytes]]
+    """Name and content of the files that the options name, by the field that names them."""
+    tolerance: float
+    compiler: str
+    """The version of the compiler that is to compile it."""
+
+
+def pack(task: Task) -> Parcel:
+    """The parcel of a task (OptionError if a file that its options name cannot be read)."""
+    options = task.options
+    named = {"tuning": options.tuning}
+    if names_profile(options.device) and options.device not in profiles():
+        named["device"] = options.device
+    files = {field: _file(Path(path)) for field, path in named.items() if path}
+    return Parcel(task.model.name, options, files, task.tolerance, compiler_version())
+
+
+def _file(path: Path) -> tuple[str, bytes]:
+    try:
+        return path.name, path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def compile_parcel(parcel: Parcel, model: bytes) -> Built:
+    """Compile a parcel, on a worker.
+
+    Raises what `tflgpu.compile` raises, except for the cache, and WorkerError if this worker has
+    another version of the compiler.
+    """
+    if compiler_version() != parcel.compiler:
+        raise WorkerError(unequal(compiler_version(), parcel.compiler))
+    with scratch_folder() as folder:
+        options = parcel.options
+        for field, (name, content) in parcel.files.items():
+            (folder / field).mkdir()
+            path = folder / field / name
+            path.write_bytes(content)
+            options = replace(options, **{field: str(path)})
+        path = folder / parcel.name
+        path.write_bytes(model)
+        try:
+            return compile_file(path, options, parcel.tolerance)
+        except TflgpuError as error:
+            # Where the files lay on this worker helps nobody.
+            error.args = tuple(
+                item.replace(f"{folder}/", "") if isinstance(item, str) else item
+                for item in error.args
+            )
+            raise
+
+
+def unequal(theirs: str, ours: str) -> str:
+    """Why a worker with another version of the compiler cannot be used."""
+    return f"it has tflgpu {theirs}, but this is {ours}; install the same on both"
