@@ -113,7 +113,7 @@ class Cluster:
         """Each task with its outcome, as they come (WorkerError if the scheduler is gone)."""
         waiting = iter(tasks)
         under_way: dict[Future, _Attempt] = {}
-        completed = as_completed()
+        completed = as_completed(loop=self.client.loop)
 
         def start(task: Task, number: int) -> Exception | None:
             try:
