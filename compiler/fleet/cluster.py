@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from queue import Empty, Queue
 from weakref import WeakValueDictionary
 
 from ...runtime.errors import TflgpuError
@@ -23,7 +24,9 @@ from .tasks import Task
 from .workers import Outcome
 
 try:
-    from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
+    from dask import config
+    from distributed import Client, Future, KilledWorker, LocalCluster
+    from tornado.ioloop import PeriodicCallback
 except ImportError as missing:
     raise OptionError(
         f"several jobs and schedulers need Dask, which cannot be imported ({missing}): "
@@ -32,10 +35,19 @@ except ImportError as missing:
 
 PER_WORKER = 2
 """Tasks under way for each thread of a worker: one that runs, and one that waits."""
+SETTINGS = {
+    # The models travel in graphs.
+    "distributed.admin.large-graph-warning-threshold": "1 TB",
+    "distributed.deploy.lost-worker-timeout": "8s",
+}
 ATTEMPTS = 4
 """How often a task is given to the scheduler, which by itself tries again when a worker dies."""
 PATIENCE = 30
 """Seconds to wait for a scheduler and for its first worker."""
+
+STRENGTH = 2
+"""Seconds between looks for processes that are to be started again."""
+RESUME = "what was compiled is in the cache, and another run continues there"
 
 
 @contextmanager
@@ -47,19 +59,35 @@ def cluster(jobs: int, scheduler: str) -> Iterator[Cluster]:
     if scheduler and jobs > 1:
         raise OptionError("a scheduler has workers of its own; leave out the number of jobs")
     with ExitStack() as stack:
+        stack.enter_context(config.set(SETTINGS))
         if scheduler:
             client = _client(scheduler)
         else:
-            local = LocalCluster(
-                n_workers=jobs,
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
-            client = Client(stack.enter_context(local), set_as_default=False)
+            client = Client(stack.enter_context(_local(jobs)), set_as_default=False)
         found = Cluster(stack.enter_context(client), scheduler)
         found.check()
         yield found
+
+
+@contextmanager
+def _local(jobs: int) -> Iterator[LocalCluster]:
+    """Processes of this machine, each with a thread (WorkerError)."""
+    try:
+        local = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError) as error:
+        raise WorkerError(f"cannot start {jobs} processes: {error}") from error
+    with local:
+        # A process that is killed is started again by its nanny, unless that happens while it
+        # starts; then the cluster has to.
+        strength = PeriodicCallback(lambda: local.scale(jobs), STRENGTH * 1000)
+        local.loop.add_callback(strength.start)
+        yield local
+        local.loop.add_callback(strength.stop)
 
 
 def _client(scheduler: str) -> Client:
@@ -94,14 +122,16 @@ class Cluster:
     """The workers of a scheduler."""
 
     def __init__(self, client: Client, scheduler: str) -> None:
-        self.client = client
+        self._client = client
         self._name = f"the scheduler at {scheduler}" if scheduler else "the local scheduler"
         self._models: WeakValueDictionary[str, Future] = WeakValueDictionary()
 
     def check(self) -> None:
         """WorkerError that names each worker with another version of the compiler, or none."""
         wanted, problems = compiler_version(), []
-        for address, found in self.client.run(compiler_version, on_error="return").items():
+        for address, found in self._client.run(compiler_version, on_error="return").items():
+            if isinstance(found, OSError):
+                continue  # it has just died; one that takes its place checks its version itself
             if isinstance(found, Exception):
                 problems.append(f"worker {address}: it has no tflgpu ({found})")
             elif found != wanted:
@@ -113,43 +143,54 @@ class Cluster:
         """Each task with its outcome, as they come (WorkerError if the scheduler is gone)."""
         waiting = iter(tasks)
         under_way: dict[Future, _Attempt] = {}
-        completed = as_completed(loop=self.client.loop)
+        done: Queue[Future] = Queue()
 
-        def start(task: Task, number: int) -> Exception | None:
+        def start(task: Task, number: int) -> TflgpuError | None:
             try:
-                model = self._model(task)
-                parcel = pack(task)
+                attempt = _Attempt(task, self._model(task), number)
+                future = self._client.submit(compile_parcel, pack(task), attempt.model, pure=False)
             except TflgpuError as error:
                 return error
-            future = self.client.submit(compile_parcel, parcel, model, pure=False)
-            under_way[future] = _Attempt(task, model, number)
-            completed.add(future)
+            under_way[future] = attempt
+            future.add_done_callback(done.put)
             return None
 
         def refill() -> Iterator[tuple[Task, Outcome]]:
-            room = PER_WORKER * max(1, sum(self.client.nthreads().values()))
+            room = PER_WORKER * max(1, sum(self._client.nthreads().values()))
             while len(under_way) < room and (task := next(waiting, None)) is not None:
                 if (error := start(task, 1)) is not None:
                     yield task, error
 
-        yield from refill()
-        for future in completed:
-            attempt = under_way.pop(future)
-            outcome = self._outcome(future, attempt)
-            if outcome is None:
-                outcome = start(attempt.task, attempt.number + 1)
-            if outcome is not None:
-                yield attempt.task, outcome
+        try:
             yield from refill()
+            while under_way:
+                future = self._next(done)
+                attempt = under_way.pop(future)
+                outcome = self._outcome(future, attempt)
+                if outcome is None:
+                    outcome = start(attempt.task, attempt.number + 1)
+                if outcome is not None:
+                    yield attempt.task, outcome
+                yield from refill()
+        except OSError as error:
+            raise self._gone() from error
+
+    def _next(self, done: Queue[Future]) -> Future:
+        """The next future that is done (WorkerError if no worker is left that could do any)."""
+        while True:
+            try:
+                return done.get(timeout=PATIENCE)
+            except Empty:
+                if not self._client.nthreads():
+                    raise WorkerError(f"{self._name} has no workers any more; {RESUME}") from None
 
     def _model(self, task: Task) -> Future:
-        """The content of a task's model on the workers (ModelError if it is not as it was)."""
+        """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""
         found = self._models.get(task.fingerprint)
-        if found is None or found.status in ("lost", "cancelled"):
-            content = task.model.read_bytes()
-            if digest_of(content) != task.fingerprint:
-                raise ModelError(f"{task.model} has changed since the run began; run it again")
-            found = self.client.scatter(content, hash=True)
+        if found is None:
+            # As a task, and not scattered, which would leave it on one worker, to be lost with it.
+            key = f"model-{task.fingerprint}"
+            found = self._client.submit(_same, _content(task), key=key)
             self._models[task.fingerprint] = found
         return found
 
@@ -159,15 +200,29 @@ class Cluster:
             outcome: Outcome = future.result()
             return outcome
         except (KilledWorker, CancelledError) as error:
-            # Cancelled is a task whose model was on the worker that died, or that has lost
-            # its scheduler.
-            if self.client.status != "running":
-                raise WorkerError(
-                    f"{self._name} is gone; what it has compiled is in the store, and another run "
-                    f"continues there"
-                ) from error
+            if self._client.status != "running":
+                raise self._gone() from error
             if attempt.number < ATTEMPTS:
                 return None
             return WorkerError(f"every worker died that tried to compile it ({error})")
+        except OSError as error:
+            raise self._gone() from error
         except Exception as error:
             return error
+
+    def _gone(self) -> WorkerError:
+        return WorkerError(f"{self._name} is gone; {RESUME}")
+
+
+def _content(task: Task) -> bytes:
+    try:
+        content = task.model.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read the model {task.model}: {error.strerror}") from error
+    if digest_of(content) != task.fingerprint:
+        raise ModelError(f"{task.model} has changed since the run began; run it again")
+    return content
+
+
+def _same(content: bytes) -> bytes:
+    return content
