@@ -91,7 +91,7 @@ def _print_table(results: Sequence[Result]) -> None:
         ("model", "variant", "status", "findings", "seconds", "size"),
         [
             (
-                result.task.model,
+                result.task.model.name,
                 result.path.name if result.path else _column(result),
                 result.status,
                 len(result.findings) or "",

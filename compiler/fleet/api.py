@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from ..errors import OptionError
 from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
 from ..pipeline import Progress, silent
@@ -67,6 +68,8 @@ def workers(jobs: int, scheduler: str, progress: Progress | None = None) -> Iter
 
     `progress` is told the stages of what is compiled in this process.
     """
+    if jobs < 1:
+        raise OptionError(f"jobs={jobs}: give at least 1")
     if jobs == 1 and not scheduler:
         yield Here(progress or silent)
         return

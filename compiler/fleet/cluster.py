@@ -19,7 +19,7 @@ from ...runtime.errors import TflgpuError
 from ..emit.version import compiler_version
 from ..errors import ModelError, OptionError, WorkerError
 from ..pipeline import digest_of
-from .parcel import compile_parcel, pack, unequal
+from .parcel import compile_parcel, pack, unequal, version_here
 from .tasks import Task
 from .workers import Outcome
 
@@ -43,10 +43,10 @@ SETTINGS = {
 ATTEMPTS = 4
 """How often a task is given to the scheduler, which by itself tries again when a worker dies."""
 PATIENCE = 30
-"""Seconds to wait for a scheduler and for its first worker."""
+"""Seconds to wait for a scheduler, and while it has no workers."""
 
-STRENGTH = 2
-"""Seconds between looks for processes that are to be started again."""
+LOOK = 2
+"""Seconds between looks for schedulers and workers that are gone."""
 RESUME = "what was compiled is in the cache, and another run continues there"
 
 
@@ -84,7 +84,7 @@ def _local(jobs: int) -> Iterator[LocalCluster]:
     with local:
         # A process that is killed is started again by its nanny, unless that happens while it
         # starts; then the cluster has to.
-        strength = PeriodicCallback(lambda: local.scale(jobs), STRENGTH * 1000)
+        strength = PeriodicCallback(lambda: local.scale(jobs), LOOK * 1000)
         local.loop.add_callback(strength.start)
         yield local
         local.loop.add_callback(strength.stop)
@@ -129,7 +129,7 @@ class Cluster:
     def check(self) -> None:
         """WorkerError that names each worker with another version of the compiler, or none."""
         wanted, problems = compiler_version(), []
-        for address, found in self._client.run(compiler_version, on_error="return").items():
+        for address, found in self._client.run(version_here, on_error="return").items():
             if isinstance(found, OSError):
                 continue  # it has just died; one that takes its place checks its version itself
             if isinstance(found, Exception):
@@ -156,7 +156,7 @@ class Cluster:
             return None
 
         def refill() -> Iterator[tuple[Task, Outcome]]:
-            room = PER_WORKER * max(1, sum(self._client.nthreads().values()))
+            room = PER_WORKER * max(1, self._threads())
             while len(under_way) < room and (task := next(waiting, None)) is not None:
                 if (error := start(task, 1)) is not None:
                     yield task, error
@@ -176,13 +176,21 @@ class Cluster:
             raise self._gone() from error
 
     def _next(self, done: Queue[Future]) -> Future:
-        """The next future that is done (WorkerError if no worker is left that could do any)."""
+        """The next future that is done (WorkerError if there is nobody left to do any)."""
+        idle = 0
         while True:
             try:
-                return done.get(timeout=PATIENCE)
+                return done.get(timeout=LOOK)
             except Empty:
-                if not self._client.nthreads():
-                    raise WorkerError(f"{self._name} has no workers any more; {RESUME}") from None
+                idle = 0 if self._threads() else idle + LOOK
+            if idle > PATIENCE:
+                raise WorkerError(f"{self._name} has no workers any more; {RESUME}")
+
+    def _threads(self) -> int:
+        """The threads of all workers (WorkerError if the scheduler is gone)."""
+        if self._client.status != "running":
+            raise self._gone()
+        return sum(self._client.nthreads().values())
 
     def _model(self, task: Task) -> Future:
         """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""

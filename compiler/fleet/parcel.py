@@ -20,11 +20,11 @@ from .workers import Built, compile_file
 class Parcel:
     """A task without its model, which travels by itself since several tasks share it."""
 
-    name: str
-    """The model file's name, which plans record."""
+    model: str
+    """The path of the model's file where it came from; plans record its name."""
     options: Options
-    files: Mapping[str, tuple[str, bytes]]
-    """Name and content of the files that the options name, by the field that names them."""
+    files: Mapping[str, bytes]
+    """The content of the files that the options name, by the field that names them."""
     tolerance: float
     compiler: str
     """The version of the compiler that is to compile it."""
@@ -37,12 +37,12 @@ def pack(task: Task) -> Parcel:
     if names_profile(options.device) and options.device not in profiles():
         named["device"] = options.device
     files = {field: _file(Path(path)) for field, path in named.items() if path}
-    return Parcel(task.model.name, options, files, task.tolerance, compiler_version())
+    return Parcel(str(task.model), options, files, task.tolerance, compiler_version())
 
 
-def _file(path: Path) -> tuple[str, bytes]:
+def _file(path: Path) -> bytes:
     try:
-        return path.name, path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
 
@@ -56,23 +56,39 @@ def compile_parcel(parcel: Parcel, model: bytes) -> Built:
     if compiler_version() != parcel.compiler:
         raise WorkerError(unequal(compiler_version(), parcel.compiler))
     with scratch_folder() as folder:
-        options = parcel.options
-        for field, (name, content) in parcel.files.items():
-            (folder / field).mkdir()
-            path = folder / field / name
-            path.write_bytes(content)
+        options, given = parcel.options, {}
+        for field, content in parcel.files.items():
+            path = _written(folder / field, getattr(options, field), content)
+            given[path] = getattr(options, field)
             options = replace(options, **{field: str(path)})
-        path = folder / parcel.name
-        path.write_bytes(model)
+        path = _written(folder / "model", parcel.model, model)
+        given[path] = parcel.model
         try:
             return compile_file(path, options, parcel.tolerance)
         except TflgpuError as error:
-            # Where the files lay on this worker helps nobody.
-            error.args = tuple(
-                item.replace(f"{folder}/", "") if isinstance(item, str) else item
-                for item in error.args
-            )
+            error.args = tuple(_as_given(item, given) for item in error.args)
             raise
+
+
+def _written(folder: Path, given: str, content: bytes) -> Path:
+    """The path of a file with a name as given, written into a folder of its own."""
+    folder.mkdir()
+    path = folder / Path(given).name
+    path.write_bytes(content)
+    return path
+
+
+def _as_given(text: object, given: Mapping[Path, str]) -> object:
+    """A message with the paths as they were given, in place of where they lay on this worker."""
+    if isinstance(text, str):
+        for path, original in given.items():
+            text = text.replace(str(path), original)
+    return text
+
+
+def version_here() -> str:
+    """The version of the compiler, on a worker."""
+    return compiler_version()
 
 
 def unequal(theirs: str, ours: str) -> str:
