@@ -263,6 +263,14 @@ tolerance_option = click.option(
 )
 
 
+scheduler_option = click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Use the workers of this scheduler of Dask, such as tcp://host:8786.",
+)
+
+
 def fleet_options(function: Function) -> Function:
     """The options for where models are compiled: --jobs and --scheduler."""
     choices = (
@@ -273,12 +281,7 @@ def fleet_options(function: Function) -> Function:
             show_default=True,
             help="Compile in so many processes; more than one need the extra `fleet`.",
         ),
-        click.option(
-            "--scheduler",
-            default="",
-            metavar="ADDRESS",
-            help="Compile on the workers of this scheduler of Dask, such as tcp://host:8786.",
-        ),
+        scheduler_option,
     )
     return _with(choices, function)
 
