@@ -104,7 +104,9 @@ def compile_command(
         show = stages if single else None
         if search:
             found = search_here(files, options, cache, tolerance, stages)
-            tasks = [task for file, each in found for task in matrix([file], [each], tolerance)]
+            tasks = [
+                task for each in found for task in matrix([each.model], [each.options], tolerance)
+            ]
         else:
             tasks = matrix(files, options, tolerance)
         with counted(0 if single else len(tasks)) as count, workers(jobs, scheduler, show) as used:

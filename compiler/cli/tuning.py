@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
 import click
 
+from ...runtime.errors import TflgpuError
 from ..errors import ModelError, UnsupportedError
 from ..fleet.models import find_models
 from ..keep_f32 import TOLERANCE, settle
@@ -58,11 +59,12 @@ def tune_command(
     """
     files = find_models(models)
     if scheduler:
-        tables = _search_there(files, options, cache, scheduler)
+        tables, told = _search_there(files, options, cache, scheduler)
     else:
         with progress() as show:
             found = search_here(files, options, cache, TOLERANCE, show)
-        tables = list(dict.fromkeys(Path(each.tuning) for _, each in found))
+        told = [f"{each.model}: {each.error}" for each in found if each.error]
+        tables = list(dict.fromkeys(Path(each.options.tuning) for each in found))
     read = [(path, read_table(path)) for path in tables]
     if as_json:
         listed = [
@@ -70,15 +72,17 @@ def tune_command(
             for path, table in read
         ]
         print_json({"tables": listed})
-        return
-    rows = [(table.device, len(table.kernels), path) for path, table in read]
-    print_table("Tuning tables", ("device", "kernels", "file"), rows, right=("kernels",))
+    else:
+        rows = [(table.device, len(table.kernels), path) for path, table in read]
+        print_table("Tuning tables", ("device", "kernels", "file"), rows, right=("kernels",))
+    if told:
+        raise Failure("\n".join([f"{len(told)} searches failed:", *told]))
 
 
 def _search_there(
     models: Sequence[Path], options: Sequence[Options], cache: Path, scheduler: str
-) -> list[Path]:
-    """The tables of the devices of a scheduler's workers; Failure if a search failed."""
+) -> tuple[list[Path], list[str]]:
+    """The tables of the devices of a scheduler's workers, and why searches failed."""
     # Imported here because Dask is an optional dependency.
     from ..fleet.cluster import cluster
     from ..fleet.tuning import tune_many
@@ -91,9 +95,18 @@ def _search_there(
                 failed.append(f"{tuned.model} on {tuned.device}: {tuned.error}")
             else:
                 note(f"tuned {tuned.model} on {tuned.device}: {tuned.kernels} kernels so far")
-    if failed:
-        raise Failure(f"{len(failed)} of {len(tables)} searches failed:\n" + "\n".join(failed))
-    return list(dict.fromkeys(tables))
+    return list(dict.fromkeys(tables)), failed
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A model for which an attached device was searched."""
+
+    model: Path
+    options: Options
+    """As settled, with the table that now has the results."""
+    error: TflgpuError | None
+    """What is wrong with the model; None if nothing is."""
 
 
 def search_here(
@@ -102,18 +115,23 @@ def search_here(
     cache: Path,
     tolerance: float,
     show: Progress,
-) -> list[tuple[Path, Options]]:
-    """Tune models on attached devices; each model with each of the options, naming its table."""
+) -> list[Searched]:
+    """Tune models on attached devices, each with each of the options.
+
+    A model that cannot be compiled stops no other.
+    """
     tables = [Path(each.tuning) if each.tuning else table_path(cache, each) for each in options]
-    found: list[tuple[Path, Options]] = []
+    found = []
     for model in models:
         for each, table in zip(options, tables, strict=True):
-            settled = each
-            # A model that cannot be compiled stops no other; compiling says what is wrong with it.
-            with suppress(ModelError, UnsupportedError), _resumable(table):
-                settled = settle(model, each, tolerance, show)
-                tune(model, settled, table, show, _tell)
-            found.append((model, replace(settled, tuning=str(table))))
+            settled, problem = each, None
+            try:
+                with _resumable(table):
+                    settled = settle(model, each, tolerance, show)
+                    tune(model, settled, table, show, _tell)
+            except (ModelError, UnsupportedError) as error:
+                problem = error
+            found.append(Searched(model, replace(settled, tuning=str(table)), problem))
     return found
 
 
