@@ -80,7 +80,7 @@ def print_matrix(results: Sequence[Result], cache: Path, as_json: bool) -> None:
         _print_table(results)
     failed = [result for result in results if result.error]
     if failed:
-        told = "\n".join(f"{_label(result)}: {result.error}" for result in failed)
+        told = "\n".join(f"{_label(result)}: {result.row.error}" for result in failed)
         raise Failure(f"{len(failed)} of {len(results)} compilations failed:\n{told}")
 
 
