@@ -13,16 +13,8 @@ from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from ..store.cache import is_fingerprint
 from ..store.variant import PLAN, WEIGHTS, read_variant
-from .manifest import (
-    MANIFEST,
-    File,
-    Manifest,
-    Publication,
-    from_bytes,
-    is_variant,
-    new_folder,
-    to_bytes,
-)
+from .manifest import MANIFEST, File, Manifest, Publication, is_variant, new_folder, to_bytes
+from .published import published
 from .store import Store
 
 if TYPE_CHECKING:
@@ -56,16 +48,6 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
         if superfluous:
             _discard(store, new)
     return store.at(manifest.path)
-
-
-def published(store: Store, fingerprint: str, variant: str) -> Publication | None:
-    """What a store holds under a variant's name; None if nothing.
-
-    PlanError if its manifest is damaged, StoreError if the store cannot be read.
-    """
-    path = f"{fingerprint}/{variant}/{MANIFEST}"
-    content = store.read(path)
-    return None if content is None else from_bytes(content, store.at(path))
 
 
 def is_intact(store: Store, publication: Publication) -> bool:

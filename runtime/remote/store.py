@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from ..errors import StoreError
@@ -37,7 +37,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def is_url(place: str | os.PathLike[str]) -> bool:
+def is_url(place: str | os.PathLike[str]) -> TypeGuard[str]:
     """Whether a place is a URL, and not a path of this machine."""
     return isinstance(place, str) and _URL.match(place) is not None
 
