@@ -31,6 +31,7 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     PlanError if the folder is not that of a whole variant, StoreError if the store cannot be
     written.
     """
+    store.check_writable()
     manifest = manifest_of(folder)
     new = Publication(manifest, new_folder(), int(time.time()))
     if key is not None:

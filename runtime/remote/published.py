@@ -109,8 +109,8 @@ def _only_model(store: Store, model: str | os.PathLike[str] | None) -> str:
     if not meant:
         of = "" if model is None else f" of {os.fspath(model)}"
         raise PlanError(
-            f"{store.url} holds no compiled model{of}; compile it with: "
-            f"tflgpu-compile MODEL -o {store.url}"
+            f"{store.url} holds no compiled model{of}; `tflgpu-compile MODEL -o URL` compiles into "
+            f"a store"
         )
     if len(meant) > 1:
         listed = "".join(f"\n  {each[:SHOWN_DIGITS]}  {names()[each]}" for each in meant)

@@ -78,6 +78,11 @@ class Store:
         """The URL of a path, for display."""
         return f"{self.url}/{path}" if path else self.url
 
+    def check_writable(self) -> None:
+        """StoreError if nothing can be written by the URL's protocol."""
+        if self._read_only:
+            raise StoreError(f"{self.url} is for reading only; write to the store by another URL")
+
     def names(self, path: str = "") -> list[str]:
         """The names in a folder, sorted; none if there is no such folder."""
         with self._reported("list", path), suppress(FileNotFoundError):
@@ -118,7 +123,7 @@ class Store:
 
     def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files of this machine into the store, with the folders that they need."""
-        self._check_writable()
+        self.check_writable()
 
         def copy(path: str) -> None:
             with self._reported("write", path):
@@ -128,7 +133,7 @@ class Store:
 
     def replace(self, path: str, content: bytes) -> None:
         """Write a file, or replace it; the new content appears whole or not at all."""
-        self._check_writable()
+        self.check_writable()
         folder, _, name = path.rpartition("/")
         temporary = f"{folder}/.{name}.{token_hex(8)}.tmp".lstrip("/")
         try:
@@ -142,7 +147,7 @@ class Store:
 
     def remove(self, path: str) -> None:
         """Remove a file, or a folder with all that is in it, if it exists."""
-        self._check_writable()
+        self.check_writable()
         with self._reported("remove", path), suppress(FileNotFoundError):
             self._files.rm(self._path(path), recursive=True)
 
@@ -158,10 +163,6 @@ class Store:
 
     def _path(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root or "/"
-
-    def _check_writable(self) -> None:
-        if self._read_only:
-            raise StoreError(f"{self.url} is for reading only; write to the store by another URL")
 
     @contextmanager
     def _reported(self, doing: str, path: str) -> Iterator[None]:
