@@ -20,9 +20,10 @@ from ..plan.records import Plan
 from ..store.cache import lock, variant_folder
 from ..store.private_files import make_private, sync_folder
 from ..store.replacing import replace_folder
-from ..store.variant import PLAN, read_plan, read_variant
+from ..store.variant import read_plan, read_variant
+from .files import download, read_plan_bytes
 from .keys import Trust, Trusted, refusal
-from .manifest import MANIFEST, File, Publication, from_bytes, to_bytes
+from .manifest import MANIFEST, Publication, from_bytes, to_bytes
 from .published import Entry, address, find, published
 from .store import Store, without_password
 
@@ -96,10 +97,7 @@ def _chosen(
 def _plan(store: Store, folder: Path, publication: Publication) -> Plan:
     if _is_copy(folder, publication):
         return read_plan(folder)
-    path = f"{publication.files}/{PLAN}"
-    content = store.read(path)
-    _check(store.at(path), content, publication.manifest.files[PLAN])
-    return plan_from_bytes(content or b"", store.at(path))
+    return plan_from_bytes(*read_plan_bytes(store, publication))
 
 
 def _fetch(store: Store, publication: Publication, copies: Path, trusted: Trusted) -> Path:
@@ -152,14 +150,10 @@ def _download(store: Store, publication: Publication, folder: Path) -> None:
     folders = sorted({(folder / path).parent for path in files} | {folder})
     for each in folders:
         each.mkdir(mode=0o700)
-    missing = store.download({f"{publication.files}/{path}": folder / path for path in files})
-    if missing:
-        raise PlanError(f"{store.at(missing[0])} is missing; publish the variant again")
-    for path, expected in files.items():
-        copy = folder / path
-        _check(store.at(f"{publication.files}/{path}"), copy.read_bytes(), expected)
-        copy.chmod(0o600)
-        with copy.open("rb") as file:
+    download(store, publication, folder)
+    for path in files:
+        (folder / path).chmod(0o600)
+        with (folder / path).open("rb") as file:
             os.fsync(file.fileno())
     with os.fdopen(os.open(folder / MANIFEST, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
         file.write(to_bytes(publication))
@@ -167,16 +161,3 @@ def _download(store: Store, publication: Publication, folder: Path) -> None:
         os.fsync(file.fileno())
     for each in folders:
         sync_folder(each)
-
-
-def _check(source: str, content: bytes | None, expected: File) -> None:
-    """PlanError, naming `source`, unless a file is what its manifest says."""
-    if content is None:
-        raise PlanError(f"{source} is missing; publish the variant again")
-    if len(content) != expected.size:
-        raise PlanError(
-            f"{source} has {len(content)} bytes instead of {expected.size}; publish the variant "
-            f"again"
-        )
-    if hashlib.sha256(content).hexdigest() != expected.sha256:
-        raise PlanError(f"{source} is damaged (its checksum is wrong); publish the variant again")

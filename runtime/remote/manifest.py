@@ -24,6 +24,8 @@ from ..store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS
 
 MANIFEST = "manifest.json"
 FORMAT = 1
+UNFINISHED = 24 * 3600
+"""Seconds after which what no manifest refers to is taken for the work of a killed process."""
 
 _FILE = re.compile(rf"({PLAN}|{WEIGHTS}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)\Z")
 _FOLDER = re.compile(r"files-(\d{8}T\d{6}Z)-[0-9a-f]{16}\Z")
@@ -121,6 +123,12 @@ def from_bytes(data: bytes, source: str) -> Publication:
 def is_variant(name: str) -> bool:
     """Whether a text has the form of a variant's name."""
     return _VARIANT.match(name) is not None
+
+
+def is_path(path: str) -> bool:
+    """Whether a text has the form of a variant's folder in a store."""
+    fingerprint, _, variant = path.partition("/")
+    return is_fingerprint(fingerprint) and is_variant(variant)
 
 
 def new_folder() -> str:

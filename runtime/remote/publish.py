@@ -13,6 +13,8 @@ from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from ..store.cache import is_fingerprint
 from ..store.variant import PLAN, WEIGHTS, read_variant
+from .files import check
+from .index import add, record_of
 from .manifest import MANIFEST, File, Manifest, Publication, is_variant, new_folder, to_bytes
 from .published import published
 from .store import Store
@@ -36,23 +38,32 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     new = Publication(manifest, new_folder(), int(time.time()))
     if key is not None:
         new = replace(new, signatures=(key.sign(manifest),))
-    if not _holds(store, new):
-        try:
-            store.upload({f"{new.files}/{path}": folder / path for path in manifest.files})
-            # Another process may have published the same meanwhile.
-            superfluous = _holds(store, new)
-            if not superfluous:
-                store.replace(f"{manifest.path}/{MANIFEST}", to_bytes(new))
-        except BaseException:
-            _discard(store, new)
-            raise
-        if superfluous:
-            _discard(store, new)
+    before = _present(store, new)
+    if before is None or not _is_whole(store, before):
+        _write(store, folder, new, before)
     return store.at(manifest.path)
 
 
+def _write(store: Store, folder: Path, new: Publication, before: Publication | None) -> None:
+    """Publish a variant, instead of one that is there and damaged, if there is one."""
+    manifest = new.manifest
+    written = [new.files]
+    try:
+        store.upload({f"{new.files}/{path}": folder / path for path in manifest.files})
+        # Another process may have published the same meanwhile.
+        if _present(store, new) in (None, before):
+            written.append(add(store, record_of(new)))
+            # By way of its own folder, which is removed as a whole if this process is killed.
+            store.replace(f"{manifest.path}/{MANIFEST}", to_bytes(new), f"{new.files}/{MANIFEST}")
+            written.clear()
+    finally:
+        for path in written:
+            with suppress(StoreError):
+                store.remove(path)
+
+
 def is_intact(store: Store, publication: Publication) -> bool:
-    """Whether all files of a published variant are there in their sizes (StoreError)."""
+    """Whether all files of a published variant are there in their sizes, without reading them."""
     expected = {path: file.size for path, file in publication.manifest.files.items()}
     return store.sizes(publication.files) == expected
 
@@ -82,20 +93,20 @@ def _digest(path: Path) -> File:
     return File(len(content), hashlib.sha256(content).hexdigest())
 
 
-def _holds(store: Store, new: Publication) -> bool:
-    """Whether a store holds the same files under the same name, with the same signatures."""
+def _present(store: Store, new: Publication) -> Publication | None:
+    """What a store holds, if it is the same under the same name, with the same signatures."""
     try:
-        present = published(store, new.manifest.fingerprint, new.manifest.variant)
+        found = published(store, new.manifest.fingerprint, new.manifest.variant)
     except PlanError:
-        return False  # damaged, so it is replaced
-    return (
-        present is not None
-        and present.manifest == new.manifest
-        and set(new.signatures) <= set(present.signatures)
-        and is_intact(store, present)
-    )
+        return None  # damaged, so it is replaced
+    if found is None or found.manifest != new.manifest:
+        return None
+    return found if set(new.signatures) <= set(found.signatures) else None
 
 
-def _discard(store: Store, new: Publication) -> None:
-    with suppress(StoreError):
-        store.remove(new.files)
+def _is_whole(store: Store, publication: Publication) -> bool:
+    try:
+        check(store, publication)
+    except PlanError:
+        return False
+    return True

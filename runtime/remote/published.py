@@ -9,6 +9,7 @@ from functools import cache
 
 from ..errors import PlanError
 from ..store.cache import SHOWN_DIGITS, is_fingerprint, meant_models
+from .index import Record, record_of, records
 from .manifest import MANIFEST, Publication, from_bytes, is_variant
 from .store import Store
 
@@ -23,6 +24,16 @@ class Entry:
     """None if it cannot be relied on."""
     problem: str = ""
     """Why it cannot."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files; 0 if that is not known."""
+        return self.publication.manifest.size if self.publication else 0
+
+    @property
+    def published(self) -> int:
+        """When it was put into the store (Unix time); 0 if that is not known."""
+        return self.publication.published if self.publication else 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,17 @@ def entries(store: Store) -> list[Entry]:
     return _entries(store, [path for paths in found for path in paths])
 
 
+def listed(store: Store) -> list[Record]:
+    """All variants in a store, sorted by path, as its index has them; else as `entries` has them.
+
+    PlanError if the index is damaged, StoreError if the store cannot be read.
+    """
+    found = records(store)
+    if found:
+        return found
+    return [record_of(entry.publication) for entry in entries(store) if entry.publication]
+
+
 def find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> list[Entry]:
     """The variants of one model, the newest first; those that cannot be relied on come last.
 
@@ -83,18 +105,14 @@ def find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> 
     models that it may mean.
     """
     fingerprint = where.fingerprint or _only_model(store, model)
-    if where.fingerprint and model is not None:
-        _check_means(store, fingerprint, model)
-    variants = [where.variant] if where.variant else None
-    paths = (
-        [f"{fingerprint}/{name}" for name in variants]
-        if variants is not None
-        else _variants(store, fingerprint)
-    )
+    chosen = [f"{fingerprint}/{where.variant}"] if where.variant else []
+    paths = chosen or _variants(store, fingerprint)
     found = _entries(store, paths)
     if not found:
         raise PlanError(f"there is no compiled model at {store.at('/'.join(paths) or fingerprint)}")
-    return sorted(found, key=lambda entry: -entry.publication.published if entry.publication else 1)
+    if model is not None:
+        found = [_of_model(store, entry, model) for entry in found]
+    return sorted(found, key=lambda entry: entry.published, reverse=True)
 
 
 def _only_model(store: Store, model: str | os.PathLike[str] | None) -> str:
@@ -103,9 +121,11 @@ def _only_model(store: Store, model: str | os.PathLike[str] | None) -> str:
 
     @cache
     def names() -> dict[str, str]:
-        return dict(zip(present, store.each(lambda each: _name(store, each), present), strict=True))
+        return {record.path.partition("/")[0]: record.model for record in listed(store)}
 
-    meant = present if model is None else meant_models(present, model, lambda each: names()[each])
+    meant = present
+    if model is not None:
+        meant = meant_models(present, model, lambda each: names().get(each, ""))
     if not meant:
         of = "" if model is None else f" of {os.fspath(model)}"
         raise PlanError(
@@ -113,24 +133,21 @@ def _only_model(store: Store, model: str | os.PathLike[str] | None) -> str:
             f"a store"
         )
     if len(meant) > 1:
-        listed = "".join(f"\n  {each[:SHOWN_DIGITS]}  {names()[each]}" for each in meant)
-        raise PlanError(f"{store.url} holds several models; choose one of them:{listed}")
+        shown = "".join(f"\n  {each[:SHOWN_DIGITS]}  {names().get(each, '')}" for each in meant)
+        raise PlanError(f"{store.url} holds several models; choose one of them:{shown}")
     return meant[0]
 
 
-def _check_means(store: Store, fingerprint: str, model: str | os.PathLike[str]) -> None:
-    if not meant_models([fingerprint], model, lambda each: _name(store, each)):
-        raise PlanError(
-            f"{store.at(fingerprint)} was compiled from a different model than {os.fspath(model)}"
-        )
-
-
-def _name(store: Store, fingerprint: str) -> str:
-    """The file name of a model, as its first variant has it; empty if its manifest is damaged."""
-    for path in _variants(store, fingerprint)[:1]:
-        for entry in _entries(store, [path]):
-            return entry.publication.manifest.model if entry.publication else ""
-    return ""
+def _of_model(store: Store, entry: Entry, model: str | os.PathLike[str]) -> Entry:
+    """A variant, which cannot be relied on unless it is one of a model."""
+    if entry.publication is None:
+        return entry
+    manifest = entry.publication.manifest
+    # The index, which is not signed, may have led to another model than the one of that name.
+    if meant_models([manifest.fingerprint], model, lambda _: manifest.model):
+        return entry
+    reason = f"was compiled from a different model ({manifest.model}) than {os.fspath(model)}"
+    return Entry(entry.path, None, f"{store.at(entry.path)} {reason}")
 
 
 def _variants(store: Store, fingerprint: str) -> list[str]:

@@ -131,11 +131,14 @@ class Store:
 
         self.each(copy, list(files))
 
-    def replace(self, path: str, content: bytes) -> None:
-        """Write a file, or replace it; the new content appears whole or not at all."""
+    def replace(self, path: str, content: bytes, temporary: str = "") -> None:
+        """Write a file, or replace it; the new content appears whole or not at all.
+
+        It is written to another path first, by default beside it.
+        """
         self.check_writable()
         folder, _, name = path.rpartition("/")
-        temporary = f"{folder}/.{name}.{token_hex(8)}.tmp".lstrip("/")
+        temporary = temporary or f"{folder}/.{name}.{token_hex(8)}.tmp".lstrip("/")
         try:
             with self._reported("write", path):
                 self._files.pipe_file(self._path(temporary), content)
