@@ -53,9 +53,10 @@ def _write(store: Store, folder: Path, new: Publication, before: Publication | N
         # Another process may have published the same meanwhile.
         if _present(store, new) in (None, before):
             written.append(add(store, record_of(new)))
+            # From here on the manifest may be there, even if it seems that it was not written.
+            written.clear()
             # By way of its own folder, which is removed as a whole if this process is killed.
             store.replace(f"{manifest.path}/{MANIFEST}", to_bytes(new), f"{new.files}/{MANIFEST}")
-            written.clear()
     finally:
         for path in written:
             with suppress(StoreError):
