@@ -29,10 +29,11 @@ def make_key(path: Path) -> Path:
 
 
 @contextmanager
-def sftp_server(home: Path) -> Iterator[str]:
+def sftp_server(home: Path, *options: str) -> Iterator[str]:
     """OpenSSH's server for this user; yields the URL of its root.
 
-    `home` becomes the home folder of a client whom it knows and who knows it.
+    `home` becomes the home folder of a client whom it knows and who knows it; `options` are those
+    of sftp-server(8).
     """
     keys, port = home / ".ssh", _free_port()
     keys.mkdir(mode=0o700)
@@ -42,7 +43,7 @@ def sftp_server(home: Path) -> Iterator[str]:
     (home / "sshd_config").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {host}\nPidFile none\n"
         f"AuthorizedKeysFile {client}.pub\nStrictModes no\nUsePAM no\n"
-        f"Subsystem sftp internal-sftp\n"
+        f"Subsystem sftp {' '.join(('internal-sftp', *options))}\n"
     )
     assert SSHD is not None
     if os.geteuid() == 0:

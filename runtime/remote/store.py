@@ -29,6 +29,9 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 }
 """Options of fsspec's file systems; those that the user configured for fsspec come first."""
 
+SSH = ("sftp", "ssh")
+"""Protocols of sshfs."""
+
 READ_ONLY = ("http", "https")
 """Protocols by which nothing can be written."""
 
@@ -68,7 +71,7 @@ class Store:
             ) from error
         protocol = url.partition("://")[0].lower()
         settings = {**SETTINGS.get(protocol, {}), **fsspec.config.conf.get(protocol, {})}
-        self._read_only = protocol in READ_ONLY
+        self._protocol = protocol
         with self._reported("open", ""):
             # An instance of its own: one that lost its connection would be of no use to the next.
             self._files, root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **settings)
@@ -80,7 +83,7 @@ class Store:
 
     def check_writable(self) -> None:
         """StoreError if nothing can be written by the URL's protocol."""
-        if self._read_only:
+        if self._protocol in READ_ONLY:
             raise StoreError(f"{self.url} is for reading only; write to the store by another URL")
 
     def names(self, path: str = "") -> list[str]:
@@ -156,8 +159,10 @@ class Store:
 
     def remove_if_empty(self, folder: str) -> None:
         """Remove a folder that holds nothing, on stores that have folders."""
+        # sshfs inherits a `rmdir` that does nothing; its `rm` removes an empty folder.
+        remove = self._files.rm if self._protocol in SSH else self._files.rmdir
         with suppress(Exception):
-            self._files.rmdir(self._path(folder))
+            remove(self._path(folder))
 
     def each(self, act: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
         """What a function returns for each item, computed for several at a time."""
