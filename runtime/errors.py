@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .printable import printable_lines
 
 
@@ -14,6 +16,17 @@ class TflgpuError(Exception):
 
     def __str__(self) -> str:
         return printable_lines(super().__str__())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickled errors cross processes; constructors of subclasses take other arguments.
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[TflgpuError], args: tuple[Any, ...], state: dict[str, Any]) -> Exception:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class PlanError(TflgpuError, ValueError):

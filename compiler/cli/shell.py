@@ -93,7 +93,7 @@ def _volume(*names: str, help: str) -> click.Option:
     return click.Option(names, is_flag=True, expose_value=False, callback=remember, help=help)
 
 
-def _asked_for(name: str) -> bool:
+def asked_for(name: str) -> bool:
     """Whether the command that runs was given --quiet or --verbose."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(name))
@@ -196,7 +196,7 @@ def warn(message: str) -> None:
 
 def note(message: str) -> None:
     """Print a note on stderr, unless --quiet was given."""
-    if not _asked_for("--quiet"):
+    if not asked_for("--quiet"):
         click.echo(f"note: {printable_lines(message)}", err=True)
 
 
@@ -275,12 +275,12 @@ def progress() -> Iterator[Progress]:
 
     With --verbose, a line for each stage with its time; with --quiet, nothing.
     """
-    if _asked_for("--verbose"):
+    if asked_for("--verbose"):
         with closing(_Stages()) as stages:
             yield stages.show
         return
     errors = Console(stderr=True)
-    if not errors.is_terminal or _asked_for("--quiet"):
+    if not errors.is_terminal or asked_for("--quiet"):
         yield silent
         return
     columns = (SpinnerColumn(), TextColumn("{task.description:<8}"), BarColumn())

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         UnsupportedError,
         compile,
     )
-    from tflgpu.compiler.errors import FallbackWarning
+    from tflgpu.compiler.errors import FallbackWarning, WorkerError
+    from tflgpu.compiler.fleet.api import compile_many
     from tflgpu.runtime import (
         BuildError,
         CacheWarning,
@@ -57,8 +58,10 @@ __all__ = [
     "TensorInfo",
     "TflgpuError",
     "UnsupportedError",
+    "WorkerError",
     "__version__",
     "compile",
+    "compile_many",
     "devices",
     "load",
 ]
@@ -70,7 +73,9 @@ _COMPILER = {
     "OptionError": "tflgpu.compiler.errors",
     "Options": "tflgpu.compiler.options",
     "UnsupportedError": "tflgpu.compiler.errors",
+    "WorkerError": "tflgpu.compiler.errors",
     "compile": "tflgpu.compiler.api",
+    "compile_many": "tflgpu.compiler.fleet.api",
 }
 """The module of each name of the compiler; all others are in `tflgpu.runtime`."""
 

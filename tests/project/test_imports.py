@@ -30,7 +30,7 @@ STAGES = {
             "codegen",
         ),
         *("emit", "export", "pipeline", "keep_f32", "api"),
-        *("tools", "user_cache", "pictures", "report", "cli"),
+        *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
         *("printable", "errors", "forks", "background", "processor"),
@@ -68,6 +68,8 @@ OUTSIDE = {
     "compiler.frontend": ("runtime.litert", "runtime.printable", "runtime.plan"),
     # Runs what it compiles.
     "compiler.keep_f32": ("runtime",),
+    # Measures on attached devices.
+    "compiler.fleet": ("runtime",),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
     # Reads, compiles, loads and runs.
@@ -83,6 +85,7 @@ RESERVED = {
     "click": ("compiler.cli",),
     "rich": ("compiler.cli",),
     "pygments": ("compiler.report",),
+    "distributed": ("compiler.fleet",),
     "matplotlib": ("compiler.tools.benchmark.plot",),
     "sklearn": (),
     "fsspec": ("runtime.remote.store",),
