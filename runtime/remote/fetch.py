@@ -15,13 +15,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import PlanError, StoreError
-from ..plan.file import from_bytes as plan_from_bytes
 from ..plan.records import Plan
 from ..store.cache import lock, variant_folder
 from ..store.private_files import make_private, sync_folder
 from ..store.replacing import replace_folder
 from ..store.variant import read_plan, read_variant
-from .files import download, read_plan_bytes
+from .files import download
+from .files import read_plan as download_plan
 from .keys import Trust, Trusted, refusal
 from .manifest import MANIFEST, Publication, from_bytes, to_bytes
 from .published import Entry, address, find, published
@@ -97,7 +97,7 @@ def _chosen(
 def _plan(store: Store, folder: Path, publication: Publication) -> Plan:
     if _is_copy(folder, publication):
         return read_plan(folder)
-    return plan_from_bytes(*read_plan_bytes(store, publication))
+    return download_plan(store, publication)
 
 
 def _fetch(store: Store, publication: Publication, copies: Path, trusted: Trusted) -> Path:

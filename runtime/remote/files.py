@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 
 from ..errors import PlanError
+from ..plan.file import from_bytes
+from ..plan.records import Plan
 from ..store.variant import PLAN
 from .manifest import File, Publication
 from .store import Store
@@ -33,14 +35,14 @@ def check(store: Store, publication: Publication) -> None:
         download(store, publication, Path(temporary))
 
 
-def read_plan_bytes(store: Store, publication: Publication) -> tuple[bytes, str]:
-    """The content and the URL of a variant's plan (PlanError if it is missing or changed)."""
+def read_plan(store: Store, publication: Publication) -> Plan:
+    """The plan of a variant (PlanError if it is missing or changed)."""
     path = f"{publication.files}/{PLAN}"
     content = store.read(path)
     if content is None:
         raise PlanError(f"{store.at(path)} is missing; publish the variant again")
     _check(store.at(path), content, publication.manifest.files[PLAN])
-    return content, store.at(path)
+    return from_bytes(content, store.at(path))
 
 
 def _check(source: str, content: bytes, expected: File) -> None:

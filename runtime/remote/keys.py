@@ -44,6 +44,10 @@ class SigningKey:
         public = self._key.public_key().public_bytes_raw()
         return Signature(public.hex(), self._key.sign(signed_bytes(manifest)).hex())
 
+    def signed(self, publication: Publication) -> bool:
+        """Whether a variant has this key's signature."""
+        return self.sign(publication.manifest) in publication.signatures
+
 
 class Trusted:
     """The public keys whose signatures count, or everyone."""
