@@ -38,6 +38,13 @@ class PlanError(TflgpuError, ValueError):
     """
 
 
+class StoreError(TflgpuError, RuntimeError):
+    """A store cannot be reached, read or written, or a key for it cannot be used.
+
+    The text names the URL, with the file if it is about one.
+    """
+
+
 class TflgpuWarning(UserWarning):
     """Base of every warning of tflgpu, with a text that is safe to print."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -68,14 +69,14 @@ class _Lines:
         )
 
 
-def print_matrix(results: Sequence[Result], cache: Path, as_json: bool) -> None:
+def print_matrix(results: Sequence[Result], cache: Path | str, as_json: bool) -> None:
     """Print results, as a table or as JSON; Failure if any of them failed."""
     if as_json:
         variants = [
             {**asdict(result.row), "path": result.path, **(result.report or {})}
             for result in results
         ]
-        print_json({"manifest": cache / MANIFEST, "variants": variants})
+        print_json({"manifest": os.path.join(cache, MANIFEST), "variants": variants})
     else:
         _print_table(results)
     failed = [result for result in results if result.error]
@@ -92,7 +93,7 @@ def _print_table(results: Sequence[Result]) -> None:
         [
             (
                 result.task.model.name,
-                result.path.name if result.path else _column(result),
+                result.variant or _column(result),
                 result.status,
                 len(result.findings) or "",
                 f"{result.seconds:.2f}",

@@ -12,12 +12,13 @@ import click
 from rich.filesize import decimal
 
 from ...runtime.errors import TflgpuError
-from ...runtime.store.variant import read_plan
+from ...runtime.plan.records import Plan
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_text
 from ..fleet.api import workers
 from ..fleet.models import find_models
+from ..fleet.places import place
 from ..fleet.result import Result
 from ..fleet.run import run
 from ..fleet.tasks import matrix
@@ -34,8 +35,8 @@ from .options import (
     tolerance_option,
 )
 from .shell import (
+    CachePlace,
     Command,
-    FilePath,
     json_option,
     kernels_in_launches,
     note,
@@ -56,8 +57,16 @@ from .tuning import search_here
     "cache",
     required=True,
     metavar="CACHE",
-    type=FilePath(),
-    help="The cache folder, created if it does not exist.",
+    type=CachePlace(),
+    help="The cache folder, created if it does not exist; or the URL of a store, such as "
+    "s3://models or sftp://host/models.",
+)
+@click.option(
+    "--sign",
+    default="",
+    metavar="KEY",
+    help="For a store: the file of an ed25519 key, as `ssh-keygen -t ed25519` makes it, that signs "
+    "what is compiled.",
 )
 @compile_options(fallback="litert", several=True)
 @format_options
@@ -81,7 +90,8 @@ from .tuning import search_here
 @json_option
 def compile_command(
     models: tuple[Path, ...],
-    cache: Path,
+    cache: Path | str,
+    sign: str,
     options: list[Options],
     tolerance: float,
     search: bool,
@@ -97,13 +107,18 @@ def compile_command(
     --precision. A single compilation prints what became of the model; several print a table, skip
     what is in the cache already, and go on if one fails.
     """
+    if isinstance(cache, str) and prebuild:
+        raise click.UsageError("--prebuild is for folders: binaries are of use to this device only")
+    if isinstance(cache, str) and search and not all(each.tuning for each in options):
+        raise click.UsageError("--tune for a store needs --tuning FILE, where the results are kept")
+    store = place(cache, sign)
     files = find_models(models)
     _warn_about_targets(options)
     single = len(files) == len(set(options)) == 1
     with progress() as stages:
         show = stages if single else None
         if search:
-            found = search_here(files, options, cache, tolerance, stages)
+            found = search_here(files, options, Path(cache), tolerance, stages)
             tasks = [
                 task for each in found for task in matrix([each.model], [each.options], tolerance)
             ]
@@ -111,7 +126,7 @@ def compile_command(
             tasks = matrix(files, options, tolerance)
         with counted(0 if single else len(tasks)) as count, workers(jobs, scheduler, show) as used:
             results = []
-            for result in run(tasks, cache, used, again=single):
+            for result in run(tasks, store, used, again=single):
                 results.append(_prebuilt(result, prebuild, stages))
                 count(results[-1])
     if single:
@@ -123,7 +138,7 @@ def compile_command(
 
 def _prebuilt(result: Result, device: str, show: Progress) -> Result:
     """The result, once the driver of a device has compiled the kernels; or why it cannot."""
-    if not device or result.path is None:
+    if not device or not isinstance(result.path, Path):
         return result
     show("prebuild", 0, 1)
     try:
@@ -153,7 +168,7 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
     """Print what became of the only task, in detail; raise its error if it failed."""
     if result.error:
         raise result.error
-    assert result.path is not None and result.report is not None
+    assert result.plan is not None and result.report is not None
     tuning = result.task.options.tuning
     if tuning and not (search or result.report["tuned"]):
         device = read_table(Path(tuning)).device
@@ -166,13 +181,12 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
     if as_json:
         print_json({"path": result.path, **result.report, "tuning": tuning or None})
         return
-    rows = _rows(result.path, result.report, tuning)
-    print_table(read_plan(result.path).model, ("property", "value"), rows)
+    rows = _rows(result.plan, result.report, tuning)
+    print_table(result.plan.model, ("property", "value"), rows)
     click.echo(result.path)
 
 
-def _rows(path: Path, report: Mapping[str, Any], tuning: str) -> list[tuple[str, object]]:
-    plan = read_plan(path)
+def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str, object]]:
     memory = {name: decimal(size) for name, size in report["memory"].items()}
     applied = sum(event["applied"] for event in report["passes"])
     return [

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from ..errors import OptionError
 from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
 from ..pipeline import Progress, silent
 from .models import find_models
+from .places import place
 from .result import Result
 from .run import run
 from .tasks import for_each, matrix
@@ -31,6 +31,7 @@ def compile_many(
     tolerance: float = TOLERANCE,
     jobs: int = 1,
     scheduler: str = "",
+    sign: str | os.PathLike[str] = "",
 ) -> Iterator[Result]:
     """Compile each model for each device with each precision, and yield the results as they come.
 
@@ -39,7 +40,7 @@ def compile_many(
 
     Args:
         models: Files, folders, patterns, and lists as "@file"; see `models.find_models`.
-        cache: The cache folder, created if it does not exist.
+        cache: The cache folder, created if it does not exist, or the URL of a store.
         devices: As the `device` of `tflgpu.compile`.
         precisions: As the `precision` of `tflgpu.compile`.
         options: All other options; its device and precision do not count.
@@ -48,18 +49,21 @@ def compile_many(
             `if __name__ == "__main__":` of multiprocessing.
         scheduler: The address of a scheduler of Dask, such as "tcp://host:8786", whose workers
             compile instead.
+        sign: For a store: the file of the ed25519 key that signs each variant.
 
     Raises, at the first result or later:
         ModelError: An argument stands for no model.
         OptionError: An option is wrong for all models, or the extra `fleet` is not installed.
         DeviceError: There is no such device.
         PlanError: The cache cannot be used.
+        StoreError: The store or the key cannot be used.
         WorkerError: The scheduler or its workers cannot be used, or are gone.
     """
     columns = for_each(replace(options, keep_f32=()), devices, precisions, options.keep_f32)
+    store = place(cache, sign)
     tasks = matrix(find_models(models), columns, tolerance)
     with workers(jobs, scheduler) as used:
-        yield from run(tasks, Path(cache), used)
+        yield from run(tasks, store, used)
 
 
 @contextmanager

@@ -9,19 +9,14 @@ A row stays as long as its variant is in the store; rows of failures stay until 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from ...runtime.errors import PlanError
-from ...runtime.store.private_files import make_private, read_file, replace_file
+from .places import Place
 
 MANIFEST = "manifest.json"
-LARGEST_FILE = 1 << 28
-"""Bytes of a manifest, at most."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +52,12 @@ class Row:
 class Manifest:
     """The rows of a store's manifest, to which a run adds its own."""
 
-    def __init__(self, store: Path) -> None:
-        """Read the manifest, if there is one (PlanError)."""
-        self._path = store / MANIFEST
+    def __init__(self, store: Place) -> None:
+        """Read the manifest, if there is one (PlanError, StoreError)."""
+        self._store = store
         self._added: dict[tuple[str, str, str], Row] = {}
-        self._before = {(row.fingerprint, row.request): row for row in self._read()}
+        rows = _rows(store.read(MANIFEST))
+        self._before = {(row.fingerprint, row.request): row for row in rows}
 
     def find(self, fingerprint: str, request: str) -> Row | None:
         """A row of an earlier run for the same content and request that has a variant."""
@@ -71,32 +67,37 @@ class Manifest:
     def add(self, row: Row) -> None:
         self._added[row.key] = row
 
-    def write(self, is_present: Callable[[Row], bool]) -> None:
-        """Merge the rows added into the file, which other runs may have changed (PlanError).
+    def write(self) -> None:
+        """Merge the rows added into the file, which other runs may have changed.
 
-        Rows of other runs stay if `is_present` says that their variant is still there.
+        Rows of other runs stay if their variant is still there. PlanError, StoreError.
         """
-        make_private(self._path.parent)
-        try:
-            with FileLock(self._path.with_name(f".{MANIFEST}.lock"), mode=0o600):
-                merged = {row.key: row for row in self._read() if row.variant and is_present(row)}
-                rows = sorted((merged | self._added).values(), key=lambda row: row.key)
-                content = json.dumps({"variants": [asdict(row) for row in rows]}, indent=1)
-                replace_file(self._path, f"{content}\n".encode())
-        except OSError as error:
-            raise PlanError(f"cannot write {self._path}: {error.strerror or error}") from error
+        holds = self._store.holding()
 
-    def _read(self) -> list[Row]:
-        if not self._path.exists():
-            return []
-        try:
-            content = json.loads(read_file(self._path, LARGEST_FILE))
-            return [_row(item) for item in content["variants"]]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise PlanError(
-                f"{self._path} is not a manifest of tflgpu: {error}; remove it, and the next run "
-                f"writes a new one"
-            ) from error
+        def merged(content: bytes | None) -> bytes:
+            rows = {
+                row.key: row
+                for row in _rows(content)
+                if row.variant and holds(row.fingerprint, row.variant)
+            }
+            ordered = sorted((rows | self._added).values(), key=lambda row: row.key)
+            found = {"variants": [asdict(row) for row in ordered]}
+            return f"{json.dumps(found, indent=1)}\n".encode()
+
+        self._store.change(MANIFEST, merged)
+
+
+def _rows(content: bytes | None) -> list[Row]:
+    """The rows in the content of a manifest, if there is one (PlanError)."""
+    if content is None:
+        return []
+    try:
+        return [_row(item) for item in json.loads(content)["variants"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PlanError(
+            f"{MANIFEST} in the cache is not a manifest of tflgpu: {error}; remove it, and the "
+            f"next run writes a new one"
+        ) from error
 
 
 _FIELDS = {item.name for item in fields(Row)}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...runtime.errors import TflgpuError
+from ...runtime.plan.records import Plan
 from ..devices.attached import choose_profile
 from .manifest import Row
 from .tasks import Task
@@ -22,8 +23,8 @@ class Result:
     task: Task
     status: Status
     """"compiled"; "present" if the variant was in the store already; or "failed"."""
-    path: Path | None
-    """The variant's folder; None if it failed."""
+    path: Path | str | None
+    """The variant's folder or, in a store, its URL; None if it failed."""
     findings: tuple[Mapping[str, Any], ...]
     """Operators that run on LiteRT or, if it failed, cannot run; as `Finding.as_dict` has them."""
     seconds: float
@@ -32,8 +33,15 @@ class Result:
     """Of all files of the variant."""
     report: Mapping[str, Any] | None = None
     """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
+    plan: Plan | None = None
+    """The plan of a compilation of this run."""
     error: Exception | None = None
     """Why it failed; anything but a TflgpuError is a bug in tflgpu."""
+
+    @property
+    def variant(self) -> str:
+        """The variant's name; empty if it failed."""
+        return str(self.path).rpartition("/")[2] if self.path is not None else ""
 
     @property
     def row(self) -> Row:
@@ -46,7 +54,7 @@ class Result:
             precision=options.precision,
             profile=choose_profile(options.device, options.target).name,
             request=task.request,
-            variant=self.path.name if self.path else "",
+            variant=self.variant,
             status=self.status,
             findings=self.findings,
             error=_text(self.error),

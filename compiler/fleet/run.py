@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import monotonic
 
-from ...runtime.errors import PlanError
-from ...runtime.store.cache import variant_folder
-from ...runtime.store.variant import PLAN, read_variant
 from ..errors import Finding, ModelError, UnsupportedError
-from ..pipeline import store as publish
-from .manifest import Manifest, Row
+from .manifest import Manifest
+from .places import Place
 from .result import Result
 from .tasks import Task
 from .workers import Built, Outcome, Workers
@@ -22,7 +18,7 @@ SAVED_EVERY = 5.0
 
 
 def run(
-    tasks: Sequence[Task], store: Path, workers: Workers, again: bool = False
+    tasks: Sequence[Task], store: Place, workers: Workers, again: bool = False
 ) -> Iterator[Result]:
     """Compile tasks into a store, and yield their results as they come.
 
@@ -30,25 +26,25 @@ def run(
     of tasks that ask for the same variant only the first is. A task that fails stops no other. The
     manifest is written at the end, however that comes, and now and then before.
 
-    PlanError if the store cannot be used, WorkerError if the workers cannot be.
+    PlanError or StoreError if the store cannot be used, WorkerError if the workers cannot be.
     """
     manifest = Manifest(store)
     saved = monotonic()
     # Fail now if nothing can be written, before anything is compiled.
-    manifest.write(_in(store))
+    manifest.write()
     try:
         for result in _results(tasks, store, workers, manifest, again):
             manifest.add(result.row)
             if monotonic() - saved > SAVED_EVERY:
-                manifest.write(_in(store))
+                manifest.write()
                 saved = monotonic()
             yield result
     finally:
-        manifest.write(_in(store))
+        manifest.write()
 
 
 def _results(
-    tasks: Sequence[Task], store: Path, workers: Workers, manifest: Manifest, again: bool
+    tasks: Sequence[Task], store: Place, workers: Workers, manifest: Manifest, again: bool
 ) -> Iterator[Result]:
     equal: dict[tuple[str, str], list[Task]] = {}
     for task in tasks:
@@ -71,36 +67,35 @@ def _results(
         yield from (_like(result, other) for other in others)
 
 
-def _present(task: Task, store: Path, manifest: Manifest) -> Result | None:
+def _present(task: Task, store: Place, manifest: Manifest) -> Result | None:
     """The result of a task whose variant is in the store and whole; else None."""
     row = manifest.find(task.fingerprint, task.request)
     name = row.variant if row else task.variant
     if not name:
         return None
-    folder = variant_folder(store, task.fingerprint, name)
-    try:
-        variant = read_variant(folder)
-        variant.check()
-    except PlanError:
+    kept = store.find(task.fingerprint, name)
+    if kept is None:
         return None
     findings = (
         row.findings
         if row
         else tuple(
             Finding(part.operators[0], part.label, "it runs on LiteRT").as_dict()
-            for part in variant.plan.parts
+            for part in kept.parts()
         )
     )
-    return Result(task, "present", folder, findings, row.seconds if row else 0.0, _size(folder))
+    return Result(task, "present", kept.path, findings, row.seconds if row else 0.0, kept.size)
 
 
-def _published(task: Task, outcome: Outcome, store: Path) -> Result:
+def _published(task: Task, outcome: Outcome, store: Place) -> Result:
     if isinstance(outcome, Built):
         compiled = outcome.compiled
-        folder = publish(compiled, store)
+        kept = store.put(compiled)
         findings = tuple(item.as_dict() for item in compiled.fallback)
-        size = _size(folder)
-        return Result(task, "compiled", folder, findings, outcome.seconds, size, compiled.report)
+        return Result(
+            *(task, "compiled", kept.path, findings, outcome.seconds, kept.size, compiled.report),
+            plan=compiled.plan,
+        )
     return _failed(task, outcome)
 
 
@@ -115,16 +110,3 @@ def _like(result: Result, task: Task) -> Result:
     if result.status == "failed":
         return replace(result, task=task)
     return replace(result, task=task, status="present", report=None)
-
-
-def _in(store: Path) -> Callable[[Row], bool]:
-    """Whether the variant of a row is in the store."""
-
-    def is_present(row: Row) -> bool:
-        return (variant_folder(store, row.fingerprint, row.variant) / PLAN).is_file()
-
-    return is_present
-
-
-def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())

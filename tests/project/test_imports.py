@@ -34,7 +34,7 @@ STAGES = {
     ),
     "runtime": (
         *("printable", "errors", "forks", "background", "processor"),
-        *("plan", "launch", "store", "litert", "custom_op", "parts"),
+        *("plan", "launch", "store", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "inputs", "indices", "exchange", "execution", "binding"),
         *("session", "api"),
     ),
@@ -88,11 +88,16 @@ RESERVED = {
     "distributed": ("compiler.fleet",),
     "matplotlib": ("compiler.tools.benchmark.plot",),
     "sklearn": (),
+    "fsspec": ("runtime.remote.store",),
+    "cryptography": ("runtime.remote.keys",),
 }
 """Libraries that only these parts may import."""
 
 
-NOT_AT_RUN_TIME = ("networkx", "jinja2", "tflite", "click", "rich", "pyopencl", "moderngl")
+NOT_AT_RUN_TIME = (
+    *("networkx", "jinja2", "tflite", "click", "rich", "pyopencl", "moderngl"),
+    *("fsspec", "cryptography"),
+)
 
 
 def covers(prefix: str, module: str) -> bool:

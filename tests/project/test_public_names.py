@@ -16,7 +16,7 @@ HOMES = {
     tflgpu.compiler.errors: ("FallbackWarning",),
     tflgpu.runtime: (
         *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "InputError", "PlanError"),
-        *("Session", "TensorInfo", "TflgpuError", "devices", "load"),
+        *("Session", "StoreError", "TensorInfo", "TflgpuError", "devices", "load"),
     ),
 }
 
@@ -37,7 +37,7 @@ def test_names_are_those_of_the_packages() -> None:
 
 def test_errors_have_one_base() -> None:
     errors = [getattr(tflgpu, name) for name in dir(tflgpu) if name.endswith("Error")]
-    assert len(errors) == 9
+    assert len(errors) == 10
     assert all(issubclass(error, tflgpu.TflgpuError) for error in errors)
     assert issubclass(tflgpu.CacheWarning, UserWarning)
     assert issubclass(tflgpu.FallbackWarning, UserWarning)

@@ -48,7 +48,7 @@ def test_the_bytes_are_those_of_single_compilations(folder: Path, tmp_path: Path
                 device=options.device,
                 precision=options.precision,
             )
-            assert single.name == result.path.name
+            assert single.name == result.variant
     assert variants(tmp_path / "store") == variants(tmp_path / "single")
     assert len({result.path for result in found if result.path}) == 12
 
