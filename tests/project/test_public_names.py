@@ -13,7 +13,7 @@ import tflgpu.runtime
 
 HOMES = {
     tflgpu.compiler: ("Finding", "ModelError", "OptionError", "Options", "UnsupportedError"),
-    tflgpu.compiler.errors: ("FallbackWarning",),
+    tflgpu.compiler.errors: ("FallbackWarning", "WorkerError"),
     tflgpu.runtime: (
         *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "InputError", "PlanError"),
         *("Session", "StoreError", "TensorInfo", "TflgpuError", "devices", "load"),
