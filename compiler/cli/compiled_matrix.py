@@ -81,7 +81,7 @@ def print_matrix(results: Sequence[Result], cache: Path | str, as_json: bool) ->
         _print_table(results)
     failed = [result for result in results if result.error]
     if failed:
-        told = "\n".join(f"{_label(result)}: {result.error}" for result in failed)
+        told = "\n".join(f"{_label(result)}: {result.row.error}" for result in failed)
         raise Failure(f"{len(failed)} of {len(results)} compilations failed:\n{told}")
 
 

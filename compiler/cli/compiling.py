@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +16,15 @@ from ...runtime.plan.records import Plan
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_text
-from ..errors import ModelError, UnsupportedError
 from ..fleet.api import workers
 from ..fleet.models import find_models
 from ..fleet.places import place
 from ..fleet.result import Result
 from ..fleet.run import run
-from ..fleet.tasks import Task, matrix
-from ..keep_f32 import settle
+from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
 from ..pipeline import Progress
 from ..schedule.tuning_table import read_table
-from ..tools.tune import Found, table_path, tune
 from .compiled_matrix import counted, print_matrix
 from .device_names import DeviceName
 from .options import (
@@ -51,6 +46,7 @@ from .shell import (
     progress,
     warn,
 )
+from .tuning import search_here
 
 
 @click.command("compile", cls=Command, short_help="Compile models into a cache folder.")
@@ -121,11 +117,13 @@ def compile_command(
     single = len(files) == len(set(options)) == 1
     with progress() as stages:
         show = stages if single else None
-        tasks = (
-            _tuned(files, options, cache, tolerance, stages)
-            if search
-            else matrix(files, options, tolerance)
-        )
+        if search:
+            found = search_here(files, options, Path(cache), tolerance, stages)
+            tasks = [
+                task for each in found for task in matrix([each.model], [each.options], tolerance)
+            ]
+        else:
+            tasks = matrix(files, options, tolerance)
         with counted(0 if single else len(tasks)) as count, workers(jobs, scheduler, show) as used:
             results = []
             for result in run(tasks, store, used, again=single):
@@ -138,38 +136,6 @@ def compile_command(
         print_matrix(sorted(results, key=lambda result: order[result.task]), cache, as_json)
 
 
-def _tuned(
-    models: Sequence[Path],
-    options: Sequence[Options],
-    cache: Path | str,
-    tolerance: float,
-    show: Progress,
-) -> list[Task]:
-    """The tasks with a table of the sizes that a search on the attached device finds."""
-    tables = [
-        Path(each.tuning) if each.tuning else table_path(Path(cache), each) for each in options
-    ]
-    settled: list[tuple[Path, Options]] = []
-    for model in models:
-        for each, table in zip(options, tables, strict=True):
-            # A model that cannot be compiled stops no other; compiling says what is wrong with it.
-            with suppress(ModelError, UnsupportedError), _resumable(table):
-                each = settle(model, each, tolerance, show)
-                tune(model, each, table, show, _tell)
-            settled.append((model, replace(each, tuning=str(table))))
-    return [task for model, each in settled for task in matrix([model], [each], tolerance)]
-
-
-@contextmanager
-def _resumable(table: Path) -> Iterator[None]:
-    """Say where a search that is interrupted has left its results."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        note(f"results are stored in {table}; run the command again to continue")
-        raise
-
-
 def _prebuilt(result: Result, device: str, show: Progress) -> Result:
     """The result, once the driver of a device has compiled the kernels; or why it cannot."""
     if not device or not isinstance(result.path, Path):
@@ -180,18 +146,6 @@ def _prebuilt(result: Result, device: str, show: Progress) -> Result:
     except TflgpuError as error:
         return replace(result, status="failed", error=error)
     return result
-
-
-def _tell(found: Found) -> None:
-    """Print what the search has found for a kernel."""
-    milliseconds, timing = "as fast as before", found.timing
-    if timing is None:
-        milliseconds = "no other size runs"
-    elif timing.seconds < timing.before:
-        before = "" if timing.before == inf else f"{timing.before * 1e3:.3f} ms became "
-        milliseconds = f"{before}{timing.seconds * 1e3:.3f} ms"
-    left = f", about {found.seconds_left:.0f} s left" if found.done < found.total else ""
-    note(f"tuned {found.done} of {found.total}{left}: {found.label}: {milliseconds}")
 
 
 def _warn_about_targets(options: Sequence[Options]) -> None:

@@ -11,7 +11,7 @@ import click
 
 from ..fleet.tasks import for_each
 from ..keep_f32 import TOLERANCE
-from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
 from .device_names import DeviceName
 from .shell import FilePath
 
@@ -183,6 +183,13 @@ def compile_options(
             "`auto` lets compile and verify search for the fewest.",
         ),
         click.option(
+            "--nan",
+            type=click.Choice(NANS),
+            default="keep",
+            show_default=True,
+            help="With any, RELU and other limits need not hand NaN on, which is faster.",
+        ),
+        click.option(
             "--device",
             type=DeviceName(),
             default=["auto"] if several else "auto",
@@ -263,6 +270,14 @@ tolerance_option = click.option(
 )
 
 
+scheduler_option = click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Use the workers of this scheduler of Dask, such as tcp://host:8786.",
+)
+
+
 def fleet_options(function: Function) -> Function:
     """The options for where models are compiled: --jobs and --scheduler."""
     choices = (
@@ -273,12 +288,7 @@ def fleet_options(function: Function) -> Function:
             show_default=True,
             help="Compile in so many processes; more than one need the extra `fleet`.",
         ),
-        click.option(
-            "--scheduler",
-            default="",
-            metavar="ADDRESS",
-            help="Compile on the workers of this scheduler of Dask, such as tcp://host:8786.",
-        ),
+        scheduler_option,
     )
     return _with(choices, function)
 

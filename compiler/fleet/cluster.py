@@ -8,11 +8,12 @@ memory than a few. What a lost worker was doing is done again by another one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from queue import Empty, Queue
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from ...runtime.errors import TflgpuError
@@ -25,13 +26,16 @@ from .workers import Outcome
 
 try:
     from dask import config
-    from distributed import Client, Future, KilledWorker, LocalCluster
+    from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin
     from tornado.ioloop import PeriodicCallback
 except ImportError as missing:
     raise OptionError(
         f"several jobs and schedulers need Dask, which cannot be imported ({missing}): "
         "pip install 'tflgpu[fleet]'"
     ) from missing
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 PER_WORKER = 2
 """Tasks under way for each thread of a worker: one that runs, and one that waits."""
@@ -109,12 +113,12 @@ def _client(scheduler: str) -> Client:
 
 
 @dataclass
-class _Attempt:
-    """A task that is under way."""
+class _Attempt(Generic[Item]):
+    """Something that is under way."""
 
-    task: Task
-    model: Future
-    """The content of its model, which stays on the workers as long as this refers to it."""
+    item: Item
+    held: Sequence[Future]
+    """What it needs, which stays at the scheduler as long as this refers to it."""
     number: int
 
 
@@ -141,36 +145,77 @@ class Cluster:
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Each task with its outcome, as they come (WorkerError if the scheduler is gone)."""
-        waiting = iter(tasks)
-        under_way: dict[Future, _Attempt] = {}
+
+        def start(task: Task) -> tuple[Future, ...]:
+            model = self.model(task)
+            return self.submit(compile_parcel, pack(task), model), model
+
+        return self.each(tasks, start, PER_WORKER)
+
+    def on_each(self, function: Callable[[], Result]) -> dict[str, Result]:
+        """What a function returns on each worker, by the worker's address."""
+        found: dict[str, Result] = self._client.run(function)
+        return found
+
+    def announce(self, plugin: WorkerPlugin) -> None:
+        """Give a plugin to each worker, also to those that join later."""
+        self._client.register_plugin(plugin)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
+        return self._client.submit(function, *arguments, pure=False, **options)
+
+    def model(self, task: Task) -> Future:
+        """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""
+        found = self._models.get(task.fingerprint)
+        if found is None:
+            # As a task, and not scattered, which would leave it on one worker, to be lost with it.
+            key = f"model-{task.fingerprint}"
+            found = self._client.submit(_same, _content(task), key=key)
+            self._models[task.fingerprint] = found
+        return found
+
+    def each(
+        self, items: Iterable[Item], start: Callable[[Item], Sequence[Future]], per_worker: int
+    ) -> Iterator[tuple[Item, Any]]:
+        """Each item with its result or exception, as they come.
+
+        `start` submits an item and returns the future of its result, and those of what it needs;
+        a TflgpuError that it raises is the item's. An item that a worker was lost with is started
+        again. WorkerError if the scheduler or all workers are gone.
+        """
+        waiting = iter(items)
+        under_way: dict[Future, _Attempt[Item]] = {}
         done: Queue[Future] = Queue()
 
-        def start(task: Task, number: int) -> TflgpuError | None:
+        def attempt(item: Item, number: int) -> TflgpuError | None:
             try:
-                attempt = _Attempt(task, self._model(task), number)
-                future = self._client.submit(compile_parcel, pack(task), attempt.model, pure=False)
+                future, *held = start(item)
             except TflgpuError as error:
                 return error
-            under_way[future] = attempt
+            under_way[future] = _Attempt(item, held, number)
             future.add_done_callback(done.put)
             return None
 
-        def refill() -> Iterator[tuple[Task, Outcome]]:
-            room = PER_WORKER * max(1, self._threads())
-            while len(under_way) < room and (task := next(waiting, None)) is not None:
-                if (error := start(task, 1)) is not None:
-                    yield task, error
+        def refill() -> Iterator[tuple[Item, Any]]:
+            room = per_worker * max(1, self._threads())
+            if len(under_way) >= room:
+                return
+            for item in waiting:
+                if (error := attempt(item, 1)) is not None:
+                    yield item, error
+                elif len(under_way) >= room:
+                    return
 
         try:
             yield from refill()
             while under_way:
                 future = self._next(done)
-                attempt = under_way.pop(future)
-                outcome = self._outcome(future, attempt)
-                if outcome is None:
-                    outcome = start(attempt.task, attempt.number + 1)
-                if outcome is not None:
-                    yield attempt.task, outcome
+                ended = under_way.pop(future)
+                result = self._result(future, ended.number)
+                if result is None:
+                    result = attempt(ended.item, ended.number + 1)
+                if result is not None:
+                    yield ended.item, result
                 yield from refill()
         except OSError as error:
             raise self._gone() from error
@@ -192,25 +237,14 @@ class Cluster:
             raise self._gone()
         return sum(self._client.nthreads().values())
 
-    def _model(self, task: Task) -> Future:
-        """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""
-        found = self._models.get(task.fingerprint)
-        if found is None:
-            # As a task, and not scattered, which would leave it on one worker, to be lost with it.
-            key = f"model-{task.fingerprint}"
-            found = self._client.submit(_same, _content(task), key=key)
-            self._models[task.fingerprint] = found
-        return found
-
-    def _outcome(self, future: Future, attempt: _Attempt) -> Outcome | None:
-        """What became of an attempt; None if there should be another one."""
+    def _result(self, future: Future, number: int) -> Any:
+        """The result or exception of an attempt; None if there should be another one."""
         try:
-            outcome: Outcome = future.result()
-            return outcome
+            return future.result()
         except (KilledWorker, CancelledError) as error:
             if self._client.status != "running":
                 raise self._gone() from error
-            if attempt.number < ATTEMPTS:
+            if number < ATTEMPTS:
                 return None
             return WorkerError(f"every worker died that tried to compile it ({error})")
         except OSError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,10 +49,17 @@ def _file(path: Path) -> bytes:
 
 
 def compile_parcel(parcel: Parcel, model: bytes) -> Built:
-    """Compile a parcel, on a worker.
+    """Compile a parcel, on a worker. Raises what `tflgpu.compile` raises, except for the cache."""
+    with unpacked(parcel, model) as (path, options):
+        return compile_file(path, options, parcel.tolerance)
 
-    Raises what `tflgpu.compile` raises, except for the cache, and WorkerError if this worker has
-    another version of the compiler.
+
+@contextmanager
+def unpacked(parcel: Parcel, model: bytes) -> Iterator[tuple[Path, Options]]:
+    """The model and the options of a parcel as files of a worker, while the block runs.
+
+    Errors in the block name the files as they were given. WorkerError if this worker has another
+    version of the compiler.
     """
     if compiler_version() != parcel.compiler:
         raise WorkerError(unequal(compiler_version(), parcel.compiler))
@@ -64,7 +72,7 @@ def compile_parcel(parcel: Parcel, model: bytes) -> Built:
         path = _written(folder / "model", parcel.model, model)
         given[path] = parcel.model
         try:
-            return compile_file(path, options, parcel.tolerance)
+            yield path, options
         except TflgpuError as error:
             error.args = tuple(_as_given(item, given) for item in error.args)
             raise
