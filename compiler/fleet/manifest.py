@@ -56,7 +56,7 @@ class Manifest:
         """Read the manifest, if there is one (PlanError, StoreError)."""
         self._store = store
         self._added: dict[tuple[str, str, str], Row] = {}
-        rows = _rows(store.read(MANIFEST))
+        rows = _rows(store.read(MANIFEST), store.at(MANIFEST))
         self._before = {(row.fingerprint, row.request): row for row in rows}
 
     def find(self, fingerprint: str, request: str) -> Row | None:
@@ -77,7 +77,7 @@ class Manifest:
         def merged(content: bytes | None) -> bytes:
             rows = {
                 row.key: row
-                for row in _rows(content)
+                for row in _rows(content, self._store.at(MANIFEST))
                 if row.variant and holds(row.fingerprint, row.variant)
             }
             ordered = sorted((rows | self._added).values(), key=lambda row: row.key)
@@ -87,16 +87,16 @@ class Manifest:
         self._store.change(MANIFEST, merged)
 
 
-def _rows(content: bytes | None) -> list[Row]:
-    """The rows in the content of a manifest, if there is one (PlanError)."""
+def _rows(content: bytes | None, source: str) -> list[Row]:
+    """The rows in the content of a manifest, if there is one (PlanError, naming `source`)."""
     if content is None:
         return []
     try:
         return [_row(item) for item in json.loads(content)["variants"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PlanError(
-            f"{MANIFEST} in the cache is not a manifest of tflgpu: {error}; remove it, and the "
-            f"next run writes a new one"
+            f"{source} is not a manifest of tflgpu: {error}; remove it, and the next run writes a "
+            f"new one"
         ) from error
 
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import uniform
+from time import sleep
 from typing import Protocol
 
 from filelock import FileLock
@@ -27,8 +29,10 @@ from ..scratch import scratch_folder
 
 LARGEST_FILE = 1 << 28
 """Bytes of a file that is changed, at most."""
-ATTEMPTS = 5
-"""How often to change a file that other processes change at the same time."""
+ATTEMPTS = 20
+"""How often to change a file in a store that other processes change at the same time."""
+PAUSE = (0.3, 0.6)
+"""Seconds after which to look whether a change is still there."""
 
 Change = Callable[[bytes | None], bytes]
 """Takes the content of a file, None if there is none, and returns its new content.
@@ -61,8 +65,11 @@ class Place(Protocol):
     def holding(self) -> Callable[[str, str], bool]:
         """A function that says whether a variant is there, by fingerprint and name."""
 
+    def at(self, name: str) -> str:
+        """The path or the URL of a file beside the models, for display."""
+
     def read(self, name: str) -> bytes | None:
-        """The content of a file beside the models; None if there is none."""
+        """The content of such a file; None if there is none."""
 
     def change(self, name: str, change: Change) -> None:
         """Change such a file, whole or not at all, whatever other processes change in it."""
@@ -104,6 +111,9 @@ class _Folder:
             return (variant_folder(self._cache, fingerprint, variant) / PLAN).is_file()
 
         return holds
+
+    def at(self, name: str) -> str:
+        return str(self._cache / name)
 
     def read(self, name: str) -> bytes | None:
         path = self._cache / name
@@ -148,13 +158,18 @@ class _Remote:
         paths = {record.path for record in listed(self._store)}
         return lambda fingerprint, variant: f"{fingerprint}/{variant}" in paths
 
+    def at(self, name: str) -> str:
+        return self._store.at(name)
+
     def read(self, name: str) -> bytes | None:
         return self._store.read(name)
 
     def change(self, name: str, change: Change) -> None:
-        # Stores have no locks: look whether another process has overwritten the change.
+        # Stores have no locks. Whoever read the file before this change has overwritten it after a
+        # pause that is longer than such a change takes; then it is made again.
         for _ in range(ATTEMPTS):
             self._store.replace(name, change(self._store.read(name)))
+            sleep(uniform(*PAUSE))
             found = self._store.read(name)
             if found == change(found):
                 return

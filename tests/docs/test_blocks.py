@@ -139,7 +139,7 @@ def _run(command: str, block: Block, servers: ExitStack) -> None:
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         status, output = result.exit_code, result.output
-    elif name in ("python", "cc"):
+    elif name in ("python", "cc", "ssh-keygen"):
         # The shell expands the names of files.
         line = command.replace("python", sys.executable, 1) if name == "python" else command
         done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)

@@ -237,10 +237,24 @@ def test_imports_inside_the_package_are_relative(folder: str) -> None:
         assert path == facade or absolute == [], path
 
 
-@pytest.mark.parametrize("statement", ["import tflgpu.runtime", "import tflgpu; tflgpu.load"])
-def test_loading_imports_no_compiler(statement: str) -> None:
+def modules_after(statement: str) -> set[str]:
+    """What a fresh interpreter has imported after a statement."""
     script = f"import sys; {statement}; print(*sys.modules, sep='\\n')"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = set(run.stdout.split())
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement", ["import tflgpu.compiler.cli", "import tflgpu; tflgpu.compile_many"]
+)
+def test_the_extra_is_imported_only_for_stores_and_clusters(statement: str) -> None:
+    loaded = modules_after(statement)
+    assert "tflgpu.compiler.fleet.places" in loaded
+    assert not loaded & {"fsspec", "cryptography", "distributed", "dask", "asyncssh", "aiohttp"}
+
+
+@pytest.mark.parametrize("statement", ["import tflgpu.runtime", "import tflgpu; tflgpu.load"])
+def test_loading_imports_no_compiler(statement: str) -> None:
+    loaded = modules_after(statement)
     assert "tflgpu.runtime" in loaded
     assert not loaded & {*NOT_AT_RUN_TIME, "tflgpu.compiler"}
