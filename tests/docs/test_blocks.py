@@ -160,7 +160,7 @@ def _serve(arguments: list[str], servers: ExitStack) -> None:
 
     program, *options = arguments
     commands = {"scheduler": dask_scheduler.main, "worker": dask_worker.main}
-    commands[program].make_context(program, options)
+    commands[program].make_context(program, list(options))
     if program == "scheduler":
         port = int(options[options.index("--port") + 1])
         threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "protocol": "tcp"}

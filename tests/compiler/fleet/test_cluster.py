@@ -140,27 +140,25 @@ def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     assert variants(tmp_path / "here") == variants(tmp_path / "there")
 
 
-@pytest.mark.parametrize(
-    "statement", ["import tflgpu; tflgpu.compile", "import tflgpu.compiler.cli", "import tflgpu"]
-)
-def test_neither_dask_nor_fsspec_are_imported_without_need(statement: str) -> None:
-    script = f"import sys; {statement}; print(*sys.modules, sep='\\n')"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not set(run.stdout.split()) & {"dask", "distributed", "fsspec", "tornado"}
-
-
-def test_without_the_extra(folder: Path, tmp_path: Path) -> None:
+def test_neither_dask_nor_fsspec_are_imported_without_need() -> None:
     script = (
-        "import sys; sys.modules['distributed'] = None\n"
-        "from tflgpu.compiler.cli import main; main(prog_name='tflgpu')"
+        "import sys, tflgpu, tflgpu.compiler.cli; tflgpu.compile, tflgpu.compile_many\n"
+        "print(*sys.modules, sep='\\n')"
     )
-    command = [sys.executable, "-c", script, "compile", str(folder / "ABS.tflite"), "-o"]
-    command += [str(tmp_path / "store"), "--device", "gpu"]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    ended = subprocess.run([*command, "--jobs", "2"], capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("error: several jobs and schedulers need Dask, which cannot be")
-    assert "pip install 'tflgpu[fleet]'" in ended.stderr
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert "tflgpu.compiler.fleet.api" in loaded
+    assert not loaded & {"dask", "distributed", "fsspec", "tornado", "cryptography"}
+
+
+def test_without_the_extra(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "tflgpu.compiler.fleet.cluster")
+    command = ("compile", folder / "ABS.tflite", "-o", tmp_path / "store", "--device", "gpu")
+    invoke(*command)
+    message = invoke(*command, "--jobs", 2, code=1).stderr
+    assert message.startswith("error: several jobs and schedulers need Dask, which cannot be")
+    assert "pip install 'tflgpu[fleet]'" in message
 
 
 def test_jobs_are_a_positive_number(folder: Path, tmp_path: Path) -> None:

@@ -191,7 +191,9 @@ def test_a_store_that_cannot_be_written_is_an_error_at_once(folder: Path, tmp_pa
     with pytest.raises(PlanError, match="a cache is a folder"):
         compiled(folder, tmp_path / "file")
     (tmp_path / "manifest.json").write_text("[]")
-    with pytest.raises(PlanError, match=r"manifest.json is not a manifest of tflgpu: "):
+    with pytest.raises(
+        PlanError, match=r"manifest.json in the cache is not a manifest of tflgpu: "
+    ):
         compiled(folder, tmp_path)
 
 
