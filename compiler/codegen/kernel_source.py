@@ -83,6 +83,14 @@ class KernelSource:
         """Whether work-items are independent, so that a persistent kernel can compute them."""
         return "wait_for_group" not in self.intrinsics and (self.alone or not self.shared)
 
+    @property
+    def rounds_products(self) -> bool:
+        """Whether compilers must not make one instruction of a product and a sum.
+
+        All kernels of a plan are one program, in which the others may have such instructions.
+        """
+        return "rounded" in self.intrinsics
+
     def record(self, name: str, file: str, text: str) -> Kernel:
         """The kernel as the plan lists it, with the given file and its text."""
         return Kernel(
