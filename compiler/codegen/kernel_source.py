@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...runtime.plan.kernels import Kernel
-from ..language import Language
+from ..language import OPENCL, Language
 from ..ops.base import WorkGroup
 from .environment import environment
 from .indent import indent
@@ -68,6 +68,8 @@ class KernelSource:
     """Its local memory."""
     sub_group: int
     """Work-items of the sub-groups it relies on; 0 for none."""
+    half: bool
+    """Whether it computes in half precision."""
     intrinsics: frozenset[str]
     """Names of the intrinsics it calls."""
     body: str
@@ -84,12 +86,9 @@ class KernelSource:
         return "wait_for_group" not in self.intrinsics and (self.alone or not self.shared)
 
     @property
-    def rounds_products(self) -> bool:
-        """Whether compilers must not make one instruction of a product and a sum.
-
-        All kernels of a plan are one program, in which the others may have such instructions.
-        """
-        return "rounded" in self.intrinsics
+    def pragmas(self) -> list[str]:
+        """What OpenCL C's compiler is told at the start of the body."""
+        return [entry.pragma for entry in defined(self.intrinsics, OPENCL) if entry.pragma]
 
     def record(self, name: str, file: str, text: str) -> Kernel:
         """The kernel as the plan lists it, with the given file and its text."""
@@ -101,6 +100,7 @@ class KernelSource:
             parameters=len(self.parameters),
             shared_memory=sum(array.bytes for array in self.shared),
             sub_group=self.sub_group,
+            extensions=self.language.half_extensions if self.half else (),
         )
 
     def text(self, name: str, comment: str) -> str:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         UnsupportedError,
         compile,
     )
-    from tflgpu.compiler.errors import FallbackWarning
+    from tflgpu.compiler.errors import FallbackWarning, WorkerError
+    from tflgpu.compiler.fleet.api import compile_many
     from tflgpu.runtime import (
         BuildError,
         CacheWarning,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         InputError,
         PlanError,
         Session,
+        StoreError,
         TensorInfo,
         TflgpuError,
         devices,
@@ -52,11 +54,14 @@ __all__ = [
     "Options",
     "PlanError",
     "Session",
+    "StoreError",
     "TensorInfo",
     "TflgpuError",
     "UnsupportedError",
+    "WorkerError",
     "__version__",
     "compile",
+    "compile_many",
     "devices",
     "load",
 ]
@@ -68,7 +73,9 @@ _COMPILER = {
     "OptionError": "tflgpu.compiler.errors",
     "Options": "tflgpu.compiler.options",
     "UnsupportedError": "tflgpu.compiler.errors",
+    "WorkerError": "tflgpu.compiler.errors",
     "compile": "tflgpu.compiler.api",
+    "compile_many": "tflgpu.compiler.fleet.api",
 }
 """The module of each name of the compiler; all others are in `tflgpu.runtime`."""
 

@@ -15,19 +15,9 @@ from graphs import call, model, w, x
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
 
-PRAGMA = "#pragma OPENCL FP_CONTRACT OFF"
 HYBRID = call("DEPTHWISE_CONV_2D", x(1, 9, 7, 5), weights((1, 3, 3, 5), 3), w(5), **window())
 PLAIN = call("CONV_2D", x(1, 19, 17, 3), w(8, 3, 3, 3), w(8), **window())
 MADE = model({"a": HYBRID, "b": PLAIN})
-
-
-def test_other_kernels_of_the_program_may_multiply_and_add_at_once() -> None:
-    compiled = pipeline.build(MADE.content, Options(device="gpu", fallback="none"))
-    pragmas = {file: PRAGMA in text for file, text in compiled.sources.items()}
-    assert sum(pragmas.values()) in range(1, len(pragmas))
-    assert not any(in_use for file, in_use in pragmas.items() if "conv_from" in file)
-    for text in compiled.sources.values():
-        assert PRAGMA not in text.partition("{\n")[0]
 
 
 @pytest.mark.parametrize("way", [way for way in ways() if way.target == "opencl"], ids=str)
