@@ -20,7 +20,8 @@ from secrets import token_hex
 from typing import Any
 
 from ..errors import PlanError, StoreError
-from .manifest import UNFINISHED, Publication, is_path
+from ..store.cache import is_fingerprint
+from .manifest import UNFINISHED, Publication, is_path, seconds
 from .store import Store
 
 INDEX = "index"
@@ -43,7 +44,7 @@ class Record:
     """The model file's name."""
     size: int
     """Bytes of its files."""
-    published: int
+    published: float
     """When it was put into the store (Unix time)."""
     signers: tuple[str, ...] = ()
     """The public keys of its signatures, hexadecimal."""
@@ -136,11 +137,10 @@ def _parsed(content: bytes, source: str) -> list[Record]:
 
 
 def _record(item: Mapping[str, Any]) -> Record:
-    signers = item["signers"]
-    record = Record(item["path"], item["model"], item["size"], item["published"], tuple(signers))
-    texts = (record.path, record.model, *record.signers)
-    numbers = (record.size, record.published)
-    if not all(isinstance(text, str) for text in texts) or not all(type(n) is int for n in numbers):
+    published, signers = seconds(item["published"]), tuple(item["signers"])
+    record = Record(item["path"], item["model"], item["size"], published, signers)
+    size_is_one = type(record.size) is int and record.size >= 0
+    if not (isinstance(record.model, str) and size_is_one and all(map(is_fingerprint, signers))):
         raise TypeError("a record has a wrong type")
     if not is_path(record.path):
         raise ValueError(f"{record.path!r} is not a variant")

@@ -23,6 +23,8 @@ from ..store.cache import is_fingerprint
 from ..store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS
 
 MANIFEST = "manifest.json"
+LATEST = 1 << 33
+"""The end of Unix times that all systems can show."""
 FORMAT = 1
 UNFINISHED = 24 * 3600
 """Seconds after which what no manifest refers to is taken for the work of a killed process."""
@@ -85,7 +87,7 @@ class Publication:
     manifest: Manifest
     folder: str
     """The name of the folder of its files."""
-    published: int
+    published: float
     """When it was put into the store (Unix time)."""
     signatures: tuple[Signature, ...] = ()
 
@@ -131,6 +133,13 @@ def is_path(path: str) -> bool:
     return is_fingerprint(fingerprint) and is_variant(variant)
 
 
+def seconds(value: Any) -> float:
+    """A Unix time, as read from JSON (ValueError if it is none)."""
+    if type(value) not in (int, float) or not 0 <= value < LATEST:
+        raise ValueError(f"{value!r} is not a Unix time")
+    return float(value)
+
+
 def new_folder() -> str:
     """The name of a folder for the files of one more manifest."""
     return f"files-{time.strftime(_TIME, time.gmtime())}-{token_hex(8)}"
@@ -167,7 +176,7 @@ def _publication(content: Any) -> Publication:
             files,
         ),
         _matching(_FOLDER, content["folder"], "folder"),
-        _count(content["published"]),
+        seconds(content["published"]),
         tuple(
             Signature(
                 _matching(_DIGEST, item["key"], "key"),
@@ -186,7 +195,7 @@ def _matching(form: re.Pattern[str], text: Any, what: str) -> str:
 
 def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is not a number of bytes or seconds")
+        raise ValueError(f"{value!r} is not a number of bytes")
     return value
 
 

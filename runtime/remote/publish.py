@@ -35,7 +35,7 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     """
     store.check_writable()
     manifest = manifest_of(folder)
-    new = Publication(manifest, new_folder(), int(time.time()))
+    new = Publication(manifest, new_folder(), time.time())
     if key is not None:
         new = replace(new, signatures=(key.sign(manifest),))
     before = _present(store, new)

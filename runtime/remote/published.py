@@ -31,7 +31,7 @@ class Entry:
         return self.publication.manifest.size if self.publication else 0
 
     @property
-    def published(self) -> int:
+    def published(self) -> float:
         """When it was put into the store (Unix time); 0 if that is not known."""
         return self.publication.published if self.publication else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -131,6 +132,19 @@ def test_a_damaged_index(local: Store, disk: Path, folder: Path, content: bytes)
     file.write_bytes(content)
     with pytest.raises(PlanError, match=rf"{local.url}/index/{file.name} is damaged .*remove the"):
         listed(local)
+
+
+@pytest.mark.parametrize(
+    "field", ['"size": -1', '"size": "x"', '"model": 7', '"published": NaN', '"signers": ["x"]']
+)
+def test_a_damaged_record(local: Store, disk: Path, folder: Path, field: str) -> None:
+    publish(folder, local)
+    (file,) = (disk / "index").iterdir()
+    found = json.loads(file.read_bytes())
+    found["variants"][0].update(json.loads(f"{{{field}}}"))
+    file.write_text(json.dumps(found))
+    wrong = invoke("cache", "list", local.url, code=1)
+    assert f"{file.name} is damaged" in wrong.stderr
 
 
 def test_records_of_what_never_came_go_after_a_day(
