@@ -152,7 +152,7 @@ typedef struct tflgpu_variant {
   const tflgpu_rule *rules;
   uint32_t rule_count;
   tflgpu_limits needs;
-  const char *extension; /* that the kernels need; NULL for none */
+  const char *extensions; /* that the kernels need, with spaces between; NULL for none */
   uint64_t arena_size;
   uint64_t weights_size;
   const tflgpu_span *spans;
@@ -216,9 +216,9 @@ tflgpu_status tflgpu_enqueue(tflgpu_session *session, const void *const *inputs,
 tflgpu_status tflgpu_finish(tflgpu_session *session, void *const *outputs, tflgpu_error *error);
 
 /* Makes a buffer of the caller an input or output until another is bound: a cl_mem, or the name of
- * an OpenGL buffer as a pointer. It holds each element as 32 bits, a float or an integer, and must
- * have at least the tensor's `buffer_size`, which kernels may write in full. With NULL, the
- * session uses its own buffer again. */
+ * an OpenGL buffer as a pointer. It holds int8 and uint8 elements as bytes and all others as 32
+ * bits, a float or an integer, and must have at least the tensor's `buffer_size`, which kernels may
+ * write in full. With NULL, the session uses its own buffer again. */
 tflgpu_status tflgpu_bind_input(tflgpu_session *session, uint32_t index, void *buffer,
                                 tflgpu_error *error);
 tflgpu_status tflgpu_bind_output(tflgpu_session *session, uint32_t index, void *buffer,
