@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -16,15 +14,15 @@ from numpy.typing import NDArray
 from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
 from .exchange import Exchange, PartTime
-from .forks import DRIVER_PROCESS
 from .indices import CheckedQueue
 from .inputs import device_arrays
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
-from .launch.device import Command, Device
+from .launch.device import Command
 from .launch.memory import DeviceMemory
 from .parts import load_parts
 from .plan.records import Plan, Region
 from .plan.storage import device_dtype
+from .session_device import SessionDevice
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
 
@@ -33,97 +31,61 @@ NO_TARGETS: Mapping[int, Array] = {}
 
 
 class Execution:
-    """A variant on a device, for use by one thread at a time.
+    """A plan on a device, for use by one thread at a time.
 
-    Its methods must be called inside a `with` block, for which other threads wait. Entering one
-    raises DeviceError if the execution is closed, or belongs to the process that this one was
-    forked from.
+    Its methods must be called inside a `with` block, which is one of the `SessionDevice`.
     """
 
     def __init__(
         self,
         variant: Variant,
-        device: Device,
+        owner: SessionDevice,
         store_binaries: bool,
         custom_ops: Mapping[str, CustomOp],
+        beside: Sequence[DeviceMemory] = (),
     ) -> None:
-        """Load the variant onto the device, which is released if that fails.
+        """Load the variant onto the device, beside those for other shapes of its inputs.
 
         Raises as `Session` does.
         """
-        self.device = device
+        device = owner.device
+        self.device, self.owner = device, owner
         self.plan: Plan = variant.plan
-        self._lock = threading.Lock()
-        self._closed = False
-        self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
-        """Those that are to be released before the device."""
-        self.dropped: list[tuple[Callable[[], None], Any]] = []
-        """What frees slots that nobody closed, each with what its run in flight uses until then."""
-        weakref.finalize(self, _free, device, self.dropped).atexit = False
-        self._folder = variant.folder
-        self.used: Buffers | None = None
-        """The buffers of the last run; None before the first."""
+        self._variant = variant
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
         self.uploaded = [index for index, buffer in enumerate(buffers) if buffer.used]
         """The inputs that the device reads."""
-        try:
-            reason = device.unsupported_reason(self.plan)
-            if reason is not None:
-                raise PlanError(
-                    f"{variant.folder} cannot run on {device.info}: {reason}; compile the model "
-                    f"for this device: tflgpu-compile --target {device.info.target} "
-                    f"--device '{device.info.name}'"
-                )
-            self._parts = load_parts(variant, custom_ops)
-            self.memory = DeviceMemory(self.plan, device, variant.weights.content)
-            self._schedule = self.plan.schedule(device.resident_groups)
-            restored = self._restore()
-            self.commands = restored or compile_commands(
-                self.plan, self._schedule, device, self.memory.buffers, variant.sources
+        reason = device.unsupported_reason(self.plan)
+        if reason is not None:
+            raise PlanError(
+                f"{variant.folder} cannot run on {device.info}: {reason}; compile the model "
+                f"for this device: tflgpu-compile --target {device.info.target} "
+                f"--device '{device.info.name}'"
             )
-            # Nothing may run before the weights have been checked.
-            variant.weights.check(self.plan)
-            if restored is None and store_binaries and device.has_binaries:
-                self._store_binary()
-        except BaseException:
-            device.release()
-            raise
+        self.parts = load_parts(variant, custom_ops)
+        self.memory = DeviceMemory(self.plan, device, variant.weights.content, beside)
+        self._schedule = self.plan.schedule(device.resident_groups)
+        restored = self._restore()
+        self.commands = restored or compile_commands(
+            self.plan, self._schedule, device, self.memory.buffers, variant.sources
+        )
+        # Nothing may run before the weights have been checked.
+        variant.weights.check(self.plan)
+        if restored is None and store_binaries and device.has_binaries:
+            self._store_binary()
 
     def __enter__(self) -> Execution:
-        # Another thread of the process that was forked may have held the lock.
-        self.check_process()
-        self._lock.acquire()
-        if self._closed:
-            self._lock.release()
-            raise DeviceError("the session is closed; load the model again")
-        _free(self.device, self.dropped)
+        self.owner.__enter__()
         return self
 
-    def check_process(self) -> None:
-        """DeviceError if it belongs to a process that this one was forked from."""
-        DRIVER_PROCESS.check("this session was loaded")
-
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def close(self) -> None:
-        """Release the device. Closing again, or in a forked process, does nothing."""
-        if DRIVER_PROCESS.lost:
-            return
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                for slot in list(self.slots):
-                    slot.release()
-                _free(self.device, self.dropped)
-                self.device.release()
-                self._parts.clear()
+        self.owner.__exit__()
 
     def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._folder, self.device, self.plan)
+        binary = read_binary(self._variant.folder, self.device, self.plan)
         if binary is None:
             return None
         buffers = self.memory.buffers
@@ -147,7 +109,8 @@ class Execution:
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                write_binary(self._folder, self.device, self.plan, binary)
+                place = (self._variant.folder, self.device, self.plan)
+                write_binary(*place, binary, self._variant.whole)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -203,7 +166,7 @@ class Execution:
     def reset(self) -> None:
         """Give the variables of the plan and of its parts their initial content."""
         self.memory.reset()
-        for part in self._parts:
+        for part in self.parts:
             part.reset()
 
     @contextmanager
@@ -247,10 +210,11 @@ class Execution:
         `buffers` are those of the segments' commands, the session's own by default. `times`
         receives the time of each part.
         """
-        self.used = buffers or self.memory.buffers
-        exchange = Exchange(self.plan, self.device, self.used, arrays)
+        used = buffers or self.memory.buffers
+        self.owner.used = (self.plan, used)
+        exchange = Exchange(self.plan, self.device, used, arrays)
         *before, last = segments
-        for part, segment in zip(self._parts, before, strict=True):
+        for part, segment in zip(self.parts, before, strict=True):
             enqueue(segment)
             exchange.run(part, times)
         enqueue(last)
@@ -261,7 +225,7 @@ class Execution:
         if not self.plan.persistent or not self.device.resident_groups:
             return self.commands
         if self._dispatch_commands is None:
-            sources = read_sources(self._folder, self.plan)
+            sources = read_sources(self._variant.folder, self.plan)
             self._dispatch_commands = compile_commands(
                 self.plan, self.plan.schedule(0), self.device, self.memory.buffers, sources
             )
@@ -289,12 +253,3 @@ class Execution:
         """The model's outputs that parts have computed, by index, of what `execute` returned."""
         tensors = self.plan.host_tensors
         return {tensors[i].output: array for i, array in values.items()}
-
-
-def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None:
-    """Free the memory of slots, once the runs that use it are done."""
-    if dropped and not DRIVER_PROCESS.lost:
-        with suppress(DeviceError):
-            device.finish()
-        while dropped:
-            dropped.pop()[0]()

@@ -220,7 +220,9 @@ def compile_options(
             callback=parse_shapes,
             multiple=True,
             metavar="NAME=SIZES",
-            help="A shape for an input that replaces the model's, such as image=1,224,224,3.",
+            help="A shape for an input that replaces the model's, such as image=1,224,224,3."
+            " Repeat it to compile for several: the first shapes of all inputs named are one choice, "
+            "the second ones the next, and so on.",
         ),
         click.option(
             "--disable-pass",

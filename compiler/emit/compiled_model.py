@@ -33,6 +33,8 @@ class CompiledModel:
     """Number of operators in the model file."""
     tuned: int
     """Number of distinct kernels with sizes from the tuning table."""
+    specializations: tuple[CompiledModel, ...] = ()
+    """The model for its other choices of input shapes, on the same weights."""
 
     @property
     def report(self) -> dict[str, Any]:

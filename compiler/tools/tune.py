@@ -265,7 +265,7 @@ def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
     selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(sizes))
     content = hashlib.sha256(graph.name.encode()).hexdigest()
     fixed = _FixedSizes(wanted)
-    return pipeline.generate_plan(selected, options, target, graph.name, content, fixed)
+    return pipeline.generate_plan([selected], options, target, graph.name, content, fixed)
 
 
 def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:

@@ -87,11 +87,11 @@ class Slot:
         """The outputs of the last run that parts on LiteRT have computed."""
         self._in_flight: list[Run] = []
         """The run that has not been settled, if there is one."""
-        execution.slots.add(self)
+        execution.owner.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
         # still be using the memory of its own run, so that is kept.
         dropped = (free, (owners, self._in_flight))
-        self._finalizer = weakref.finalize(self, execution.dropped.append, dropped)
+        self._finalizer = weakref.finalize(self, execution.owner.dropped.append, dropped)
         self._finalizer.atexit = False
 
     def start(self, sources: Arrays, targets: Arrays, may_change: bool = False) -> None:
@@ -118,7 +118,7 @@ class Slot:
                 )
                 self._on_host = execution.host_outputs(values)
             else:
-                execution.used = self._buffers
+                execution.owner.used = (execution.plan, self._buffers)
                 execution.device.enqueue(self._segments[0])
             for index, copy_out in self._copies_out.items():
                 if index in targets:
@@ -167,5 +167,5 @@ class Slot:
         """The same, inside a `with` block."""
         if self._finalizer.detach() is not None:
             self.settle()
-            self._execution.slots.discard(self)
+            self._execution.owner.slots.discard(self)
             self._free()

@@ -1,0 +1,68 @@
+"""Which choice of input shapes fits the inputs of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+from .inputs import by_name
+from .plan.records import TensorInfo
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shape of each input, by name."""
+
+
+def shapes_of(infos: Sequence[TensorInfo]) -> Shapes:
+    """The shapes of inputs, by name."""
+    return {info.name: info.shape for info in infos}
+
+
+def matching(choices: Sequence[Shapes], infos: Sequence[TensorInfo], inputs: Any) -> int:
+    """The number of the choice that fits inputs as `Session.run` or `Session.bind` takes them.
+
+    InputError, with a list of the choices, if none fits; also if several do, because the inputs
+    are memory without a shape.
+    """
+    given = by_name(infos, inputs)
+    known = {info.name: _shape(given[info.name]) for info in infos if info.name in given}
+    wanted = {name: shape for name, shape in known.items() if shape is not None}
+    found = [n for n, choice in enumerate(choices) if wanted.items() <= choice.items()]
+    shapeless = [name for name, shape in known.items() if shape is None]
+    if len(found) == 1 or (found and not shapeless):
+        # If inputs are missing, their check will say so.
+        return found[0]
+    if not found:
+        raise InputError(
+            f"the model was not compiled for {listed(wanted)}; choose one of its input shapes, or "
+            f"compile it for these as well:{lines(choices)}"
+        )
+    raise InputError(
+        f"{', '.join(shapeless)} has no shape to choose the input shapes by; choose them with "
+        f"Session.with_shapes:{lines(choices)}"
+    )
+
+
+def listed(shapes: Shapes) -> str:
+    """Shapes as text, such as "ids [1, 16], mask [1, 16]"."""
+    return ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+
+
+def lines(choices: Sequence[Shapes]) -> str:
+    """The choices as the end of a message, one on each line."""
+    return "".join(f"\n  {listed(choice)}" for choice in choices)
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array or of nested lists of numbers; None for memory without one."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and not isinstance(value, memoryview):
+        return shape
+    if isinstance(value, (list, tuple, int, float, complex, str)):
+        try:
+            return np.shape(value)
+        except ValueError:  # ragged, as the conversion of the input will say
+            return None
+    return None

@@ -1,0 +1,91 @@
+"""A model on a device: a plan for each choice of input shapes, loaded when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .custom_op import CustomOp
+from .errors import InputError
+from .execution import Execution
+from .input_shapes import Shapes, lines, listed, matching, shapes_of
+from .launch.device import Device
+from .session_device import SessionDevice
+from .store.variant import Variant
+
+
+class LoadedModel:
+    """The executions of a variant, on one device and with the weights there once."""
+
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool,
+        custom_ops: Mapping[str, CustomOp],
+    ) -> None:
+        """Load the first plan. The device is released if that fails. Raises as `Session` does."""
+        self.device = SessionDevice(device)
+        self._variant, self._store_binaries = variant, store_binaries
+        self._custom_ops = custom_ops
+        plan = variant.plan
+        self.choices: tuple[Shapes, ...] = tuple(
+            shapes_of(infos)
+            for infos in (plan.inputs, *(item.inputs for item in plan.specializations))
+        )
+        """The input shapes of each plan, by name."""
+        try:
+            self.first = Execution(variant, self.device, store_binaries, custom_ops)
+        except BaseException:
+            device.release()
+            raise
+        self.device.loaded.append((self.first.parts.clear, None))
+        self._loaded: dict[int, Execution] = {0: self.first}
+        """By their number among the choices."""
+
+    def for_inputs(self, inputs: Any) -> Execution:
+        """The execution for the shapes of inputs as `Session.run` takes them (InputError)."""
+        if len(self.choices) == 1:
+            return self.first
+        return self.execution(matching(self.choices, self.first.plan.inputs, inputs))
+
+    def for_shapes(self, shapes: Mapping[str, Sequence[int]]) -> Execution:
+        """The execution for input shapes by name; inputs that do not matter may be left out.
+
+        InputError unless that is exactly one.
+        """
+        wanted = {name: tuple(shape) for name, shape in shapes.items()}
+        found = [n for n, choice in enumerate(self.choices) if wanted.items() <= choice.items()]
+        if len(found) != 1:
+            problem = "are those of several choices" if found else "are those of no choice"
+            raise InputError(f"input shapes {listed(wanted)} {problem}:{lines(self.choices)}")
+        return self.execution(found[0])
+
+    def of_last_run(self) -> Execution:
+        """The execution whose run was started last, or the first one."""
+        used = self.device.used
+        loaded = self._loaded.values()
+        return next((each for each in loaded if used and each.plan is used[0]), self.first)
+
+    def execution(self, number: int) -> Execution:
+        """The execution of a choice, loaded now unless it was before (as `load` raises)."""
+        found = self._loaded.get(number)
+        if found is None:
+            with self.device as device:
+                found = self._loaded.get(number) or self._load(number, device)
+        return found
+
+    def _load(self, number: int, device: Device) -> Execution:
+        variant = self._variant.specialized(self._variant.plan.specializations[number - 1])
+        beside = [each.memory for each in self._loaded.values()]
+        with device.scope() as free:
+            execution = Execution(
+                variant, self.device, self._store_binaries, self._custom_ops, beside
+            )
+        self.device.loaded.append((free, None))
+        self._loaded[number] = execution
+        return execution
+
+    def close(self) -> None:
+        """Release the device, once runs in flight are done."""
+        self.device.close()
