@@ -9,7 +9,7 @@ from typing import Literal
 from warnings import warn
 
 from ..runtime import load
-from .emit.compiled_model import fallback_text
+from .emit.compiled_model import fallback_texts
 from .errors import FallbackWarning
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Options, Precision, TargetName
@@ -105,8 +105,8 @@ def compile(
     )
     options = settle(model, options, tolerance)
     compiled = build(model, options)
-    if compiled.fallback:
-        warn(fallback_text(compiled.report["fallback"]), FallbackWarning, stacklevel=2)
+    for text in fallback_texts(compiled):
+        warn(text, FallbackWarning, stacklevel=2)
     folder = store(compiled, Path(cache))
     if prebuild:
         build_kernels(folder, prebuild)

@@ -102,7 +102,8 @@ def select(
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
-    The options have a single choice of input shapes. Events are appended to `events`, if given, even if an UnsupportedError is raised.
+    The options have a single choice of input shapes. Events are appended to `events`, if given,
+    even if an UnsupportedError is raised.
     """
     events = [] if events is None else events
     _check_passes(options.disable_passes)

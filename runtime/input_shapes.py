@@ -9,7 +9,8 @@ import numpy as np
 
 from .errors import InputError
 from .inputs import by_name
-from .plan.records import TensorInfo
+from .plan.records import Plan, TensorInfo
+from .store.variant import Variant
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shape of each input, by name."""
@@ -18,6 +19,31 @@ Shapes = Mapping[str, tuple[int, ...]]
 def shapes_of(infos: Sequence[TensorInfo]) -> Shapes:
     """The shapes of inputs, by name."""
     return {info.name: info.shape for info in infos}
+
+
+def choices_of(plan: Plan) -> tuple[Shapes, ...]:
+    """The shapes of the inputs for a plan and for its specializations, in that order."""
+    each = (plan.inputs, *(item.inputs for item in plan.specializations))
+    return tuple(map(shapes_of, each))
+
+
+def chosen(choices: Sequence[Shapes], shapes: Mapping[str, Sequence[int]]) -> int:
+    """The number of the choice with these shapes; inputs that do not matter may be left out.
+
+    InputError, with a list of the choices, unless it is exactly one.
+    """
+    wanted = {name: tuple(shape) for name, shape in shapes.items()}
+    found = [n for n, choice in enumerate(choices) if wanted.items() <= choice.items()]
+    if len(found) != 1:
+        problem = "are those of several choices" if found else "are those of no choice"
+        raise InputError(f"the input shapes {listed(wanted)} {problem}:{lines(choices)}")
+    return found[0]
+
+
+def specialized(variant: Variant, shapes: Mapping[str, Sequence[int]] | None) -> Variant:
+    """A variant for input shapes by name, as `chosen` takes them, if any are given (PlanError)."""
+    number = chosen(choices_of(variant.plan), shapes) if shapes else 0
+    return variant.specialized(variant.plan.specializations[number - 1]) if number else variant
 
 
 def matching(choices: Sequence[Shapes], infos: Sequence[TensorInfo], inputs: Any) -> int:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .custom_op import CustomOp
-from .errors import InputError
 from .execution import Execution
-from .input_shapes import Shapes, lines, listed, matching, shapes_of
+from .input_shapes import choices_of, chosen, matching
 from .launch.device import Device
 from .session_device import SessionDevice
 from .store.variant import Variant
@@ -28,11 +27,7 @@ class LoadedModel:
         self.device = SessionDevice(device)
         self._variant, self._store_binaries = variant, store_binaries
         self._custom_ops = custom_ops
-        plan = variant.plan
-        self.choices: tuple[Shapes, ...] = tuple(
-            shapes_of(infos)
-            for infos in (plan.inputs, *(item.inputs for item in plan.specializations))
-        )
+        self.choices = choices_of(variant.plan)
         """The input shapes of each plan, by name."""
         try:
             self.first = Execution(variant, self.device, store_binaries, custom_ops)
@@ -50,16 +45,8 @@ class LoadedModel:
         return self.execution(matching(self.choices, self.first.plan.inputs, inputs))
 
     def for_shapes(self, shapes: Mapping[str, Sequence[int]]) -> Execution:
-        """The execution for input shapes by name; inputs that do not matter may be left out.
-
-        InputError unless that is exactly one.
-        """
-        wanted = {name: tuple(shape) for name, shape in shapes.items()}
-        found = [n for n, choice in enumerate(self.choices) if wanted.items() <= choice.items()]
-        if len(found) != 1:
-            problem = "are those of several choices" if found else "are those of no choice"
-            raise InputError(f"input shapes {listed(wanted)} {problem}:{lines(self.choices)}")
-        return self.execution(found[0])
+        """The execution for input shapes by name, as `chosen` picks it (InputError)."""
+        return self.execution(chosen(self.choices, shapes))
 
     def of_last_run(self) -> Execution:
         """The execution whose run was started last, or the first one."""

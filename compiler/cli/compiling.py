@@ -10,10 +10,12 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
+from ...runtime.input_shapes import listed, shapes_of
+from ...runtime.plan.records import Plan
 from .. import pipeline
 from ..api import build_kernels
 from ..devices import names_profile, profile
-from ..emit.compiled_model import CompiledModel, fallback_text
+from ..emit.compiled_model import CompiledModel, fallback_texts
 from ..keep_f32 import settle
 from ..options import FOR_OTHER_RUNTIMES, Options
 from ..schedule.tuning_table import read_table
@@ -105,7 +107,8 @@ def _compile(
         if search:
             table = Path(options.tuning) if options.tuning else table_path(cache, options)
             try:
-                tune(model, options, table, show, _tell)
+                for choice in options.for_each_choice():
+                    tune(model, choice, table, show, _tell)
             except KeyboardInterrupt:
                 note(f"results are stored in {table}; run the command again to continue")
                 raise
@@ -150,9 +153,8 @@ def _warn(result: _Result, search: bool) -> None:
             f"{result.options.tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
         )
-    fallback = result.compiled.report["fallback"]
-    if fallback:
-        warn(f"{fallback_text(fallback)}")
+    for text in fallback_texts(result.compiled):
+        warn(text)
 
 
 def _rows(result: _Result) -> list[tuple[str, object]]:
@@ -162,6 +164,11 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
     return [
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
+        *(
+            ("input shapes", _choice_text(each.plan))
+            for each in (compiled, *compiled.specializations)
+            if compiled.specializations
+        ),
         ("kernels out", kernels_in_launches(compiled.plan)),
         *(
             (
@@ -186,3 +193,8 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
             if name
         ),
     ]
+
+
+def _choice_text(plan: Plan) -> str:
+    arena = decimal(plan.memory.planned)
+    return f"{listed(shapes_of(plan.inputs))}: kernels {kernels_in_launches(plan)}, memory {arena}"

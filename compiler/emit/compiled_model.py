@@ -40,7 +40,9 @@ class CompiledModel:
     def report(self) -> dict[str, Any]:
         """The summary that `tflgpu compile --json` prints."""
         memory = self.plan.memory
+        others = [each.report for each in self.specializations]
         return {
+            "inputs": {info.name: info.shape for info in self.plan.inputs},
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
             "launches": self.plan.launches,
@@ -63,7 +65,14 @@ class CompiledModel:
                 if item.index in part.operators
             ],
             "passes": [event.as_dict() for event in self.events],
+            **({"specializations": others} if others else {}),
         }
+
+
+def fallback_texts(model: CompiledModel) -> list[str]:
+    """The texts of FallbackWarnings of a model, which may differ by its input shapes."""
+    reports = [each.report["fallback"] for each in (model, *model.specializations)]
+    return list(dict.fromkeys(fallback_text(entries) for entries in reports if entries))
 
 
 def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:

@@ -16,9 +16,7 @@ from .facts import stated
 from .weights import Weights
 
 
-def complete(
-    emitted: Sequence[CompiledModel], weights: Weights, options: Options
-) -> CompiledModel:
+def complete(emitted: Sequence[CompiledModel], weights: Weights, options: Options) -> CompiledModel:
     """The model for the first choice of input shapes, with its specializations for the others.
 
     `weights` hold the constants of all of them. OptionError if two choices lead to the same shapes,

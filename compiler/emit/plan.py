@@ -36,10 +36,11 @@ def emit(
     operators: int = 0,
     tuned: int = 0,
 ) -> CompiledModel:
-    """Assemble a model, to be completed with its weights; `name` and `fingerprint` are those of the model file.
+    """Assemble a model, whose constants are added to `weights`; `complete` adds these to it.
 
-    Constants are added to `weights`. `operators` is the number of operators in the file, `tuned` the number of kernels with sizes
-    from a tuning table. ToolError if a program that the target needs is not installed.
+    `name` and `fingerprint` are those of the model file. `operators` is the number of operators in
+    the file, `tuned` the number of kernels with sizes from a tuning table. ToolError if a program
+    that the target needs is not installed.
     """
     device = allocation.target.device
     weights = weights.continued(graph.release)

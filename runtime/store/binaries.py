@@ -106,7 +106,8 @@ def write_binary(
 ) -> None:
     """Store a binary in a variant's folder. The file appears whole or not at all.
 
-    `whole` is `Variant.whole` unless that is the folder itself. PlanError if the folder cannot be written or is not private.
+    `whole` is `Variant.whole` unless that is the folder itself. PlanError if the folder cannot be
+    written or is not private.
     """
     # Imported here because it is slow, and only needed after compiling.
     from filelock import Timeout

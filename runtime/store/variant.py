@@ -138,12 +138,11 @@ def read_variant(folder: Path) -> Variant:
     return variant
 
 
-def open_variant(
-    folder: Path, plan: Plan, weights: Weights, whole: Path | None = None
-) -> Variant:
+def open_variant(folder: Path, plan: Plan, weights: Weights, whole: Path | None = None) -> Variant:
     """A variant whose plan has been read and whose weights have been opened (PlanError).
 
-    `whole` is `Variant.whole` unless that is the folder itself. The weights may be used before `Weights.check` returns, but nothing may run on them.
+    `whole` is `Variant.whole` unless that is the folder itself. The weights may be used before
+    `Weights.check` returns, but nothing may run on them.
     """
     weights.check_size(plan)
     if plan.parts:
