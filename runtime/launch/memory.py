@@ -36,7 +36,7 @@ class DeviceMemory:
         """Initial content of the variables that do not start with zeros."""
         large = (other for other in beside if other.arena_size >= plan.arena_size)
         shared = next(large, None)
-        self.arena_size = shared.arena_size if shared else plan.arena_size
+        self.arena_size: int = shared.arena_size if shared else plan.arena_size
         """Bytes of the arena's buffer."""
         self.buffers: dict[tuple[Region, int], Buffer] = {
             (Region.ARENA, 0): (
