@@ -66,9 +66,9 @@ class Interpreter:
         folder of compiled models, one in the user's cache folder if not given. `custom_ops` has
         functions for operators, as for `tflgpu.load`. `input_shapes` are choices of input shapes by
         name, as for `tflgpu.compile`, that are compiled at once and share their weights on the
-        device; resizing inputs to one of them then compiles nothing. The other options choose among LiteRT's own
-        kernels: they are checked, and make no difference. A warning says that delegates are not
-        used.
+        device; resizing inputs to one of them then compiles nothing. The other options choose among
+        LiteRT's own kernels: they are checked, and make no difference. A warning says that
+        delegates are not used.
         """
         if not isinstance(experimental_op_resolver_type, enum.Enum):
             raise ValueError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 from warnings import warn
@@ -11,17 +11,16 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from .copies import CopyIn, CopyOut
 from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
 from .exchange import Exchange, PartTime
 from .indices import CheckedQueue
-from .inputs import device_arrays
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
-from .launch.device import Command
+from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
 from .parts import load_parts
 from .plan.records import Plan, Region
-from .plan.storage import device_dtype
 from .session_device import SessionDevice
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
@@ -52,6 +51,7 @@ class Execution:
         self.device, self.owner = device, owner
         self.plan: Plan = variant.plan
         self._variant = variant
+        self.finishing = _Finishing(device)
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
@@ -124,10 +124,10 @@ class Execution:
     ) -> list[Array]:
         """The model's outputs, in order, for inputs as `arrays_for` returns them.
 
-        Each is written into its array of `targets`, by its index, if there is one that is
-        contiguous and of the device's dtype.
+        Those that kernels compute are written into arrays of `targets`, by their index, if there are
+        any.
         """
-        with self.device.calls, self.finishing():
+        with self.device.calls, self.finishing:
             self._upload(arrays)
             values = self.execute(arrays, self.commands.recorded, self.device.enqueue)
             return self._results(values, targets)
@@ -135,7 +135,7 @@ class Execution:
     def run_checked(self, arrays: Sequence[Array]) -> list[Array]:
         """The same, dispatch by dispatch; InputError if an index is out of bounds."""
         queue = CheckedQueue(self.plan, self.device, self.memory.buffers)
-        with self.finishing():
+        with self.finishing:
             self._upload(arrays)
             values = self.execute(arrays, self._single_dispatches().segments, queue.enqueue)
             return self._results(values)
@@ -147,7 +147,7 @@ class Execution:
         def enqueue(commands: Sequence[Command]) -> None:
             times.extend(self.device.profile(commands))
 
-        with self.finishing():
+        with self.finishing:
             self._upload(arrays)
             self.device.finish()
             self.execute(arrays, self._single_dispatches().segments, enqueue)
@@ -157,7 +157,7 @@ class Execution:
     def profile_parts(self, arrays: Sequence[Array]) -> list[PartTime]:
         """The time that each part takes."""
         times: list[PartTime] = []
-        with self.finishing():
+        with self.finishing:
             self._upload(arrays)
             self.execute(arrays, self.commands.recorded, self.device.enqueue, times=times)
             self.device.finish()
@@ -168,16 +168,6 @@ class Execution:
         self.memory.reset()
         for part in self.parts:
             part.reset()
-
-    @contextmanager
-    def finishing(self) -> Iterator[None]:
-        """If a run fails, wait for the commands it has started, which would disturb the next."""
-        try:
-            yield
-        except BaseException:
-            with suppress(DeviceError):
-                self.device.finish()
-            raise
 
     @cached_property
     def host_inputs(self) -> set[int]:
@@ -190,12 +180,31 @@ class Execution:
         on_host = {tensor.output for tensor in self.plan.host_tensors}
         return [index for index in range(len(self.plan.outputs)) if index not in on_host]
 
+    @cached_property
+    def _copies_in(self) -> list[tuple[int, CopyIn]]:
+        """For each input that the device reads."""
+        inputs, buffers = self.plan.inputs, self.memory.buffers
+        return [
+            (index, CopyIn(self.device, inputs[index], buffers[Region.INPUT, index]))
+            for index in self.uploaded
+        ]
+
+    @cached_property
+    def _copies_out(self) -> list[tuple[int, CopyOut]]:
+        """For each output that kernels compute."""
+        outputs, buffers = self.plan.outputs, self.memory.buffers
+        return [
+            (index, CopyOut(self.device, outputs[index], buffers[Region.OUTPUT, index]))
+            for index in self.device_outputs
+        ]
+
     def _upload(self, arrays: Sequence[Array]) -> None:
         """Copy the inputs that the device reads."""
-        infos = [self.plan.inputs[index] for index in self.uploaded]
-        converted = device_arrays(infos, [arrays[index] for index in self.uploaded])
-        for index, array in zip(self.uploaded, converted, strict=True):
-            self.device.upload(self.memory.buffers[Region.INPUT, index], array)
+        if self.owner.slots:
+            # Their runs in flight may read the same memory, if it is that of `mapped_input`.
+            self.device.finish()
+        for index, copy in self._copies_in:
+            copy.start(arrays[index], may_change=False)
 
     def execute(
         self,
@@ -212,6 +221,9 @@ class Execution:
         """
         used = buffers or self.memory.buffers
         self.owner.used = (self.plan, used)
+        if not self.parts:
+            enqueue(segments[0])
+            return {}
         exchange = Exchange(self.plan, self.device, used, arrays)
         *before, last = segments
         for part, segment in zip(self.parts, before, strict=True):
@@ -235,21 +247,37 @@ class Execution:
         self, values: dict[int, Array], targets: Mapping[int, Array] = NO_TARGETS
     ) -> list[Array]:
         """The model's outputs, from the host if a part has computed them."""
-        on_host = self.host_outputs(values)
-        results = []
-        for index, info in enumerate(self.plan.outputs):
-            if index in on_host:
-                results.append(on_host[index])
-            else:
-                dtype, target = device_dtype(info.dtype), targets.get(index)
-                if target is None or target.dtype != dtype or not target.flags.c_contiguous:
-                    target = np.empty(info.shape, dtype)
-                self.device.download(self.memory.buffers[Region.OUTPUT, index], target)
-                results.append(target)
+        results = dict(targets)
+        for index, copy in self._copies_out:
+            if index not in results:
+                info = self.plan.outputs[index]
+                results[index] = np.empty(info.shape, info.dtype)
+            copy.start(results[index])
         self.device.finish()
-        return results
+        for index, copy in self._copies_out:
+            copy.finish(results[index])
+        results |= self.host_outputs(values)
+        return [results[index] for index in range(len(self.plan.outputs))]
 
     def host_outputs(self, values: dict[int, Array]) -> dict[int, Array]:
         """The model's outputs that parts have computed, by index, of what `execute` returned."""
         tensors = self.plan.host_tensors
         return {tensors[i].output: array for i, array in values.items()}
+
+
+class _Finishing:
+    """A block that waits, if it fails, for what it has started, which would disturb the next one.
+
+    A class, because entering one takes a fifth of the time of a generator.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with suppress(DeviceError):
+                self._device.finish()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..copies import CopyIn, CopyOut
 from ..errors import DeviceError
 from ..execution import Execution
 from ..forks import DRIVER_PROCESS
@@ -17,7 +18,6 @@ from ..launch.commands import Buffers
 from ..launch.device import Command, Marker
 from ..plan.records import Region
 from ..plan.storage import region_size
-from .copies import CopyIn, CopyOut
 
 Array = NDArray[Any]
 Arrays = Mapping[int, Array]
@@ -105,21 +105,13 @@ class Slot:
             raise DeviceError("the bound run is closed; bind its inputs and outputs again")
         self.settle()
         execution = self._execution
-        with execution.finishing():
+        with execution.finishing:
             for index, copy_in in self._copies_in.items():
                 copy_in.start(sources[index], may_change)
-            if execution.plan.parts:
-                arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
-                values = execution.execute(
-                    arrays,
-                    self._segments,
-                    execution.device.enqueue,
-                    self._buffers,
-                )
-                self._on_host = execution.host_outputs(values)
-            else:
-                execution.owner.used = (execution.plan, self._buffers)
-                execution.device.enqueue(self._segments[0])
+            arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
+            enqueue = execution.device.enqueue
+            values = execution.execute(arrays, self._segments, enqueue, self._buffers)
+            self._on_host = execution.host_outputs(values)
             for index, copy_out in self._copies_out.items():
                 if index in targets:
                     copy_out.start(targets[index])
