@@ -124,8 +124,8 @@ class Execution:
     ) -> list[Array]:
         """The model's outputs, in order, for inputs as `arrays_for` returns them.
 
-        Those that kernels compute are written into arrays of `targets`, by their index, if there are
-        any.
+        Those that kernels compute are written into the arrays of `targets`, by their index, if
+        there are any.
         """
         with self.device.calls, self.finishing:
             self._upload(arrays)
