@@ -42,7 +42,7 @@ class CompiledModel:
         memory = self.plan.memory
         others = [each.report for each in self.specializations]
         return {
-            "inputs": {info.name: info.shape for info in self.plan.inputs},
+            "inputs": {info.name: list(info.shape) for info in self.plan.inputs},
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
             "launches": self.plan.launches,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tflgpu.compiler.errors import FallbackWarning
     from tflgpu.runtime import (
+        BoundRun,
         BuildError,
         CacheWarning,
         DeviceError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         InputError,
         PlanError,
         Session,
+        SubmittedRun,
         TensorInfo,
         TflgpuError,
         devices,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BoundRun",
     "BuildError",
     "CacheWarning",
     "DeviceError",
@@ -52,6 +55,7 @@ __all__ = [
     "Options",
     "PlanError",
     "Session",
+    "SubmittedRun",
     "TensorInfo",
     "TflgpuError",
     "UnsupportedError",

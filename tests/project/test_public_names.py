@@ -15,6 +15,7 @@ HOMES = {
     tflgpu.compiler: ("Finding", "ModelError", "OptionError", "Options", "UnsupportedError"),
     tflgpu.compiler.errors: ("FallbackWarning",),
     tflgpu.runtime: (
+        *("BoundRun", "SubmittedRun"),
         *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "InputError", "PlanError"),
         *("Session", "TensorInfo", "TflgpuError", "devices", "load"),
     ),
