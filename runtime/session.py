@@ -165,10 +165,11 @@ class Session:
           protocol or DLPack on the host, or plain bytes (bytearray, mmap) of that size. Every run
           copies it to the device or from it, and it need not be contiguous;
         - on OpenCL a pyopencl Buffer, Array or SVM, on OpenGL a moderngl Buffer, which kernels use
-          without any copy, or a moderngl Texture of floats or integers with 32 bits, which the
-          device copies. The model must have been loaded with `context=` that of the object. The
-          elements are row-major: bytes for int8 and uint8, float32 for floats of 16 or 32 bits,
-          int32 for all others. Kernels may access, and write, more bytes than the tensor has:
+          without any copy; or a pyopencl Image or a moderngl Texture, of bytes or of floats or
+          integers with 32 bits, which the device copies. The model must have been loaded with
+          `context=` that of the object. The elements are row-major: bytes for int8 and uint8,
+          float32 for floats of 16 or 32 bits, int32 for all others. Kernels may access, and write,
+          more bytes than the tensor has:
           `plan.input_buffers[i].reach` and `plan.output_buffers[i].reach`.
 
         If the model was compiled for several input shapes, the shapes of the inputs choose; for
