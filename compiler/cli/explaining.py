@@ -70,6 +70,7 @@ def _grouped(events: Iterable[Event]) -> list[tuple[str, str | None, str]]:
 def _print_explanation(explanation: Explanation, everything: bool) -> None:
     _print_summary(explanation)
     grouped = _grouped(explanation.events)
+    half = any(choice.arithmetic == "half" for choice in explanation.choices)
     print_table(
         "Rewrites applied",
         ("rewrite", "operators"),
@@ -84,8 +85,11 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
     )
     print_table(
         "Implementations" if everything else "Implementations; --all shows why not others",
-        ("operators", "implementation"),
-        [(choice.operators, choice.implementation) for choice in explanation.choices],
+        ("operators", "implementation", *(["arithmetic"] if half else [])),
+        [
+            (choice.operators, choice.implementation, *([choice.arithmetic] if half else []))
+            for choice in explanation.choices
+        ],
         width=WIDTH,
     )
     if everything:
@@ -109,6 +113,8 @@ def _print_summary(explanation: Explanation) -> None:
     if explanation.findings:
         counts.append(f"{len(explanation.findings)} cannot run")
     click.echo(f"{', '.join(counts)} (profile {explanation.profile}).\n")
+    if explanation.no_half:
+        click.echo(f"f16 is stored only, and computed in single: {explanation.no_half}.\n")
     reasons: dict[str, list[str]] = {}
     for finding in elsewhere:
         reasons.setdefault(finding.reason, []).append(f"{finding.index} {finding.operator}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...runtime.plan.kernels import Kernel
-from ..language import Language
+from ..language import OPENCL, Language
 from ..ops.base import WorkGroup
 from .environment import environment
 from .indent import indent
@@ -68,6 +68,8 @@ class KernelSource:
     """Its local memory."""
     sub_group: int
     """Work-items of the sub-groups it relies on; 0 for none."""
+    half: bool
+    """Whether it computes in half precision."""
     intrinsics: frozenset[str]
     """Names of the intrinsics it calls."""
     body: str
@@ -83,6 +85,11 @@ class KernelSource:
         """Whether work-items are independent, so that a persistent kernel can compute them."""
         return "wait_for_group" not in self.intrinsics and (self.alone or not self.shared)
 
+    @property
+    def pragmas(self) -> list[str]:
+        """What OpenCL C's compiler is told at the start of the body."""
+        return [entry.pragma for entry in defined(self.intrinsics, OPENCL) if entry.pragma]
+
     def record(self, name: str, file: str, text: str) -> Kernel:
         """The kernel as the plan lists it, with the given file and its text."""
         return Kernel(
@@ -93,16 +100,19 @@ class KernelSource:
             parameters=len(self.parameters),
             shared_memory=sum(array.bytes for array in self.shared),
             sub_group=self.sub_group,
+            extensions=self.language.half_extensions if self.half else (),
         )
 
     def text(self, name: str, comment: str) -> str:
         """The kernel's file, starting with a comment."""
+        entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
             name,
             comment=comment,
             definitions=definitions(self.intrinsics, self.language, self.lanes, name),
-            macros=[entry.name for entry in defined(self.intrinsics, self.language)],
+            macros=[entry.name for entry in entries],
+            extensions=sorted({entry.extension for entry in entries if entry.extension}),
         )
 
     def functions(self, name: str) -> str:

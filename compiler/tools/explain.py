@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from ..codegen.binding import computes_in_half
 from ..errors import Finding, UnsupportedError
 from ..events import Event
 from ..ir import Graph
@@ -14,6 +15,7 @@ from ..memory.arrange import arrange
 from ..options import Options
 from ..pipeline import Model, Observer, Progress, select, target_of, unobserved
 from ..schedule.sizes import schedule
+from ..target import Target
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class ImplementationChoice:
     operators: str
     """The operators of the model file that it computes."""
     implementation: str
+    arithmetic: str
+    """"half" if it multiplies and adds in half precision, "single" if not."""
     unsupported: tuple[str, ...]
     """The other implementations, each with its reason."""
 
@@ -42,6 +46,8 @@ class Explanation:
     choices: tuple[ImplementationChoice, ...]
     fallback: tuple[Finding, ...] = ()
     """Operators that run on LiteRT instead."""
+    no_half: str = ""
+    """Why precision="f16" computes in single precision; "" if it does not."""
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as `tflgpu explain --json` prints it."""
@@ -52,6 +58,7 @@ class Explanation:
             "findings": [finding.as_dict() for finding in self.findings],
             "choices": [asdict(choice) for choice in self.choices],
             "fallback": [finding.as_dict() for finding in self.fallback],
+            "no_half": self.no_half,
         }
 
 
@@ -88,16 +95,32 @@ def explain(
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
+    scheduled = schedule(selected.graph, selected.choice, target)
+    half = {
+        item.op
+        for item in scheduled
+        for launch in item.launches
+        if computes_in_half(item.op, launch, item.implementation, target)
+    }
     choices = tuple(
         ImplementationChoice(
             " + ".join(map(str, op.origins)),
             selected.choice[op].name,
+            "half" if op in half else "single",
             tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
         )
         for op, legal in selected.candidates.items()
     )
     progress("arrange", 0, 1)
-    scheduled = schedule(selected.graph, selected.choice, target)
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
-    return Explanation(target.device.name, operators, tuple(events), (), choices, selected.fallback)
+    return Explanation(
+        *(target.device.name, operators, tuple(events), (), choices, selected.fallback),
+        no_half=_no_half(target),
+    )
+
+
+def _no_half(target: Target) -> str:
+    if target.precision != "f16" or target.half_arithmetic:
+        return ""
+    return f"the profile {target.device.name} has no half_arithmetic in {target.language}"

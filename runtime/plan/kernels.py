@@ -23,6 +23,8 @@ class Kernel:
     """Bytes that the work-items of a group share."""
     sub_group: UInt32 = 0
     """The sub-group size it relies on; 0 if none."""
+    extensions: tuple[str, ...] = ()
+    """What a device must have for its arithmetic, under the names that drivers give it."""
 
 
 @dataclass(frozen=True)
