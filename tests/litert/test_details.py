@@ -16,12 +16,11 @@ STRIDE = 12
 """One of so many models is opened."""
 
 
-def listed(models: Path, kind: str, stride: int) -> Iterator[Path]:
+def listed(models: Path, kind: str) -> Iterator[Path]:
     with (models / f"{kind}.tsv").open() as file:
-        rows = [
-            row for row in csv.DictReader(file, delimiter="\t") if row["runs in LiteRT"] == "yes"
-        ]
-    yield from (models / kind / row["path"] for row in rows[::stride])
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    run = [row["path"] for row in rows if row["runs in LiteRT"] == "yes"]
+    yield from (models / kind / path for path in run[::STRIDE])
 
 
 def differences(ours: Any, theirs: Any) -> list[str]:
