@@ -9,6 +9,7 @@ import numpy as np
 
 from .errors import InputError
 from .inputs import by_name
+from .launch.foreign import foreign_memory
 from .plan.records import Plan, TensorInfo
 from .store.variant import Variant
 
@@ -83,6 +84,10 @@ def lines(choices: Sequence[Shapes]) -> str:
 
 def _shape(value: Any) -> tuple[int, ...] | None:
     """The shape of an array or of nested lists of numbers; None for memory without one."""
+    memory = foreign_memory(value)
+    if memory is not None:
+        # A texture has no batch, and a buffer no shape at all.
+        return None if memory.texture else memory.shape or None
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple) and not isinstance(value, memoryview):
         return shape

@@ -51,7 +51,7 @@ class LoadedModel:
     def of_last_run(self) -> Execution:
         """The execution whose run was started last, or the first one."""
         used = self.device.used
-        loaded = self._loaded.values()
+        loaded = list(self._loaded.values())  # another thread may be loading
         return next((each for each in loaded if used and each.plan is used[0]), self.first)
 
     def execution(self, number: int) -> Execution:

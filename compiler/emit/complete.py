@@ -19,8 +19,7 @@ from .weights import Weights
 def complete(emitted: Sequence[CompiledModel], weights: Weights, options: Options) -> CompiledModel:
     """The model for the first choice of input shapes, with its specializations for the others.
 
-    `weights` hold the constants of all of them. OptionError if two choices lead to the same shapes,
-    or if the model keeps variables, which then would belong to one choice alone.
+    `weights` hold the constants of all of them. OptionError if two choices lead to the same shapes.
     """
     content = memoryview(weights.data).toreadonly()
     digest = hashlib.sha256(content).digest()
