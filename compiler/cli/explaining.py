@@ -36,7 +36,8 @@ NAMED = 6
     "--all",
     "everything",
     is_flag=True,
-    help="Show for each operator why other implementations do not support it, too.",
+    help="Show for each operator why other implementations do not support it, and the reckoning "
+    "behind its tile and work-group, too.",
 )
 @json_option
 def explain(
@@ -97,6 +98,12 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
             "Implementations that do not support an operator",
             ("operators", "unsupported"),
             [(c.operators, reason) for c in explanation.choices for reason in c.unsupported],
+            width=WIDTH,
+        )
+        print_table(
+            "Tiles and work-groups",
+            ("operators", "reason"),
+            [(c.operators, reason) for c in explanation.choices for reason in c.sizes],
             width=WIDTH,
         )
     _print_findings("Operators that cannot run", explanation.findings)

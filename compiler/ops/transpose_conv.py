@@ -228,7 +228,12 @@ def _launch(
 
 IMPLEMENTATIONS = (
     TiledImplementation("transpose_conv_thin", _build_thin, _thin),
-    *(TiledImplementation(f"transpose_conv_{n}x{n}", _build_block, _block(n), half_arithmetic=True) for n in (2, 3, 4)),
+    *(
+        TiledImplementation(
+            f"transpose_conv_{n}x{n}", _build_block, _block(n), half_arithmetic=True
+        )
+        for n in (2, 3, 4)
+    ),
     TiledImplementation("transpose_conv", _build, _constant, half_arithmetic=True),
 )
 

@@ -29,6 +29,8 @@ class ImplementationChoice:
     """"half" if it multiplies and adds in half precision, "single" if not."""
     unsupported: tuple[str, ...]
     """The other implementations, each with its reason."""
+    sizes: tuple[str, ...]
+    """Why each of its kernels has its tile and work-group, with the reckoning."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def explain(
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
+    progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)
     half = {
         item.op
@@ -102,16 +105,17 @@ def explain(
         for launch in item.launches
         if computes_in_half(item.op, launch, item.implementation, target)
     }
+    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in scheduled}
     choices = tuple(
         ImplementationChoice(
             " + ".join(map(str, op.origins)),
             selected.choice[op].name,
             "half" if op in half else "single",
             tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
+            sizes[op],
         )
         for op, legal in selected.candidates.items()
     )
-    progress("arrange", 0, 1)
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
     return Explanation(
