@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import InputError, PlanError, Session
 from tflgpu.runtime.plan.records import Region
+from tflgpu.runtime.plan.validate import validate
 from tflgpu.runtime.store.variant import PLAN, read_variant
 
 CHOICES = ((1, 11, 13, 3), (4, 11, 13, 3), (2, 17, 7, 3))
@@ -163,8 +165,24 @@ def test_a_damaged_choice_is_found(tmp_path: Path) -> None:
     assert compiled(tmp_path) == folder
     read_variant(folder)
     file.write_bytes((folder / "shapes" / "1" / PLAN).read_bytes())
-    with pytest.raises(PlanError, match="shapes/2"):
+    with pytest.raises(PlanError, match=r"shapes/2/plan\.tflgpu is damaged"):
         read_variant(folder)
+
+
+def test_a_plan_states_the_inputs_of_its_choices(tmp_path: Path) -> None:
+    shapes = tuple(("y/in0", shape) for shape in CHOICES)
+    made = pipeline.build(content(), Options(device="cpu", input_shapes=shapes))
+    second, third = made.plan.specializations
+    swapped = (replace(second, inputs=third.inputs), replace(third, inputs=second.inputs))
+    wrong = replace(made, plan=replace(made.plan, specializations=swapped))
+    with pytest.raises(PlanError, match=r"shapes/1/plan\.tflgpu is not the plan that"):
+        read_variant(pipeline.store(wrong, tmp_path))
+    twice = replace(made.plan, specializations=(second, replace(third, inputs=second.inputs)))
+    with pytest.raises(PlanError, match="two choices of input shapes"):
+        validate(twice)
+    away = replace(made.plan, specializations=(replace(second, folder="../shapes/1"), third))
+    with pytest.raises(PlanError, match=r"'\.\./shapes/1' is not in a folder shapes/NUMBER"):
+        validate(away)
 
 
 def test_missing_inputs_are_named(tmp_path: Path, opencl_device: str) -> None:
