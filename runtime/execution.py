@@ -50,7 +50,7 @@ class Execution:
         device = owner.device
         self.device, self.owner = device, owner
         self.plan: Plan = variant.plan
-        self._variant = variant
+        self._folder, self._whole = variant.folder, variant.whole
         self.finishing = _Finishing(device)
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
@@ -85,7 +85,7 @@ class Execution:
 
     def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._variant.folder, self.device, self.plan)
+        binary = read_binary(self._folder, self.device, self.plan)
         if binary is None:
             return None
         buffers = self.memory.buffers
@@ -109,8 +109,7 @@ class Execution:
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                place = (self._variant.folder, self.device, self.plan)
-                write_binary(*place, binary, self._variant.whole)
+                write_binary(self._folder, self.device, self.plan, binary, self._whole)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -237,7 +236,7 @@ class Execution:
         if not self.plan.persistent or not self.device.resident_groups:
             return self.commands
         if self._dispatch_commands is None:
-            sources = read_sources(self._variant.folder, self.plan)
+            sources = read_sources(self._folder, self.plan)
             self._dispatch_commands = compile_commands(
                 self.plan, self.plan.schedule(0), self.device, self.memory.buffers, sources
             )

@@ -25,8 +25,9 @@ class LoadedModel:
     ) -> None:
         """Load the first plan. The device is released if that fails. Raises as `Session` does."""
         self.device = SessionDevice(device)
-        self._variant, self._store_binaries = variant, store_binaries
-        self._custom_ops = custom_ops
+        self._store_binaries, self._custom_ops = store_binaries, custom_ops
+        self._variant: Variant | None = variant
+        """None once it is closed: a variant has its files mapped."""
         self.choices = choices_of(variant.plan)
         """The input shapes of each plan, by name."""
         try:
@@ -63,7 +64,8 @@ class LoadedModel:
         return found
 
     def _load(self, number: int, device: Device) -> Execution:
-        variant = self._variant.specialized(self._variant.plan.specializations[number - 1])
+        assert self._variant is not None
+        variant = self._variant.specialized(self.first.plan.specializations[number - 1])
         beside = [each.memory for each in self._loaded.values()]
         with device.scope() as free:
             execution = Execution(
@@ -76,3 +78,4 @@ class LoadedModel:
     def close(self) -> None:
         """Release the device, once runs in flight are done."""
         self.device.close()
+        self._variant = None
