@@ -9,8 +9,9 @@ from typing import Literal
 from warnings import warn
 
 from ..runtime import load
+from ..runtime.remote.store import is_url, without_password
 from .emit.compiled_model import fallback_texts
-from .errors import FallbackWarning
+from .errors import FallbackWarning, OptionError
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
 from .pipeline import Model, build, store
@@ -87,6 +88,11 @@ def compile(
         PlanError: The cache cannot be used.
         TflgpuError: With `prebuild`, anything that `tflgpu.load` raises.
     """
+    if is_url(cache):
+        raise OptionError(
+            f"{without_password(cache)} is a URL, but `compile` writes a folder; compile_many and "
+            f"`tflgpu-compile -o` take URLs"
+        )
     options = Options(
         target=target,
         precision=precision,
@@ -110,7 +116,7 @@ def compile(
     )
     options = settle(model, options, tolerance)
     compiled = build(model, options)
-    for text in fallback_texts(compiled):
+    for text in fallback_texts(compiled.report):
         warn(text, FallbackWarning, stacklevel=2)
     folder = store(compiled, Path(cache))
     if prebuild:

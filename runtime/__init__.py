@@ -10,7 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .api import devices, load
-from .errors import BuildError, CacheWarning, DeviceError, InputError, PlanError, TflgpuError
+from .errors import (
+    BuildError,
+    CacheWarning,
+    DeviceError,
+    InputError,
+    PlanError,
+    StoreError,
+    TflgpuError,
+)
 from .launch.device import DeviceInfo
 from .plan.records import TensorInfo
 
@@ -28,6 +36,7 @@ __all__ = [
     "InputError",
     "PlanError",
     "Session",
+    "StoreError",
     "SubmittedRun",
     "TensorInfo",
     "TflgpuError",

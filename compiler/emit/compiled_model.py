@@ -36,6 +36,13 @@ class CompiledModel:
     specializations: tuple[CompiledModel, ...] = ()
     """The model for its other choices of input shapes, on the same weights."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled for other processes, which memory views cannot be."""
+        return {**vars(self), "weights": bytes(self.weights)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, weights=memoryview(state["weights"]))
+
     @property
     def report(self) -> dict[str, Any]:
         """The summary that `tflgpu compile --json` prints."""
@@ -69,10 +76,10 @@ class CompiledModel:
         }
 
 
-def fallback_texts(model: CompiledModel) -> list[str]:
-    """The texts of FallbackWarnings of a model, which may differ by its input shapes."""
-    reports = [each.report["fallback"] for each in (model, *model.specializations)]
-    return list(dict.fromkeys(fallback_text(entries) for entries in reports if entries))
+def fallback_texts(report: Mapping[str, Any]) -> list[str]:
+    """The texts of FallbackWarnings of a report, which may differ by the input shapes."""
+    found = [each["fallback"] for each in (report, *report.get("specializations", ()))]
+    return list(dict.fromkeys(fallback_text(entries) for entries in found if entries))
 
 
 def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:

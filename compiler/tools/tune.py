@@ -37,6 +37,8 @@ from ..select.storage import Choice
 from ..target import Target
 from ..trial_input import trial_input
 
+TABLES = "tuning"
+"""The folder in a cache with the tables of devices."""
 BATCH = 8
 """Sizes compiled and timed together."""
 REPEATS = 9
@@ -74,7 +76,7 @@ class Found:
 def table_path(cache: Path, options: Options) -> Path:
     """The path, in a cache, of the attached device's table (DeviceError if there is no device)."""
     info = select_device(attached_device(options.device), options.target)
-    return cache / "tuning" / f"{device_key(info)}.json"
+    return cache / TABLES / f"{device_key(info)}.json"
 
 
 def tune(
@@ -95,11 +97,12 @@ def tune(
     info = select_device(attached_device(options.device), options.target)
     table = _table_of(str(info), path)
     target = pipeline.target_of(options)
-    selected = pipeline.select(model, options, target, progress)
     subjects: dict[str, _Subject] = {}
-    for op, implementation in selected.choice.items():
-        key = signature(op, implementation, target)
-        subjects[key] = _Subject(op, implementation, target, options, str(info))
+    for choice in options.for_each_choice():
+        selected = pipeline.select(model, choice, target, progress)
+        for op, implementation in selected.choice.items():
+            key = signature(op, implementation, target)
+            subjects[key] = _Subject(op, implementation, target, choice, str(info))
     # Fail now if the table cannot be written, before the search takes long.
     write_table(table, path)
     start, missing = perf_counter(), [key for key in subjects if key not in table.kernels]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         UnsupportedError,
         compile,
     )
-    from tflgpu.compiler.errors import FallbackWarning
+    from tflgpu.compiler.errors import FallbackWarning, WorkerError
+    from tflgpu.compiler.fleet.api import compile_many
     from tflgpu.runtime import (
         BoundRun,
         BuildError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         InputError,
         PlanError,
         Session,
+        StoreError,
         SubmittedRun,
         TensorInfo,
         TflgpuError,
@@ -55,12 +57,15 @@ __all__ = [
     "Options",
     "PlanError",
     "Session",
+    "StoreError",
     "SubmittedRun",
     "TensorInfo",
     "TflgpuError",
     "UnsupportedError",
+    "WorkerError",
     "__version__",
     "compile",
+    "compile_many",
     "devices",
     "load",
 ]
@@ -72,7 +77,9 @@ _COMPILER = {
     "OptionError": "tflgpu.compiler.errors",
     "Options": "tflgpu.compiler.options",
     "UnsupportedError": "tflgpu.compiler.errors",
+    "WorkerError": "tflgpu.compiler.errors",
     "compile": "tflgpu.compiler.api",
+    "compile_many": "tflgpu.compiler.fleet.api",
 }
 """The module of each name of the compiler; all others are in `tflgpu.runtime`."""
 

@@ -122,7 +122,7 @@ def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -
     except tflgpu.UnsupportedError as error:
         findings: tuple[tflgpu.Finding, ...] = error.findings
         raise SystemExit(f"{findings[0].operator} in tflgpu {tflgpu.__version__}") from error
-    except (tflgpu.ModelError, tflgpu.OptionError, tflgpu.PlanError, OSError):
+    except (tflgpu.ModelError, tflgpu.OptionError, tflgpu.PlanError, tflgpu.StoreError, OSError):
         raise
     try:
         with tflgpu.load(folder, device=str(infos[0])) as session:
