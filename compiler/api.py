@@ -9,7 +9,7 @@ from typing import Literal
 from warnings import warn
 
 from ..runtime import load
-from ..runtime.remote.store import is_url, without_password
+from ..runtime.remote.url import is_url, without_password
 from .emit.compiled_model import fallback_text
 from .errors import FallbackWarning, OptionError
 from .keep_f32 import AUTO, TOLERANCE, settle

@@ -25,7 +25,8 @@ from .files import read_plan as download_plan
 from .keys import Trust, Trusted, refusal
 from .manifest import MANIFEST, Publication, from_bytes, to_bytes
 from .published import Entry, address, find, published
-from .store import Store, without_password
+from .store import Store
+from .url import without_password
 
 ATTEMPTS = 5
 """How often to fetch a variant that another process replaces meanwhile."""
