@@ -6,7 +6,7 @@ writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 
 from .accessor import Accessor, Unreachable, accessor, image
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, PairsAccessor
+from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, HalvesImageAccessor, PairsAccessor
 from .position import Position
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -15,6 +15,7 @@ __all__ = [
     "ByteAccessor",
     "HalfAccessor",
     "HalvesAccessor",
+    "HalvesImageAccessor",
     "ImageAccessor",
     "LinearAccessor",
     "PairsAccessor",

@@ -9,7 +9,14 @@ from ..ir import Tensor
 from ..ops.base import SLICED, StridedLayout, kernel_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, PackedAccessor, PackedRowsAccessor
+from .narrow import (
+    ByteAccessor,
+    HalfAccessor,
+    HalvesAccessor,
+    HalvesImageAccessor,
+    PackedAccessor,
+    PackedRowsAccessor,
+)
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 Accessor = SlicedAccessor | LinearAccessor
@@ -88,6 +95,5 @@ def _strided(found: Accessor, tensor: Tensor, layout: StridedLayout, unit: int) 
 
 def image(found: SlicedAccessor, texel: int) -> ImageAccessor:
     """The accessor of the same tensor as an image buffer with texels of `texel` bytes."""
-    return ImageAccessor(
-        **{item.name: getattr(found, item.name) for item in fields(found)}, texel=texel
-    )
+    kind = HalvesImageAccessor if isinstance(found, HalvesAccessor) else ImageAccessor
+    return kind(**{item.name: getattr(found, item.name) for item in fields(found)}, texel=texel)

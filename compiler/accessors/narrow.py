@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..language import affine, quotient, remainder
 from .linear import LinearAccessor
-from .sliced import RowsAccessor, SlicedAccessor
+from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,22 @@ class HalvesAccessor(HalfAccessor):
         if not self.language.half_arrays:
             return super().assign(index, value)
         return f"{self.array}[{index}] = {self.language.narrow(value, self.lanes)};"
+
+
+@dataclass(frozen=True)
+class HalvesImageAccessor(ImageAccessor):
+    """The same for an image of a buffer."""
+
+    widens: bool = False
+    """Whether what is read becomes floats, with which epilogues compute."""
+
+    def slice_at(self, index: str) -> str:
+        intrinsic = "read_texel" if self.widens else "read_half_texel"
+        return self.call(intrinsic, self.array, index)
+
+    def lane_at(self, index: str, lane: str) -> str:
+        value = super().lane_at(index, lane)
+        return value if self.widens else self.language.convert(self.language.half, value)
 
 
 @dataclass(frozen=True)

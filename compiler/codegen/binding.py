@@ -12,6 +12,7 @@ from ..accessors import (
     ByteAccessor,
     HalfAccessor,
     HalvesAccessor,
+    HalvesImageAccessor,
     LinearAccessor,
     PairsAccessor,
     SlicedAccessor,
@@ -232,7 +233,8 @@ def _in_image(found: Accessor, texel: int) -> Accessor:
 
 def _widening(found: Accessor) -> Accessor:
     """The accessor of an operand of the epilogue, which computes with floats."""
-    return replace(found, widens=True) if isinstance(found, HalvesAccessor) else found
+    halves = isinstance(found, HalvesAccessor | HalvesImageAccessor)
+    return replace(found, widens=True) if halves else found
 
 
 def halves_constants(op: Op, launch: Launch, target: Target) -> bool:

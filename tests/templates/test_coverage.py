@@ -9,7 +9,7 @@ from paths import ROOT, TEMPLATES
 from tflgpu.compiler.codegen.intrinsics import intrinsics
 from tflgpu.compiler.language import LANGUAGES
 
-IMAGES = {"read_texel", "texel_lane"}
+IMAGES = {"read_texel", "read_half_texel", "texel_lane"}
 BYTES = {"add_products", "add_signed_products", "as_ints", "bytes_at"}
 """For kernels that only OpenCL C has, as images are."""
 MEDIUM = {"load_medium", "medium_halves"}

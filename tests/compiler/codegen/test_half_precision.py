@@ -104,6 +104,15 @@ def test_layers_compute_in_half_where_the_profile_says_so(
     assert compiled.plan.needs.extensions == extensions
 
 
+def test_images_are_read_in_half_by_layers() -> None:
+    apart = ("fuse_depthwise",)
+    options = Options(device="adreno", precision="f16", fallback="none", disable_passes=apart)
+    compiled = build(DIGITS_MODEL, options)
+    text = next(text for text in compiled.sources.values() if ": CONV_2D + RELU + ADD" in text)
+    assert "half4 w0 = read_half_texel(" in text
+    assert "v = read_texel(other, " in text
+
+
 @pytest.mark.parametrize(
     "options",
     [
