@@ -23,6 +23,7 @@ from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
 from tflgpu.compiler.devices import profiles
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
+from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.options import Options
 from tflgpu.compiler.pipeline import build
 from tflgpu.compiler.rewrites.quantized.formulas import FORMULAS, ORACLE
@@ -61,6 +62,18 @@ def profiles_markdown() -> str:
     lines = ["| profile | for | slices of |", "|---|---|---|"]
     for item in profiles().values():
         lines.append(f"| `{item.name}` | {item.description} | {item.slice_width} |")
+    return "\n".join(lines) + "\n"
+
+
+def half_arithmetic_markdown() -> str:
+    """The layers with kernels that can multiply and add in half precision, as a table."""
+    lines = ["| layer | in half precision | in single |", "|---|---|---|"]
+    for name, definition in sorted(OPS.items()):
+        kernels: dict[bool, list[str]] = {True: [], False: []}
+        for item in definition.implementations:
+            kernels[item.half_arithmetic].append(f"`{item.name}`")
+        if kernels[True]:
+            lines.append(f"| {name} | {', '.join(kernels[True])} | {', '.join(kernels[False])} |")
     return "\n".join(lines) + "\n"
 
 
@@ -120,6 +133,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "intrinsics": intrinsics_markdown,
     "operators": operators_markdown,
     "profiles": profiles_markdown,
+    "half_arithmetic": half_arithmetic_markdown,
     "quantized_formulas": quantized_formulas_markdown,
     "picture_kernel": picture_kernel_markdown,
     "quantized_kernel": quantized_kernel_markdown,

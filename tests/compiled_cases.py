@@ -18,7 +18,7 @@ from graphs import model
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.ir import Array, Graph, Op
-from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.options import Precision, TargetName
 from tflgpu.compiler.select.legality import Candidates
 from tflgpu.compiler.select.storage import Choice
 from tflgpu.compiler.target import Target
@@ -44,7 +44,11 @@ class CompiledCases:
 
 @lru_cache(maxsize=64)
 def compile_cases(
-    cases: tuple[Case, ...], target: TargetName, profile: str, rank: int = 0
+    cases: tuple[Case, ...],
+    target: TargetName,
+    profile: str,
+    rank: int = 0,
+    precision: Precision = "f32",
 ) -> CompiledCases:
     """Cases compiled with the implementation of a rank for each operator."""
     choices: dict[str, int] = {}
@@ -59,7 +63,7 @@ def compile_cases(
         return chosen
 
     together = model({case.name: case.value for case in cases})
-    options = Options(target=target, device=profile, fallback="none")
+    options = Options(target=target, device=profile, precision=precision, fallback="none")
     with any_order(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "choose_storage", choose)
         compiled = pipeline.build(together.content, options)
@@ -67,17 +71,21 @@ def compile_cases(
 
 
 def every_kernel(
-    cases: tuple[Case, ...], target: TargetName, profile: str, others: tuple[int, int] | None
+    cases: tuple[Case, ...],
+    target: TargetName,
+    profile: str,
+    others: tuple[int, int] | None,
+    precision: Precision = "f32",
 ) -> Iterator[CompiledCases]:
     """Cases of an operator with its first implementations, then some with each of the others.
 
     `others` are where these cases begin and how far they are apart; None for none of them.
     """
-    first = compile_cases(cases, target, profile)
+    first = compile_cases(cases, target, profile, precision=precision)
     yield first
     if others is not None:
         tried = first.cases[slice(others[0], None, others[1])]
         for rank in range(1, max(first.choices.values(), default=1)):
             chosen = tuple(case for case in tried if first.choices.get(case.name, 1) > rank)
             if chosen:
-                yield compile_cases(chosen, target, profile, rank)
+                yield compile_cases(chosen, target, profile, rank, precision)

@@ -36,8 +36,8 @@ NAMED = 6
     "--all",
     "everything",
     is_flag=True,
-    help="Show for each operator why other implementations do not support it, and the reckoning "
-    "behind its tile and work-group, too.",
+    help="Also show for each operator why other implementations do not support it, and why its "
+    "kernels have their tiles and work-groups.",
 )
 @json_option
 def explain(

@@ -34,15 +34,17 @@ def machine_code(variant: Variant, compiler: Compiler) -> dict[str, MachineCode]
             f"kernels for {plan.target}; compile the model with --target {compiler.target}"
         )
     merged = {record.kernel for record in plan.persistent}
+    options = plan.schedules[0].options
     modules = {}
     for index, kernel in enumerate(plan.kernels):
         path = variant.folder / kernel.file
         path = path.with_suffix(".spv") if plan.target == "vulkan" else path
         if index not in merged:
             try:
-                modules[kernel.name] = Module(path.read_bytes(), kernel.parameters, kernel.group)
+                content = path.read_bytes()
             except OSError as error:
                 raise Failure(f"cannot read {path}: {error.strerror or error}") from error
+            modules[kernel.name] = Module(content, kernel.parameters, kernel.group, options)
     return compiler.compile(modules)
 
 

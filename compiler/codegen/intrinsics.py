@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from ... import templates
@@ -40,6 +40,9 @@ class Intrinsic:
     """What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing."""
     extension: str = ""
     """The extension of Vulkan's GLSL that its definition there requires; "" for none."""
+    device_extensions: Mapping[str, str] = field(default_factory=dict)
+    """By language, the extension that a device must have for its definition, under the name that
+    drivers give it; missing if every device has what it takes."""
 
 
 @cache
@@ -61,7 +64,8 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
     if "glsl" in definitions:
         definitions.setdefault("vulkan", definitions["glsl"])
     every, glsl = (entry.get(key, []) for key in ("needs", "glsl_needs"))
-    assert isinstance(every, list) and isinstance(glsl, list)
+    extensions = entry.get("device_extensions", {})
+    assert isinstance(every, list) and isinstance(glsl, list) and isinstance(extensions, dict)
     needs = {
         language: tuple(every if language == OPENCL.name else every + glsl)
         for language in definitions
@@ -75,6 +79,7 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         any_nan=str(entry.get("any_nan", "")),
         pragma=str(entry.get("opencl_pragma", "")),
         extension=str(entry.get("vulkan_extension", "")),
+        device_extensions=extensions,
     )
 
 
@@ -93,7 +98,7 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
     }
     definitions["vulkan"] = definitions["glsl"]
     needs = dict.fromkeys(definitions, (name,))
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False, "")
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, sub_group=False)
 
 
 class Use:

@@ -90,6 +90,14 @@ class KernelSource:
         """What OpenCL C's compiler is told at the start of the body."""
         return [entry.pragma for entry in defined(self.intrinsics, OPENCL) if entry.pragma]
 
+    @property
+    def device_extensions(self) -> tuple[str, ...]:
+        """What a device must have for its arithmetic, under the names that drivers give it."""
+        entries = defined(self.intrinsics, self.language)
+        named = {entry.device_extensions.get(self.language.name, "") for entry in entries}
+        half = self.language.half_extensions if self.half else ()
+        return (*half, *sorted(named - {""}))
+
     def record(self, name: str, file: str, text: str) -> Kernel:
         """The kernel as the plan lists it, with the given file and its text."""
         return Kernel(
@@ -100,7 +108,7 @@ class KernelSource:
             parameters=len(self.parameters),
             shared_memory=sum(array.bytes for array in self.shared),
             sub_group=self.sub_group,
-            extensions=self.language.half_extensions if self.half else (),
+            extensions=self.device_extensions,
         )
 
     def text(self, name: str, comment: str) -> str:

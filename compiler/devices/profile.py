@@ -70,7 +70,7 @@ class Profile:
     byte_storage: bool
     """Whether slices of integers of 8 bits are stored as bytes rather than as floats."""
     byte_products: tuple[str, ...] = ()
-    """The languages whose kernels multiply bytes four at a time; needs `byte_storage`."""
+    """The kernel languages in which bytes are multiplied four at a time; needs `byte_storage`."""
     weight_storage: str = "buffer"
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
@@ -90,7 +90,7 @@ class Profile:
     half_arithmetic: tuple[str, ...] = ()
     """The kernel languages in which arithmetic in half precision is faster than in single."""
     targets: tuple[str, ...] = TARGETS
-    """The languages of kernels that drivers of such devices take."""
+    """The targets that drivers of such devices take."""
     match: tuple[Rule, ...] = ()
     """The devices it is for; a profile without rules can only be chosen by name."""
 
@@ -124,7 +124,7 @@ POWERS_OF_TWO = ("slice_width", "alignment", "warp", "sub_group")
 KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
 BYTE_PRODUCTS = ("opencl", "vulkan")
-"""The targets that have an instruction for products of bytes."""
+"""The kernel languages that have an instruction for products of bytes."""
 TEXEL_LANES = 4
 """Lanes of a texel, which holds one slice."""
 _KINDS = {
@@ -151,8 +151,10 @@ def parse(text: str, name: str, place: str) -> Profile:
     targets = _chosen(values.pop("targets", list(TARGETS)), TARGETS, f"{place}: targets")
     if not targets:
         raise OptionError(f"{place}: targets is empty, but must have one of {', '.join(TARGETS)}")
-    half = _chosen(values.pop("half_arithmetic", []), tuple(LANGUAGES), f"{place}: half_arithmetic")
-    products = _chosen(values.pop("byte_products", []), BYTE_PRODUCTS, f"{place}: byte_products")
+    half, products = (
+        _chosen(values.pop(key, []), known, f"{place}: {key}", " kernel languages")
+        for key, known in (("half_arithmetic", tuple(LANGUAGES)), ("byte_products", BYTE_PRODUCTS))
+    )
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
@@ -214,9 +216,9 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
         raise OptionError(f"{place}: sub_group is set, so persistent_dispatches must be 0")
 
 
-def _chosen(values: Any, known: Sequence[str], place: str) -> tuple[str, ...]:
+def _chosen(values: Any, known: Sequence[str], place: str, kind: str = "") -> tuple[str, ...]:
     if not isinstance(values, list) or not all(item in known for item in values):
-        raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(known)}")
+        raise OptionError(f"{place} is {values!r}, but must be a list of{kind} {', '.join(known)}")
     return tuple(values)
 
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
-from . import conv_1x1_split, winograd
+from . import conv_1x1_split, conv_thin, winograd
 from .base import (
     LANES,
     LINEAR,
@@ -40,8 +38,6 @@ from .elementwise import flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
 
-THIN = 4
-"""Output channels are few if they fill at most one in this many lanes of a slice."""
 MASKED = 3
 """Registers of a pixel whose window may reach beyond the image: its address and whether it does."""
 
@@ -99,15 +95,9 @@ def _ungated(op: Op, target: Target) -> str | None:
 
 
 def _few_outputs(op: Op, target: Target) -> str | None:
-    """conv_thin puts input channels in the lanes, where output channels would leave most idle."""
-    outputs, inputs = op.operand(1).shape[0], op.operand(1).shape[3]
-    if outputs > target.lanes // THIN or groups(op) > 1:
-        return f"{outputs} output channels are not few"
-    if window(op).pointwise:
-        return "a 1x1 window gains little"
-    if inputs < target.lanes:
-        return f"{inputs} input channels do not fill a slice"
-    return _ungated(op, target)
+    if groups(op) != 1:
+        return "the channels are split into groups"
+    return conv_thin.unsuited(op, window(op), target) or _ungated(op, target)
 
 
 def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> Launch:
@@ -201,29 +191,7 @@ def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, loads=LANES)
-    lanes = target.lanes
-    weights = op.constant(1)
-    inputs = slice_count(weights.shape[3], target)
-    padded = np.zeros((*weights.shape[:3], inputs * lanes), np.float32)
-    padded[..., : weights.shape[3]] = weights
-    by_tap = padded.reshape(*weights.shape[:3], inputs, lanes).transpose(1, 2, 3, 0, 4)
-    # The lanes are summed at the end, so only lane 0 starts from the bias.
-    bias = np.zeros((outputs, lanes), np.float32)
-    bias[:, 0] = bias_slices(op, outputs, target).reshape(-1)[:outputs]
-    return [
-        Launch(
-            "conv/conv_thin.jinja",
-            (-(-width // tile.pixels), height, batch),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {"bias": bias, "weights": np.ascontiguousarray(by_tap)},
-            {"tile": tile, "window": window(op), "outputs": outputs},
-            heavy=True,
-            flops=2 * op.output.elements * prod(weights.shape[1:]),
-        )
-    ]
+    return conv_thin.build(op, window(op), target, shape)
 
 
 def _one_pixel(op: Op, target: Target) -> str | None:

@@ -30,7 +30,7 @@ class ImplementationChoice:
     unsupported: tuple[str, ...]
     """The other implementations, each with its reason."""
     sizes: tuple[str, ...]
-    """Why each of its kernels has its tile and work-group, with the reckoning."""
+    """Why each of its kernels has its tile and work-group, with the estimate behind it."""
 
 
 @dataclass(frozen=True)

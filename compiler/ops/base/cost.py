@@ -56,7 +56,7 @@ class Step:
         """Whether it needs more registers than that: it spills, or fewer work-items fit."""
         return 0 < self.available < self.registers
 
-    def reckoning(self, items: int, idle: float) -> str:
+    def explanation(self, items: int, idle: float) -> str:
         """What a tile's estimate says, for people: `idle` times as many work-items would fit."""
         text = f"{self.products / self.loads:.1f} multiply-adds a load"
         if self.available:

@@ -22,7 +22,7 @@ class Tile:
     """Accumulators per pixel and slice, for kernels that compute several values from one pixel."""
     estimate: float = field(default=0.0, compare=False)
     """Estimated time, in arbitrary units; only comparable between tiles of one kernel."""
-    reckoning: str = field(default="", compare=False)
+    explanation: str = field(default="", compare=False)
     """What the estimate takes into account, for people."""
 
     @property
@@ -89,7 +89,7 @@ def choose_tile(
         items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
         step = estimate_step(pixels, blocks, sums, loads, target, columns % pixels > 0)
         idle = max(1.0, target.device.work_items / items)
-        return Tile(*shape, sums, items * step.cost * idle, step.reckoning(items, idle))
+        return Tile(*shape, sums, items * step.cost * idle, step.explanation(items, idle))
 
     def spills(shape: TileShape) -> bool:
         ragged = columns % shape[0] > 0

@@ -22,7 +22,7 @@ def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:
 def _compile(module: Module, name: str) -> MachineCode:
     with scratch_folder() as folder:
         text = compile_to_assembly(
-            module.content, name, "amdgcn-amd-amdhsa", CHIP, "amdgcn--amdhsa.bc", folder
+            module, name, "amdgcn-amd-amdhsa", CHIP, "amdgcn--amdhsa.bc", folder
         )
     return read_assembly(text, name)
 

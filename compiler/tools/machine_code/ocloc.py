@@ -32,9 +32,9 @@ def _compile(module: Module, name: str) -> MachineCode:
         source, dumps = folder / "kernel.cl", folder / "dumps"
         source.write_bytes(module.content)
         # Intel's graphics compiler writes its assembly into a folder named in the environment.
-        told = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(dumps)}
-        options = ("-device", CHIP, "-options", "-cl-mad-enable", "-q")
-        run(["ocloc", "compile", "-file", source, "-out_dir", folder, *options], name, told)
+        environment = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(dumps)}
+        options = ("-device", CHIP, "-q", *(("-options", module.options) if module.options else ()))
+        run(["ocloc", "compile", "-file", source, "-out_dir", folder, *options], name, environment)
         found = sorted(dumps.glob("*_simd*.asm"))
         if not found:
             raise ToolError(f"ocloc wrote no assembly of {name} to {dumps}")

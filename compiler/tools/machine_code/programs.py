@@ -10,50 +10,62 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...codegen.spirv import ToolError
+from .record import Module
 
 LIBRARY = Path("/usr/lib/clc")
 """Where Debian's libclc lies: the functions of OpenCL C for each kind of GPU."""
 CLANG_PACKAGES = "apt install clang-19 libclc-19"
-OPTIONS = ("-x", "cl", "-cl-std=CL1.2", "-O3", "-cl-mad-enable", "-Wno-linker-warnings")
-SAID = 2000
+DEFAULTS = ("-x", "cl", "-cl-std=CL1.2", "-O3")
+"""What drivers assume unless they are told otherwise."""
+LONGEST = 120
+"""Seconds after which a program is stopped."""
+TAIL = 2000
 """Most characters of a program's messages that are repeated."""
 
 
-def run(command: Sequence[str | Path], kernel: str, told: Mapping[str, str] | None = None) -> str:
-    """What a program prints, with `told` in its environment (ToolError that names the kernel)."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        env={**os.environ, **(told or {})},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+def run(
+    command: Sequence[str | Path], kernel: str, environment: Mapping[str, str] | None = None
+) -> str:
+    """What a program prints, with `environment` added to ours (ToolError that names the kernel)."""
+    program = Path(command[0]).name
+    try:
+        done = subprocess.run(
+            [str(word) for word in command],
+            env={**os.environ, **(environment or {})},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(f"{program} took more than {LONGEST} s for {kernel}") from error
     if done.returncode:
-        said = (done.stdout + done.stderr)[-SAID:]
-        raise ToolError(f"{Path(command[0]).name} failed on {kernel}:\n{said}")
+        output = (done.stdout + done.stderr)[-TAIL:]
+        raise ToolError(f"{program} failed on {kernel}:\n{output}")
     return done.stdout + done.stderr
 
 
 def compile_to_assembly(
-    source: bytes, kernel: str, triple: str, chip: str, library: str, folder: Path
+    module: Module, kernel: str, triple: str, chip: str, library: str, folder: Path
 ) -> str:
     """OpenCL C as LLVM's assembly for a GPU, which is PTX for NVIDIA's (ToolError).
 
     `library` is the file of libclc's functions, `folder` one for temporary files.
     """
-    clang, functions = _clang(), LIBRARY / library
+    clang, functions = newest_clang(), LIBRARY / library
     if clang is None or not functions.exists():
         raise ToolError(f"this needs clang and libclc; on Debian: {CLANG_PACKAGES}")
     read, written = folder / "kernel.cl", folder / "kernel.s"
-    read.write_bytes(source)
-    linked = ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", functions)
-    aimed = ("-target", triple, "-Xclang", "-target-cpu", "-Xclang", chip, "-nogpulib")
-    run([clang, *OPTIONS, *linked, *aimed, "-S", read, "-o", written], kernel)
+    read.write_bytes(module.content)
+    library_options = ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", functions)
+    target_options = ("-target", triple, "-Xclang", "-target-cpu", "-Xclang", chip, "-nogpulib")
+    options = (*DEFAULTS, *module.options.split(), *library_options, *target_options)
+    run([clang, *options, "-S", read, "-o", written], kernel)
     return written.read_text(encoding="utf-8")
 
 
-def _clang() -> Path | None:
+def newest_clang() -> Path | None:
     """The newest Clang in PATH, as libclc must not be newer than it."""
     folders = [Path(name) for name in os.get_exec_path()]
     found = [

@@ -56,19 +56,19 @@ def _program(name: str) -> Path:
 def _compile(ptxas: Path, nvdisasm: Path, module: Module, name: str) -> MachineCode:
     with scratch_folder() as folder:
         compile_to_assembly(
-            module.content, name, "nvptx64-nvidia-nvcl", CHIP, "nvptx64--nvidiacl.bc", folder
+            module, name, "nvptx64-nvidia-nvcl", CHIP, "nvptx64--nvidiacl.bc", folder
         )
         binary = folder / "kernel.cubin"
-        said = run([ptxas, "-v", f"-arch={CHIP}", folder / "kernel.s", "-o", binary], name)
+        report = run([ptxas, "-v", f"-arch={CHIP}", folder / "kernel.s", "-o", binary], name)
         text = run([nvdisasm, "-c", binary], name)
-    return read_listing(said, text, prod(module.group))
+    return read_listing(report, text, prod(module.group))
 
 
-def read_listing(said: str, text: str, group: int) -> MachineCode:
-    """The figures in what ptxas says and in nvdisasm's text, for groups of so many work-items."""
-    registers = int(_found(r"Used (\d+) registers", said)[1])
-    # What is spilled lies there, as do arrays whose index is not known.
-    spills = int(_found(r"(\d+) bytes stack frame", said)[1])
+def read_listing(report: str, text: str, group: int) -> MachineCode:
+    """The figures in ptxas' report and in nvdisasm's text, for groups of so many work-items."""
+    registers = int(_found(r"Used (\d+) registers", report)[1])
+    # Spilled registers are on the stack, and so are arrays whose index is not known.
+    spills = int(_found(r"(\d+) bytes stack frame", report)[1])
     # What follows the last instruction is filled with NOPs.
     instructions = [found for found in INSTRUCTION.findall(text) if found[0] != "NOP"]
     names = [name.split(".")[0] for name, _ in instructions]
@@ -90,8 +90,8 @@ def read_listing(said: str, text: str, group: int) -> MachineCode:
     )
 
 
-def _found(pattern: str, said: str) -> re.Match[str]:
-    found = re.search(pattern, said)
+def _found(pattern: str, report: str) -> re.Match[str]:
+    found = re.search(pattern, report)
     if found is None:
-        raise ToolError(f"ptxas does not state what tflgpu looks for ({pattern}):\n{said}")
+        raise ToolError(f"ptxas does not state what tflgpu looks for ({pattern}):\n{report}")
     return found

@@ -15,6 +15,8 @@ class Module:
     """Buffers that it takes."""
     group: tuple[int, int, int]
     """Work-items of a work-group along each axis."""
+    options: str = ""
+    """What a runtime tells the driver's compiler."""
 
 
 @dataclass(frozen=True)

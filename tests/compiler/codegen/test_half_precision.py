@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases.convolutions import window
+from devices import need_programs
 from graphs import call, model, w, x
 from paths import DIGITS_MODEL
 
@@ -102,6 +103,14 @@ def test_layers_compute_in_half_where_the_profile_says_so(
     texts = [text for text in compiled.sources.values() if remark in text]
     assert any(halves in text for text in texts)
     assert compiled.plan.needs.extensions == extensions
+
+
+def test_metal_has_halves_without_extensions() -> None:
+    need_programs("glslangValidator", "spirv-cross")
+    options = Options(target="metal", device="apple", precision="f16", fallback="none")
+    compiled = build(DIGITS_MODEL, options)
+    assert any("half4 sum" in text for text in compiled.sources.values())
+    assert compiled.plan.needs.extensions == ()
 
 
 def test_images_are_read_in_half_by_layers() -> None:

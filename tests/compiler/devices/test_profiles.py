@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,15 @@ def test_every_profile_can_be_read_and_is_for_something() -> None:
     ]
 
 
+@pytest.mark.parametrize(("newer", "older"), [("amd_rdna2", "amd"), ("intel_xe", "intel_gpu")])
+def test_newer_gpus_differ_in_products_of_bytes_alone(newer: str, older: str) -> None:
+    """And in their names, rules, and in Metal, which does not take these products."""
+    known = asdict(profile(newer)), asdict(profile(older))
+    assert [key for key in known[0] if known[0][key] != known[1][key]] == [
+        *("name", "description", "byte_products", "targets", "match"),
+    ]
+
+
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "My board.toml"
     path.write_text(CPU.replace("slice_width = 4", "slice_width = 8"))
@@ -116,7 +126,8 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         (
             "work_items",
             'half_arithmetic = ["metal"]\nwork_items',
-            "half_arithmetic is ['metal'], but must be a list of opencl, glsl, vulkan",
+            "half_arithmetic is ['metal'], but must be a list of kernel languages opencl, glsl, "
+            "vulkan",
         ),
         ("blocks = true", "blocks = 1", "transposed_blocks is 1, but must be true or false"),
         ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, but must be a power of two"),
@@ -148,7 +159,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         (
             "slice_width = 4",
             'byte_products = ["glsl"]\nslice_width = 4',
-            "byte_products is ['glsl'], but must be a list of opencl, vulkan",
+            "byte_products is ['glsl'], but must be a list of kernel languages opencl, vulkan",
         ),
         (
             "persistent_dispatches = 256",

@@ -90,6 +90,7 @@ def test_kernels_for_vulkan_have_the_instruction(device: str, tmp_path: Path) ->
     compiled = built(layers("uint8", 131), device, "vulkan")
     files = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(files) == 5
+    assert compiled.plan.needs.extensions == ("VK_KHR_shader_integer_dot_product",)
     folder = pipeline.store(compiled, tmp_path)
     for file in files:
         module = (folder / file).with_suffix(".spv")

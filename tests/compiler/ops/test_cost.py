@@ -31,13 +31,15 @@ def pointwise(pixels: int, inputs: int, outputs: int) -> Model:
 
 @pytest.mark.parametrize("name", GPUS)
 @pytest.mark.parametrize("loads", [WHOLE_SLICES, LANES, Loads(addresses=3), Loads(held=6)])
-def test_tiles_fit_in_registers(name: str, loads: Loads) -> None:
+@pytest.mark.parametrize("precision", ["f32", "f16"])
+def test_tiles_fit_in_registers(name: str, loads: Loads, precision: str) -> None:
     device = profile(name)
+    target = Target(device, precision=precision)
     for columns, slices in SIZES:
-        tile = choose_tile(columns, 1, slices, Target(device), loads=loads)
-        step = estimate_step(tile.pixels, tile.slices, 1, loads, device, columns % tile.pixels > 0)
+        tile = choose_tile(columns, 1, slices, target, loads=loads)
+        step = estimate_step(tile.pixels, tile.slices, 1, loads, target, columns % tile.pixels > 0)
         assert step.registers <= device.registers
-        assert f"{step.registers} of {device.registers} registers" in tile.reckoning
+        assert f"{step.registers} of {device.registers} registers" in tile.explanation
 
 
 def test_what_does_not_fit_at_all_is_as_small_as_possible(tmp_path: Path) -> None:
@@ -51,11 +53,11 @@ def test_a_tile_of_a_table_is_taken_as_it_is() -> None:
 
 def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
     """196 pixels are 24.5 tiles of 8, whose addresses would take the registers of four slices."""
-    device = profile("mali")
-    assert estimate_step(8, 1, 1, WHOLE_SLICES, device, True).spills
-    assert not estimate_step(8, 1, 1, WHOLE_SLICES, device, False).spills
-    assert choose_tile(56 * 56, 1, 32, Target(device)) == Tile(8, 1)
-    assert choose_tile(14 * 14, 4, 128, Target(device)) == Tile(7, 1)
+    target = Target(profile("mali"))
+    assert estimate_step(8, 1, 1, WHOLE_SLICES, target, True).spills
+    assert not estimate_step(8, 1, 1, WHOLE_SLICES, target, False).spills
+    assert choose_tile(56 * 56, 1, 32, target) == Tile(8, 1)
+    assert choose_tile(14 * 14, 4, 128, target) == Tile(7, 1)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_deep_layers_load_little_on_nvidia(pixels: int, inputs: int, outputs: in
     assert per_load >= 64 / 9
 
 
-def test_explain_shows_the_reckoning() -> None:
+def test_explain_shows_the_estimate() -> None:
     made = pointwise(28, 64, 128)
     choice = explain(made.content, Options(device="nvidia"), silent).choices[1]
     assert choice.sizes == (

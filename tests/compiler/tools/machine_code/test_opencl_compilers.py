@@ -92,6 +92,21 @@ def test_a_refused_kernel_is_named() -> None:
     assert "none" in str(raised.value)
 
 
+def test_compilers_are_told_what_drivers_are() -> None:
+    compiled("ptxas")
+    options = "-cl-mad-enable -cl-denorms-are-zero -w"
+    plain, fast = (Module(PRODUCTS, 3, (64, 1, 1), told) for told in ("", options))
+    found = COMPILERS["ptxas"].compile({"plain": plain, "fast": fast})
+    assert "FFMA.FTZ" in found["fast"].text
+    assert "FTZ" not in found["plain"].text
+
+
+def test_a_program_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "LONGEST", 0.1)
+    with pytest.raises(ToolError, match=r"sleep took more than 0\.1 s for products"):
+        programs.run(["sleep", "30"], "products")
+
+
 def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(programs, "LIBRARY", tmp_path)
     monkeypatch.setattr(shutil, "which", lambda name: None)
