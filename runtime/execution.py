@@ -26,7 +26,7 @@ from .parts import load_parts
 from .plan.records import Plan, Region
 from .plan.storage import device_dtype
 from .store.binaries import read_binary, write_binary
-from .store.variant import Variant, read_sources
+from .store.variant import Variant
 
 Array = NDArray[Any]
 NO_TARGETS: Mapping[int, Array] = {}
@@ -60,7 +60,7 @@ class Execution:
         self.dropped: list[tuple[Callable[[], None], Any]] = []
         """What frees slots that nobody closed, each with what its run in flight uses until then."""
         weakref.finalize(self, _free, device, self.dropped).atexit = False
-        self._folder = variant.folder
+        self._variant = variant
         self.used: Buffers | None = None
         """The buffers of the last run; None before the first."""
         self._dispatch_commands: Commands | None = None
@@ -123,7 +123,7 @@ class Execution:
 
     def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._folder, self.device, self.plan)
+        binary = read_binary(self._variant.folder, self.device, self.plan)
         if binary is None:
             return None
         buffers = self.memory.buffers
@@ -147,7 +147,7 @@ class Execution:
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                write_binary(self._folder, self.device, self.plan, binary)
+                write_binary(self._variant.folder, self.device, self.plan, binary)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -172,9 +172,15 @@ class Execution:
     def run_checked(self, arrays: Sequence[Array]) -> list[Array]:
         """The same, dispatch by dispatch; InputError if an index is out of bounds."""
         queue = CheckedQueue(self.plan, self.device, self.memory.buffers)
+        return self.run_dispatches(arrays, queue.enqueue)
+
+    def run_dispatches(
+        self, arrays: Sequence[Array], enqueue: Callable[[Sequence[Command]], None]
+    ) -> list[Array]:
+        """The model's outputs, of a run in which `enqueue` starts the commands, one a dispatch."""
         with self.finishing():
             self._upload(arrays)
-            values = self.execute(arrays, self._single_dispatches().segments, queue.enqueue)
+            values = self.execute(arrays, self.single_dispatches().segments, enqueue)
             return self._results(values)
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
@@ -187,7 +193,7 @@ class Execution:
         with self.finishing():
             self._upload(arrays)
             self.device.finish()
-            self.execute(arrays, self._single_dispatches().segments, enqueue)
+            self.execute(arrays, self.single_dispatches().segments, enqueue)
             self.device.finish()
         return times
 
@@ -256,14 +262,14 @@ class Execution:
         enqueue(last)
         return exchange.values
 
-    def _single_dispatches(self) -> Commands:
+    def single_dispatches(self) -> Commands:
         """A command for each dispatch; runs with persistent kernels have not compiled theirs."""
         if not self.plan.persistent or not self.device.resident_groups:
             return self.commands
         if self._dispatch_commands is None:
-            sources = read_sources(self._folder, self.plan)
+            schedule, buffers = self.plan.schedule(0), self.memory.buffers
             self._dispatch_commands = compile_commands(
-                self.plan, self.plan.schedule(0), self.device, self.memory.buffers, sources
+                self.plan, schedule, self.device, buffers, self._variant.sources
             )
         return self._dispatch_commands
 

@@ -59,7 +59,9 @@ def verify(cache: Path, as_json: bool) -> None:
                 ],
             }
         )
-    for _, _, binaries in checked:
+    for entry, _, binaries in checked:
+        if entry.edited:
+            note(f"{entry.folder} is edited: {', '.join(entry.edited)}")
         for message in binaries:
             note(message)
     if damaged:
@@ -120,11 +122,12 @@ def _print_entries(title: str, found: list[Entry]) -> None:
         click.echo(title)
     print_table(
         title,
-        ("model", "variant", "devices", "size", "last used", "fingerprint"),
+        ("model", "variant", "edited", "devices", "size", "last used", "fingerprint"),
         [
             (
                 entry.model or "(damaged)",
                 entry.folder.name,
+                _edited(entry),
                 entry.binaries,
                 decimal(entry.size),
                 datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
@@ -136,6 +139,11 @@ def _print_entries(title: str, found: list[Entry]) -> None:
     )
 
 
+def _edited(entry: Entry) -> str:
+    count = len(entry.edited)
+    return f"{count} kernel{'s' * (count != 1)}" if count else ""
+
+
 def _as_dict(entry: Entry) -> dict[str, Any]:
     return {
         "path": entry.folder,
@@ -143,5 +151,6 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
         "fingerprint": entry.folder.parent.name,
         "bytes": entry.size,
         "binaries": entry.binaries,
+        "edited": entry.edited,
         "used": entry.used,
     }

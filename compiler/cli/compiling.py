@@ -10,6 +10,7 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
+from ...runtime.store.variant import edited_kernels, read_plan
 from .. import pipeline
 from ..api import build_kernels
 from ..devices import names_profile, profile
@@ -149,6 +150,12 @@ def _warn(result: _Result, search: bool) -> None:
         warn(
             f"{result.options.tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
+        )
+    edited = edited_kernels(read_plan(result.path))
+    if edited:
+        note(
+            f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
+            f"edited, until: tflgpu edit {result.path} KERNEL --revert"
         )
     fallback = result.compiled.report["fallback"]
     if fallback:

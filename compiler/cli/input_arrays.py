@@ -16,13 +16,11 @@ from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
 from ..pictures.photo import image_array
 from ..pictures.scaling import Scaling, choose_scaling
+from ..trial_input import random_input
 from .shell import note, warn
 
 RANDOM = "random"
 """The source that stands for random numbers."""
-
-LARGEST_RANDOM_INTEGER = 8
-"""Integer inputs are mostly indices, and small ones are valid for most tables."""
 
 
 def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str]:
@@ -119,34 +117,10 @@ def is_image(source: str) -> bool:
 def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling: Scaling) -> Array:
     """The array for one input: random numbers, a .npy file, or else an image (InputError)."""
     if source == RANDOM:
-        return random(info, generator)
+        return random_input(info, generator)
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
     return image_array(source, info, scaling) if is_image(source) else array_file(source, info)
-
-
-def random(info: TensorInfo, generator: np.random.Generator) -> Array:
-    """Normally distributed floats, 8-bit integers of the whole range, small positive wider ones.
-
-    Strings are the digits of small positive integers. InputError for complex inputs.
-    """
-    if info.dtype == "string":
-        numbers = generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, endpoint=True)
-        return numbers.astype(str).astype(object)
-    dtype = np.dtype(info.dtype)
-    if dtype.kind == "f":
-        return generator.standard_normal(info.shape).astype(dtype)
-    if dtype.kind == "b":
-        return generator.integers(0, 2, info.shape).astype(dtype)
-    if dtype.kind not in "iu":
-        raise InputError(
-            f"input {info.name} is {info.dtype}, for which there are no random numbers; pass a "
-            f".npy file"
-        )
-    if dtype.itemsize == 1:
-        limits = np.iinfo(dtype)
-        return generator.integers(limits.min, limits.max, info.shape, dtype, endpoint=True)
-    return generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, dtype, endpoint=True)
 
 
 def array_file(path: str, info: TensorInfo) -> Array:

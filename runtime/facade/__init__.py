@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         Options,
         UnsupportedError,
         compile,
+        edit_kernel,
+        revert_kernel,
     )
     from tflgpu.compiler.errors import FallbackWarning
     from tflgpu.runtime import (
@@ -58,7 +60,9 @@ __all__ = [
     "__version__",
     "compile",
     "devices",
+    "edit_kernel",
     "load",
+    "revert_kernel",
 ]
 
 _COMPILER = {
@@ -69,6 +73,8 @@ _COMPILER = {
     "Options": "tflgpu.compiler.options",
     "UnsupportedError": "tflgpu.compiler.errors",
     "compile": "tflgpu.compiler.api",
+    "edit_kernel": "tflgpu.compiler.tools.editing.edit",
+    "revert_kernel": "tflgpu.compiler.tools.editing.edit",
 }
 """The module of each name of the compiler; all others are in `tflgpu.runtime`."""
 

@@ -6,6 +6,19 @@ from .codec import Extent, UInt32
 
 
 @dataclass(frozen=True)
+class Body:
+    """The statements of a kernel in a file: everything between its signature and its closing
+    brace."""
+
+    kernel: UInt32
+    """Index into `Plan.kernels`."""
+    start: UInt32
+    """Its first byte in the file."""
+    size: UInt32
+    """Bytes."""
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One source file with one entry point."""
 
@@ -23,6 +36,9 @@ class Kernel:
     """Bytes that the work-items of a group share."""
     sub_group: UInt32 = 0
     """The sub-group size it relies on; 0 if none."""
+    bodies: tuple[Body, ...] = ()
+    """Its own body in its file; of a persistent kernel, the bodies of those that it computes. Empty
+    for a file that was translated."""
 
 
 @dataclass(frozen=True)

@@ -275,6 +275,8 @@ class Plan:
     """What a device must have."""
     obstacles: tuple[str, ...] = ()
     """Why it cannot run without Python; empty if it can."""
+    edits: tuple[UInt32, ...] = ()
+    """Indices of the kernels whose files were changed by hand, in ascending order."""
 
     @property
     def launches(self) -> int:

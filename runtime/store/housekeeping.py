@@ -20,7 +20,7 @@ from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
 from .cache import check_exists, is_fingerprint, lock
 from .private_files import read_file
-from .variant import PLAN, WEIGHTS, read_plan, read_variant
+from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Entry:
     """Bytes of all its files."""
     binaries: int
     """The number of devices with stored binaries."""
+    edited: tuple[str, ...]
+    """The names of the kernels that were changed by hand."""
     used: float
     """When it was last loaded, if the file system records that, or else written (Unix time)."""
 
@@ -122,12 +124,12 @@ def _is_folder(path: Path) -> bool:
 
 
 def _entry(folder: Path) -> Entry:
-    try:
-        model = read_plan(folder).model
-    except PlanError:
-        model = ""
+    model, edited = "", ()
+    with suppress(PlanError):
+        plan = read_plan(folder)
+        model, edited = plan.model, edited_kernels(plan)
     size = sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
-    return Entry(folder, model, size, len(_binaries(folder)), _used(folder))
+    return Entry(folder, model, size, len(_binaries(folder)), edited, _used(folder))
 
 
 def _used(folder: Path) -> float:

@@ -50,6 +50,7 @@ def test_list(cache: Path) -> None:
         "fingerprint": OTHER,
         "bytes": size,
         "binaries": 0,
+        "edited": [],
         "used": 1e9 + 86400,
     }
     text = invoke("cache", "list", cache).stdout

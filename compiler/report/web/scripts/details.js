@@ -60,6 +60,7 @@ const details = (() => {
         ["grid", format.shape(step.grid)],
         ["work-group", format.shape(kernel.group)],
         kernel.shared ? ["shared memory", format.bytes(kernel.shared)] : null,
+        kernel.edited ? ["source", "edited by hand"] : null,
         ...machineCode(kernel.code),
       ]),
       ...origin(step),
