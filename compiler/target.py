@@ -40,8 +40,8 @@ class Target:
 
     @property
     def byte_products(self) -> bool:
-        """Whether layers of integers multiply bytes; only OpenCL C has kernels for that."""
-        return self.byte_storage and self.device.byte_products and self.language == OPENCL
+        """Whether layers of integers multiply bytes."""
+        return self.byte_storage and self.language.name in self.device.byte_products
 
     @property
     def on_processor(self) -> bool:

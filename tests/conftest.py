@@ -44,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="let these graphs compute with NaN, infinities, denormals and the largest floats",
     )
+    parser.addoption(
+        "--oclgrind",
+        choices=["some", "all"],
+        default="some",
+        help="the cases of operators that run on Oclgrind",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

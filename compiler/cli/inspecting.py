@@ -18,8 +18,9 @@ from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from ..tools.editing.edit import find_kernel
+from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant
-from .machine_code import print_machine_code
+from .machine_code import described, print_machine_code
 from .options import cache_argument, model_option
 from .shell import (
     Command,
@@ -63,9 +64,8 @@ BAR = 32
 )
 @click.option(
     "--compiler",
-    type=click.Choice(["radv"]),
-    help="Show what a GPU's compiler makes of the kernels: radv is Mesa's for AMD, for kernels "
-    "with --target vulkan.",
+    type=click.Choice(tuple(COMPILERS)),
+    help=f"Show what a GPU's compiler makes of the kernels: {described()}.",
 )
 @json_option
 def inspect(
@@ -86,14 +86,15 @@ def inspect(
     if compare is not None and profile is None:
         raise click.UsageError("--compare needs --profile, the times to compare with it")
     variant = newest_variant(cache, model)
+    chosen = COMPILERS[compiler] if compiler else None
     if html is not None:
-        write_report(variant, html, model, profile, compare, compiler is not None)
+        write_report(variant, html, model, profile, compare, chosen)
         if as_json:
             print_json({"path": variant.folder, "html": html})
         else:
             click.echo(html)
-    elif compiler is not None:
-        print_machine_code(variant, as_json)
+    elif chosen is not None:
+        print_machine_code(variant, chosen, as_json)
     elif source is not None:
         _print_source(variant, _find_kernel(variant.plan, source), as_json)
     elif as_json:

@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 
 from ...runtime.store.variant import Variant
-from ..tools.radv import FAMILY, MachineCode, compile_modules
+from ..tools.machine_code import COMPILERS, Compiler, MachineCode, Module
 from .shell import Failure, print_json, print_table
 
-COLUMNS = (
-    "registers",
-    "spills",
-    "waves",
-    "instructions",
-    "branches",
-    "loads",
-    "uniform_loads",
-    "multiply_adds",
-)
+COLUMNS = tuple(field.name for field in fields(MachineCode) if field.name != "text")
 
 
-def print_machine_code(variant: Variant, as_json: bool) -> None:
+def print_machine_code(variant: Variant, compiler: Compiler, as_json: bool) -> None:
     """Print a table with a row for each kernel; with `as_json` its machine code, too."""
-    found = machine_code(variant)
+    found = machine_code(variant, compiler)
     if as_json:
         print_json({name: asdict(code) for name, code in found.items()})
         return
     print_table(
-        f"Kernels as RADV compiles them for {FAMILY}; a loop counts once",
+        f"Kernels as {compiler.name} compiles them for {compiler.chip}; a loop counts once",
         ("kernel", *(column.replace("_", " ") for column in COLUMNS)),
         [(name, *(getattr(code, column) for column in COLUMNS)) for name, code in found.items()],
         right=tuple(column.replace("_", " ") for column in COLUMNS),
     )
 
 
-def machine_code(variant: Variant) -> dict[str, MachineCode]:
+def machine_code(variant: Variant, compiler: Compiler) -> dict[str, MachineCode]:
     """The machine code of each kernel, by name (Failure for kernels in another language)."""
     plan = variant.plan
-    if plan.target != "vulkan":
+    if plan.target != compiler.target:
         raise Failure(
-            f"radv compiles Vulkan kernels, but {variant.folder} has kernels for {plan.target}; "
-            f"compile the model with --target vulkan"
+            f"{compiler.name} compiles kernels for {compiler.target}, but {variant.folder} has "
+            f"kernels for {plan.target}; compile the model with --target {compiler.target}"
         )
+    merged = {record.kernel for record in plan.persistent}
     modules = {}
-    for kernel in plan.kernels:
-        path = (variant.folder / kernel.file).with_suffix(".spv")
-        try:
-            modules[kernel.name] = (path.read_bytes(), kernel.parameters)
-        except OSError as error:
-            raise Failure(f"cannot read {path}: {error.strerror or error}") from error
-    return compile_modules(modules)
+    for index, kernel in enumerate(plan.kernels):
+        path = variant.folder / kernel.file
+        path = path.with_suffix(".spv") if plan.target == "vulkan" else path
+        if index not in merged:
+            try:
+                modules[kernel.name] = Module(path.read_bytes(), kernel.parameters, kernel.group)
+            except OSError as error:
+                raise Failure(f"cannot read {path}: {error.strerror or error}") from error
+    return compiler.compile(modules)
+
+
+def described() -> str:
+    """The compilers, for the help of the option."""
+    return "; ".join(
+        f"{compiler.name} is {compiler.description}, for --target {compiler.target}"
+        for compiler in COMPILERS.values()
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...runtime.store.variant import Variant
+from ..tools.machine_code import Compiler
 from .machine_code import machine_code
 from .shell import progress
 from .whole_file import write_whole
@@ -16,13 +17,13 @@ def write_report(
     model: str | None,
     profile: Path | None,
     compare: Path | None,
-    compiled: bool,
+    compiler: Compiler | None,
 ) -> None:
     """Write the report of a variant as an HTML page.
 
     `model` is what --model says; only the model's file has the graph before rewriting. With
-    `compiled` the page shows what RADV makes of each kernel. The file appears complete or not at
-    all (Failure).
+    `compiler` the page shows what it makes of each kernel. The file appears complete or not at all
+    (Failure).
     """
     # Imported here because importing Pygments takes longer than running any other command.
     from ..report.contents import contents
@@ -36,7 +37,7 @@ def write_report(
     if model is not None and Path(model).is_file():
         with progress() as show:
             decisions = decide(Path(model), variant.plan, show)
-    code = machine_code(variant) if compiled else None
+    code = machine_code(variant, compiler) if compiler else {}
     text = page(contents(variant, decisions, measured, earlier, code))
     # Names from files may hold halves of surrogate pairs, which UTF-8 cannot.
     write_whole(path, text.encode(errors="backslashreplace"))

@@ -34,6 +34,10 @@ class Intrinsic:
     """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
+    pragma: str = ""
+    """What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing."""
+    extension: str = ""
+    """The extension of Vulkan's GLSL that its definition there requires; "" for none."""
 
 
 @cache
@@ -60,7 +64,15 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         language: tuple(every if language == OPENCL.name else every + glsl)
         for language in definitions
     }
-    return Intrinsic(name, str(entry["meaning"]), definitions, needs, bool(entry.get("sub_group")))
+    return Intrinsic(
+        name,
+        str(entry["meaning"]),
+        definitions,
+        needs,
+        bool(entry.get("sub_group")),
+        str(entry.get("opencl_pragma", "")),
+        str(entry.get("vulkan_extension", "")),
+    )
 
 
 def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...runtime.plan.kernels import Body, Kernel
-from ..language import Language
+from ..language import OPENCL, Language
 from ..ops.base import WorkGroup
 from .bodies import HOLE
 from .environment import environment
@@ -84,6 +84,11 @@ class KernelSource:
         """Whether work-items are independent, so that a persistent kernel can compute them."""
         return "wait_for_group" not in self.intrinsics and (self.alone or not self.shared)
 
+    @property
+    def pragmas(self) -> list[str]:
+        """What OpenCL C's compiler is told at the start of the body."""
+        return [entry.pragma for entry in defined(self.intrinsics, OPENCL) if entry.pragma]
+
     def record(self, name: str, file: str, text: str, bodies: tuple[Body, ...]) -> Kernel:
         """The kernel as the plan lists it, with the given file, its text and the body in it."""
         return Kernel(
@@ -104,12 +109,14 @@ class KernelSource:
 
     def frame(self, name: str, comment: str) -> str:
         """The kernel's file with a hole for the body, starting with a comment."""
+        entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
             name,
             comment=comment,
             definitions=definitions(self.intrinsics, self.language, self.lanes, name),
-            macros=[entry.name for entry in defined(self.intrinsics, self.language)],
+            macros=[entry.name for entry in entries],
+            extensions=sorted({entry.extension for entry in entries if entry.extension}),
         )
 
     def functions(self, name: str) -> str:

@@ -170,6 +170,7 @@ class _Body:
             "share": self.share,
             "slice_loads": self._target.device.slice_loads,
             "splat": lambda value: language.splat(value, lanes),
+            "splat_ints": lambda value: language.convert(language.ints(lanes), value),
             "store": self.store,
             "store_at": self.store_at,
             "sub_group": self._target.sub_group,

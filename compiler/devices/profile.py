@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
@@ -68,8 +68,8 @@ class Profile:
     """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
     byte_storage: bool
     """Whether slices of integers of 8 bits are stored as bytes rather than as floats."""
-    byte_products: bool = False
-    """Whether the device multiplies bytes four at a time; needs `byte_storage`."""
+    byte_products: tuple[str, ...] = ()
+    """The languages whose kernels multiply bytes four at a time; needs `byte_storage`."""
     weight_storage: str = "buffer"
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
@@ -110,6 +110,8 @@ LIMITS = {
 POWERS_OF_TWO = ("slice_width", "alignment", "warp", "sub_group")
 KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
+BYTE_PRODUCTS = ("opencl", "vulkan")
+"""The targets that have an instruction for products of bytes."""
 TEXEL_LANES = 4
 """Lanes of a texel, which holds one slice."""
 _KINDS = {
@@ -135,7 +137,7 @@ def parse(text: str, name: str, place: str) -> Profile:
     rules = _typed(values.pop("match", []), list, f"{place}: match")
     targets = _targets(values.pop("targets", list(TARGETS)), f"{place}: targets")
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage", "byte_products"):
+    for key in ("slice_loads", "transposed_blocks", "byte_storage"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(
@@ -151,8 +153,30 @@ def parse(text: str, name: str, place: str) -> Profile:
                 f"{place}: {key} is {values[key]}, but must be at most max_group, "
                 f"{values['max_group']}"
             )
+    products = values.pop("byte_products", [])
+    if products:
+        products = _targets(products, f"{place}: byte_products", BYTE_PRODUCTS)
+        _check_products(products, targets, values, place)
     matched = tuple(_rule(rule, place) for rule in rules)
-    return Profile(name, targets=targets, match=matched, **values)
+    return Profile(name, targets=targets, match=matched, byte_products=tuple(products), **values)
+
+
+def _check_products(
+    products: Sequence[str], targets: Sequence[str], values: Mapping[str, Any], place: str
+) -> None:
+    if "opencl" in products and "image" in _storages(values):
+        raise OptionError(
+            f"{place}: byte_products has 'opencl', so weights and tensors must be buffers"
+        )
+    if "vulkan" in products and "metal" in targets:
+        raise OptionError(
+            f"{place}: byte_products has 'vulkan', so targets must not have 'metal', whose kernels "
+            f"are translated from Vulkan's"
+        )
+
+
+def _storages(values: Mapping[str, Any]) -> list[Any]:
+    return [values.get(key, "buffer") for key in ("weight_storage", "tensor_storage")]
 
 
 def _check_storages(values: Mapping[str, Any], place: str) -> None:
@@ -169,9 +193,9 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
         raise OptionError(f"{place}: sub_group is set, so persistent_dispatches must be 0")
 
 
-def _targets(values: Any, place: str) -> tuple[str, ...]:
-    if not isinstance(values, list) or not values or not all(item in TARGETS for item in values):
-        raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(TARGETS)}")
+def _targets(values: Any, place: str, known: Sequence[str] = TARGETS) -> tuple[str, ...]:
+    if not isinstance(values, list) or not values or not all(item in known for item in values):
+        raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(known)}")
     return tuple(values)
 
 

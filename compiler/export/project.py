@@ -71,6 +71,7 @@ DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1"}
 RUNTIME = (
     *("tflgpu.h", "tflgpu_backend.h", "tflgpu.c"),
     *("android/tflgpu_android.h", "android/tflgpu_android.c"),
+    *("images/tflgpu_images.h", "images/tflgpu_images.c"),
 )
 """Files that every model needs, apart from its driver's runtime."""
 
@@ -98,7 +99,7 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
         reasons.append(f"{folder} is not an empty folder")
     if reasons:
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
-    (folder / "android").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     plan, weights = variants[0].plan, join_weights(variants)
     runtime = RUNTIMES[plan.target]
     (folder / f"{name}.h").write_text(header(name), encoding="utf-8")
@@ -116,6 +117,7 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
         if file in PROJECT:
             text = _Files(text).substitute(values)
+        (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text(text, encoding="utf-8")
     if weights.content and not embed:
         (folder / WEIGHTS).write_bytes(weights.content)

@@ -1,4 +1,4 @@
-"""Layers of integers on processors that multiply bytes: four products at a time, in 32-bit sums.
+"""Layers of integers on devices that multiply bytes: four products at a time, in 32-bit sums.
 
 Feature maps are stored as bytes, each the integer less the least one. With weights in [-128, 127]
 after `offset` is taken from them, the sums of a layer are
@@ -6,7 +6,8 @@ after `offset` is taken from them, the sums of a layer are
     sum((byte + least) * weight) = sum(byte * (weight - offset))
                                    + offset * sum(byte) + least * sum(weight)
 
-The last term becomes part of the bias. Pixels outside the image are bytes that stand for 0.
+The last term becomes part of the bias. Pixels outside the image are bytes that stand for 0. GPUs
+take 128 from each byte first, as few of them multiply bytes without a sign by bytes with one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from .weights import bias_slices
 
 WORD = 4
 """Products of bytes that are added at once."""
+SIGNED = 128
+"""What is taken from a byte to give it a sign."""
 MOST_PRODUCTS = 1 << 15
 """Products of two integers of at most 255 in a sum that surely fits in 32 bits."""
 
@@ -72,8 +75,9 @@ def byte_products(
     count = slice_count(channels, target)
     tile = choose_tile(columns, rows * batch, count, target, shape, limits=limits)
     blocks = -(-count // tile.slices)
-    base = op.operand(0).byte_base
-    assert base is not None
+    stored, signed = op.operand(0).byte_base, not target.on_processor
+    assert stored is not None
+    base = stored + SIGNED if signed else stored
     return [
         Launch(
             "conv/conv_bytes.jinja",
@@ -90,7 +94,8 @@ def byte_products(
                 "window": window,
                 "inputs": weights.shape[-1],
                 "offset": offset,
-                "padding": int.from_bytes(bytes([-base] * WORD), "little", signed=True),
+                "signed": signed,
+                "padding": int.from_bytes(bytes([-base & 255] * WORD), "little", signed=True),
             },
             flatten=flat,
             heavy=True,

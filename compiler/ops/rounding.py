@@ -275,6 +275,9 @@ ROUNDING = {
         "{use.rounded}({a} * {b} * {c} * {d}) + {e}",
         lambda a, b, c, d, e: a * b * c * d + e,
     ),
+    "tflgpu.scale_row_sums": Elementwise(
+        "{use.rounded}({a} * ({b} * {c})) + {d}", lambda a, b, c, d: a * (b * c) + d
+    ),
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
     "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b, range=_range_of_sum),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from ...runtime.plan.records import PlacedTensor, Plan
 from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from ..errors import OptionError
-from ..tools.radv import MachineCode
+from ..tools.machine_code import MachineCode
 from .comparison import compare
 from .decisions import Decisions
 from .graphs import file_nodes, kernel_nodes
@@ -32,7 +32,8 @@ def contents(
     """Everything the page shows.
 
     `decisions` add the graph in the model file and the reasons for each kernel, `profile` the
-    times, `compared` those to compare with, and `machine_code` the registers of each kernel.
+    times, `compared` those to compare with, and `machine_code` what a GPU's compiler makes of each
+    kernel, by name.
 
     PlanError if the plan's options or rewrites are malformed, OptionError if the profile is not of
     this variant.
@@ -107,9 +108,7 @@ def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[
             "shared": kernel.shared_memory,
             "edited": index in variant.plan.edits,
             "source": sources[kernel.file],
-            "code": asdict(replace(machine_code[kernel.name], text=""))
-            if kernel.name in machine_code
-            else None,
+            "code": asdict(machine_code[kernel.name]) if kernel.name in machine_code else None,
         }
         for index, kernel in enumerate(variant.plan.kernels)
     ]

@@ -216,9 +216,9 @@ tflgpu_status tflgpu_enqueue(tflgpu_session *session, const void *const *inputs,
 tflgpu_status tflgpu_finish(tflgpu_session *session, void *const *outputs, tflgpu_error *error);
 
 /* Makes a buffer of the caller an input or output until another is bound: a cl_mem, or the name of
- * an OpenGL buffer as a pointer. It holds each element as 32 bits, a float or an integer, and must
- * have at least the tensor's `buffer_size`, which kernels may write in full. With NULL, the
- * session uses its own buffer again. */
+ * an OpenGL buffer as a pointer. It holds int8 and uint8 elements as bytes and all others as 32
+ * bits, a float or an integer, and must have at least the tensor's `buffer_size`, which kernels may
+ * write in full. With NULL, the session uses its own buffer again. */
 tflgpu_status tflgpu_bind_input(tflgpu_session *session, uint32_t index, void *buffer,
                                 tflgpu_error *error);
 tflgpu_status tflgpu_bind_output(tflgpu_session *session, uint32_t index, void *buffer,

@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ...errors import Finding, UnsupportedError
 from ...ir import Op, Tensor
+from ...ir.dequantize import dequantized
 from ...ops.recurrent import (
     BIASES,
     CELL,
     CELL_STATE,
     FORGET,
     INPUT,
+    INPUT_WEIGHTS,
     NORMS,
     OUTPUT,
     OUTPUT_STATE,
     PEEPHOLES,
     PROJECTION,
     PROJECTION_BIAS,
+    RECURRENT_WEIGHTS,
 )
 from .decomposition import Decomposition, decomposes
 
 MAX_STEPS = 1000
 """Most steps of a sequence that is decomposed."""
 
+Product = Callable[[Decomposition, Tensor, Sequence[int], Tensor | None], Tensor]
+"""Rows times the transposed matrices at some positions, joined along their outputs, plus a bias."""
+
+
+def float_product(
+    here: Decomposition, rows: Tensor, positions: Sequence[int], bias: Tensor | None = None
+) -> Tensor:
+    """The same of float32."""
+    matrix = here.op.operand(positions[0]) if len(positions) == 1 else joined(here, positions)
+    return here.add("FULLY_CONNECTED", rows, matrix, bias)
+
+
+def joined(here: Decomposition, positions: Sequence[int]) -> Tensor:
+    """The constants at several positions, such as weights of gates, concatenated."""
+    return here.constant(np.concatenate([here.op.constant(position) for position in positions]))
+
 
 @decomposes("LSTM")
-def lstm(here: Decomposition) -> str | None:
+def lstm(here: Decomposition, product: Product = float_product) -> str | None:
     """One step of an LSTM of either kind."""
     if here.op.attrs.get("kernel_type", "FULL") == "BASIC":
         _basic(here)
         return None
     source = here.op.operand(0)
-    cell = _Cell(here)
+    cell = _Cell(here, product)
     result = cell.step(cell.projected(here.reshape(source, (-1, source.shape[-1]))))
     cell.keep()
     here.finish(here.reshape(result, here.op.output.shape))
@@ -42,9 +61,9 @@ def lstm(here: Decomposition) -> str | None:
 
 
 @decomposes("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(here: Decomposition) -> str | None:
+def sequence_lstm(here: Decomposition, product: Product = float_product) -> str | None:
     """One product computes the inputs' contribution to the gates for all steps."""
-    cell = _Cell(here)
+    cell = _Cell(here, product)
     steps = sequence_steps(here, cell.projected)
     results = [cell.step(share) for share in steps]
     cell.keep()
@@ -53,18 +72,18 @@ def sequence_lstm(here: Decomposition) -> str | None:
 
 
 @decomposes("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
-def rnn(here: Decomposition) -> str | None:
+def rnn(here: Decomposition, product: Product = float_product) -> str | None:
     """activation(weights * input + recurrent weights * state + bias), step by step."""
     op = here.op
-    weights, recurrent, bias, hidden = (op.operand(i) for i in range(1, 5))
+    bias, hidden = op.operand(3), op.operand(4)
 
     def projected(rows: Tensor) -> Tensor:
-        return here.add("FULLY_CONNECTED", rows, weights, bias)
+        return product(here, rows, [1], bias)
 
     steps = [projected(op.operand(0))] if op.name == "RNN" else sequence_steps(here, projected)
     state, results = hidden, []
     for share in steps:
-        joint = here.add("ADD", share, here.add("FULLY_CONNECTED", state, recurrent))
+        joint = here.add("ADD", share, product(here, state, [2], None))
         state = _activated(here, joint)
         results.append(state)
     keep_state(here, hidden, state)
@@ -73,14 +92,13 @@ def rnn(here: Decomposition) -> str | None:
 
 
 @decomposes("SVDF")
-def svdf(here: Decomposition) -> str | None:
+def svdf(here: Decomposition, product: Product = float_product) -> str | None:
     """Features of the most recent steps, weighted by age and summed for each unit."""
     op = here.op
-    source, features, ages, bias, state = (op.input(i) for i in range(5))
-    assert source is not None and features is not None and ages is not None and state is not None
+    source, ages, bias, state = op.operand(0), _real(here, 2), op.input(3), op.operand(4)
     batch, (filters, memory) = source.shape[0], ages.shape
     rank = int(op.attrs.get("rank", 1))
-    newest = here.reshape(here.add("FULLY_CONNECTED", source, features), (batch, filters, 1))
+    newest = here.reshape(product(here, source, [1], None), (batch, filters, 1))
     kept = here.reshape(state, (batch, filters, memory))
     if memory > 1:
         begin = here.constant([0, 0, 1], "int32")
@@ -102,32 +120,28 @@ def svdf(here: Decomposition) -> str | None:
 class _Cell:
     """A full LSTM cell while its steps are decomposed."""
 
-    def __init__(self, here: Decomposition) -> None:
-        self.here, self.op = here, here.op
+    def __init__(self, here: Decomposition, product: Product) -> None:
+        self.here, self.op, self.product = here, here.op, product
         self.gates = [
             gate for gate in range(4) if gate != INPUT or self.op.input(1 + INPUT) is not None
         ]
         self.output, self.cell = self.op.operand(OUTPUT_STATE), self.op.operand(CELL_STATE)
         self.normalized = self.op.input(NORMS + FORGET) is not None
-        self.recurrent = self._joined([5 + gate for gate in self.gates])
-
-    def _joined(self, positions: Sequence[int]) -> Tensor:
-        """The constants at several positions, such as weights of gates, concatenated."""
-        arrays = [self.op.constant(position) for position in positions]
-        return self.here.constant(np.concatenate(arrays))
 
     def projected(self, rows: Tensor) -> Tensor:
         """The inputs' contribution to all gates, with the biases unless the cell normalizes."""
-        weights = self._joined([1 + gate for gate in self.gates])
         bias = None
         if not self.normalized:
-            bias = self._joined([BIASES + gate for gate in self.gates])
-        return self.here.add("FULLY_CONNECTED", rows, weights, bias)
+            bias = joined(self.here, [BIASES + gate for gate in self.gates])
+        return self.product(self.here, rows, self._of_gates(INPUT_WEIGHTS), bias)
+
+    def _of_gates(self, first: int) -> Sequence[int]:
+        return [first + gate for gate in self.gates]
 
     def step(self, share: Tensor) -> Tensor:
         """One step from the inputs' contribution to the gates; returns the new output state."""
         here = self.here
-        memory = here.add("FULLY_CONNECTED", self.output, self.recurrent)
+        memory = self.product(here, self.output, self._of_gates(RECURRENT_WEIGHTS), None)
         joint = here.add("ADD", share, memory)
         axis = here.constant(1, "int32")
         count = len(self.gates)
@@ -144,16 +158,15 @@ class _Cell:
         self.cell = self._clipped(self.cell, "cell_clip")
         leave = self._gate(OUTPUT, parts[OUTPUT])
         self.output = here.add("MUL", leave, _activated(here, self.cell))
-        weights = self.op.input(PROJECTION)
-        if weights is not None:
+        if self.op.input(PROJECTION) is not None:
             bias = self.op.input(PROJECTION_BIAS)
-            projected = here.add("FULLY_CONNECTED", self.output, weights, bias)
+            projected = self.product(here, self.output, [PROJECTION], bias)
             self.output = self._clipped(projected, "proj_clip")
         return self.output
 
     def _gate(self, gate: int, value: Tensor) -> Tensor:
-        peephole = self.op.input(PEEPHOLES[gate])
-        if peephole is not None:
+        if self.op.input(PEEPHOLES[gate]) is not None:
+            peephole = _real(self.here, PEEPHOLES[gate])
             value = self.here.add("ADD", value, self.here.add("MUL", self.cell, peephole))
         return self.here.add("LOGISTIC", self._normal(gate, value))
 
@@ -203,6 +216,13 @@ def _basic(here: Decomposition) -> None:
     results = [result, state, joint, gates][: len(op.outputs)]
     shapes = [tensor.shape for tensor in op.outputs]
     here.finish(*(here.reshape(t, shape) for t, shape in zip(results, shapes, strict=True)))
+
+
+def _real(here: Decomposition, position: int) -> Tensor:
+    """An operand, dequantized if it is a constant of integers."""
+    tensor = here.op.operand(position)
+    values = dequantized(tensor)
+    return tensor if values is None else here.constant(values)
 
 
 def keep_state(here: Decomposition, variable: Tensor, value: Tensor) -> None:

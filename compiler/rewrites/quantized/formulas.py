@@ -289,6 +289,21 @@ FORMULAS = (
         _OWN,
     ),
     Formula(
+        (
+            "LSTM",
+            "UNIDIRECTIONAL_SEQUENCE_LSTM",
+            "RNN",
+            "UNIDIRECTIONAL_SEQUENCE_RNN",
+            "SVDF",
+        ),
+        "float32 with weights of int8",
+        "",
+        "each row to int8 (127 / largest, or with a zero point as DEPTHWISE_CONV_2D; halves away "
+        "from zero); exact sum, times the product of the weights' scale and the row's, plus what "
+        "is there; all else of floats",
+        _OWN,
+    ),
+    Formula(
         ("SVDF",),
         "int8, state and time weights int16",
         "",

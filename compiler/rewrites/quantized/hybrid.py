@@ -23,9 +23,9 @@ def hybrid(lowering: Lowering) -> None:
     """
     op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
-    _check_weights(lowering, weights)
+    check_weights(lowering, weights)
     if op.name == "DEPTHWISE_CONV_2D":
-        _finish(lowering, _depthwise(lowering, image, weights, bias))
+        finish(lowering, _depthwise(lowering, image, weights, bias))
         return
     rank = len(image.shape)
     integers, scale = _by_rows(lowering, image, _axes(lowering, weights))
@@ -38,7 +38,7 @@ def hybrid(lowering: Lowering) -> None:
         sums = lowering.add(op.name, integers, matrix, None, **attrs)
     if len(sums.shape) != rank:
         scale = lowering.reshape(scale, (*sums.shape[:-1], 1))
-    _finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+    finish(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
 def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
@@ -47,11 +47,7 @@ def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
     Beyond whole blocks of channels it multiplies by the image's scale first.
     """
     op, channels = lowering.op, weights.shape[3]
-    low, high = _extremes(lowering, image, [1, 2, 3])
-    step = lowering.add("tflgpu.row_step", low, high)
-    inverse = lowering.add("DIV", lowering.constant(1), step)
-    zero = lowering.add("tflgpu.row_zero", low, high, inverse)
-    integers = lowering.add("tflgpu.quantize_rows_away", image, inverse, zero)
+    integers, step = rows_away(lowering, image, [1, 2, 3])
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
     scales = np.broadcast_to(lowering.scale(weights), (channels,))
@@ -60,6 +56,15 @@ def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor 
     added = bias if bias is not None else lowering.constant(np.zeros(channels))
     factors = lowering.constant(first), step, lowering.constant(second)
     return lowering.add("tflgpu.scale_rows", sums, *factors, added)
+
+
+def rows_away(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """Centered integers as LiteRT's own kernels make them, and what one of them stands for."""
+    low, high = _extremes(lowering, values, axes)
+    step = lowering.add("tflgpu.row_step", low, high)
+    inverse = lowering.add("DIV", lowering.constant(1), step)
+    zero = lowering.add("tflgpu.row_zero", low, high, inverse)
+    return lowering.add("tflgpu.quantize_rows_away", values, inverse, zero), step
 
 
 def _from_blocks(weights: Tensor, blocks: Blocks) -> Array:
@@ -77,12 +82,12 @@ def hybrid_transposed(lowering: Lowering) -> None:
     """The same of TRANSPOSE_CONV."""
     op = lowering.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
-    _check_weights(lowering, weights)
+    check_weights(lowering, weights)
     integers, scale = _by_rows(lowering, image, [1, 2, 3])
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     operands = (size, lowering.centered(weights), integers, None)
     sums = lowering.add(op.name, *operands, dtype="float32", **attrs)
-    _finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+    finish(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
 def _axes(lowering: Lowering, weights: Tensor) -> list[int]:
@@ -96,7 +101,8 @@ def _axes(lowering: Lowering, weights: Tensor) -> list[int]:
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))
 
 
-def _finish(lowering: Lowering, result: Tensor) -> None:
+def finish(lowering: Lowering, result: Tensor) -> None:
+    """Set the operator's output, which the fused activation computes."""
     activation = lowering.op.attrs.get("fused_activation_function", "NONE")
     lowering.finish(result if activation == "NONE" else lowering.add(activation, result))
 
@@ -107,7 +113,7 @@ def hybrid_product(lowering: Lowering) -> None:
     first, second = op.operand(0), op.operand(1)
     if not second.constant:
         raise lowering.declined("it multiplies float32 by int8 that the model computes")
-    _check_weights(lowering, second)
+    check_weights(lowering, second)
     rank = len(first.shape)
     if op.attrs.get("adj_x"):
         first = lowering.transpose(first, (*range(rank - 2), rank - 1, rank - 2))
@@ -119,7 +125,8 @@ def hybrid_product(lowering: Lowering) -> None:
     lowering.finish(_scaled(lowering, sums, scale, second, None))
 
 
-def _check_weights(lowering: Lowering, weights: Tensor) -> None:
+def check_weights(lowering: Lowering, weights: Tensor) -> None:
+    """UnsupportedError for weights that LiteRT multiplies by no floats, or not as it should."""
     if weights.dtype == "uint8":
         raise lowering.declined("its weights are uint8, whose bytes LiteRT takes for int8")
     if weights.dtype == "int16":

@@ -28,6 +28,7 @@ from ...ops.recurrent import (
     PROJECTION_BIAS,
 )
 from ..decompose.recurrent import keep_state, sequence_steps, stacked
+from . import hybrid_recurrent
 from .int16_functions import logistic, tanh
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
@@ -41,6 +42,9 @@ LOW, HIGH = INTEGERS["int16"]
 @lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def sequence_lstm(lowering: Lowering) -> None:
     """Step by step; one product computes the inputs' contribution to the gates for all steps."""
+    if lowering.op.operand(0).dtype not in INTEGERS:
+        hybrid_recurrent.lstm(lowering)
+        return
     cell = _Cell(lowering)
     results = [cell.step(share) for share in sequence_steps(lowering, cell.projected)]
     cell.keep()
@@ -53,6 +57,9 @@ def lstm(lowering: Lowering) -> None:
     if lowering.op.attrs.get("kernel_type", "FULL") == "BASIC":
         raise lowering.declined("its kernel type is BASIC")
     source = lowering.op.operand(0)
+    if source.dtype not in INTEGERS:
+        hybrid_recurrent.lstm(lowering)
+        return
     cell = _Cell(lowering)
     result = cell.step(cell.projected(lowering.reshape(source, (-1, source.shape[-1]))))
     cell.keep()

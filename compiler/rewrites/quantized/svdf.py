@@ -14,6 +14,7 @@ import numpy as np
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point
 from ..decompose.recurrent import keep_state
+from . import hybrid_recurrent
 from .int16_sums import BYTE, bytes_of
 from .lowering import INTEGERS, Lowering, lowers
 
@@ -23,6 +24,9 @@ def svdf(lowering: Lowering) -> None:
     """Sums of products of 16-bit integers, which wrap in 32 bits, are added up as bytes."""
     op = lowering.op
     source, features, ages, state = (op.operand(i) for i in (0, 1, 2, 4))
+    if source.dtype not in INTEGERS:
+        hybrid_recurrent.svdf(lowering)
+        return
     types = [tensor.dtype for tensor in (source, features, ages, state)]
     if types != ["int8", "int8", "int16", "int16"]:
         raise lowering.declined(

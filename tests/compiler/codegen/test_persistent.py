@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import own_profile
-from graphs import Value, call, ints, model, x
+from graphs import Value, call, ints, model, quantized, x, xq
 from paths import DIGITS_MODEL
 
 import tflgpu
@@ -91,6 +92,18 @@ def test_only_in_opencl(tmp_path: Path) -> None:
     content = chain("SOFTMAX", "SOFTMAX")
     assert stretches(content, device=profile) == [(0, 2)]
     assert stretches(content, device=profile, target="glsl") == []
+
+
+def test_only_kernels_that_ask_for_it_round_every_product() -> None:
+    """A pragma holds to the end of its block; all kernels of a plan are one program."""
+    mean = quantized("MEAN", xq(1, 5, 7, 11, dtype="int8"), ints(1, 2), dtype="int8")
+    content = model({"a": mean, "b": call("SOFTMAX", x(3, 5), beta=1.0)}).content
+    sources = pipeline.build(content, Options(device="cpu_avx2", fallback="none")).sources
+    told = [text for text in sources.values() if "#pragma OPENCL FP_CONTRACT OFF" in text]
+    assert len(told) == 2 < len(sources)
+    for text in told:
+        assert re.search(r"\) \{\n  #pragma OPENCL FP_CONTRACT OFF\n", text)
+        assert text.count("FP_CONTRACT") == 1
 
 
 def test_more_regions_than_a_kernel_takes(tmp_path: Path) -> None:

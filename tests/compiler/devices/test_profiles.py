@@ -49,6 +49,15 @@ def device(**said: Any) -> DeviceInfo:
             "intel_gpu",
             f"target opencl, type gpu, vendor intel, extension {SUB_GROUPS}",
         ),
+        (
+            {
+                "vendor": "Intel(R) Corporation",
+                "platform": "Intel(R) OpenCL Graphics",
+                "extensions": (SUB_GROUPS, "cl_intel_subgroup_matrix_multiply_accumulate"),
+            },
+            "intel_xe",
+            None,
+        ),
         ({"vendor": "Intel(R) Corporation"}, "gpu", None),
         ({"target": "glsl", "vendor": "Intel"}, "intel_gpu", "target glsl, type gpu, vendor intel"),
         ({"name": "QUALCOMM Adreno(TM) 740"}, "adreno", None),
@@ -68,7 +77,10 @@ def test_the_profile_of_a_device(said: dict[str, Any], name: str, because: str |
 
 def test_every_profile_can_be_read_and_is_for_something() -> None:
     assert {item.slice_width for item in profiles().values()} == {4, 8, 16}
-    assert [name for name, item in profiles().items() if not item.match] == ["gles31"]
+    assert [name for name, item in profiles().items() if not item.match] == [
+        "amd_rdna2",
+        "gles31",
+    ]
 
 
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
@@ -127,6 +139,21 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             "slice_width = 4",
             'weight_storage = "image"\nslice_width = 8',
             "weight_storage is 'image', so slice_width must be 4",
+        ),
+        (
+            "slice_width = 4",
+            'byte_products = ["glsl"]\nslice_width = 4',
+            "byte_products is ['glsl'], but must be a list of opencl, vulkan",
+        ),
+        (
+            "persistent_dispatches = 256",
+            'byte_products = ["opencl"]\nweight_storage = "image"\npersistent_dispatches = 0',
+            "byte_products has 'opencl', so weights and tensors must be buffers",
+        ),
+        (
+            '["opencl"]',
+            '["vulkan", "metal"]\nbyte_products = ["vulkan"]',
+            "byte_products has 'vulkan', so targets must not have 'metal'",
         ),
         ('["opencl"]', '["opencl", "cuda"]', "targets is ['opencl', 'cuda'], but must be a list"),
         ('["opencl"]', "[]", "targets is [], but must be a list of opencl, glsl, vulkan, metal"),

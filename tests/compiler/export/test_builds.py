@@ -40,7 +40,8 @@ def compiled(project: Path, compiler: str, *options: str) -> None:
     """Build the demo; the compiler says nothing."""
     need_programs(compiler)
     files = sorted(path.name for path in project.glob("*.c"))
-    built = run(project, compiler, "-std=c99", *WARNINGS, "-Os", "-o", "demo", *files, *options)
+    words = ("-std=c99", *WARNINGS, "-Os", "-I.", "-o", "demo", *files, "images/tflgpu_images.c")
+    built = run(project, compiler, *words, *options)
     assert (built.returncode, built.stderr) == (0, "")
 
 

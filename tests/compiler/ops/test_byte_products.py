@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
+from devices import need_programs
 from graphs import Model, model, quantized, xq
 
 import tflgpu
@@ -17,7 +19,8 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.byte_products import multiplies_bytes
-from tflgpu.compiler.target import Target
+from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.target import SOURCE_LANGUAGES, Target
 from tflgpu.runtime.opencl import info
 
 VNNI = "cpu_avx512_vnni"
@@ -46,22 +49,31 @@ def layers(dtype: str, zero: int) -> Model:
     return model(results)
 
 
-def built(made: Model) -> CompiledModel:
-    return pipeline.build(made.content, Options(device=VNNI, fallback="none"))
+def built(made: Model, device: str = VNNI, target: TargetName = "opencl") -> CompiledModel:
+    return pipeline.build(made.content, Options(device=device, target=target, fallback="none"))
 
 
-@pytest.mark.parametrize("by_name", [True, False], ids=["instruction", "portable"])
+@pytest.mark.parametrize(
+    ("device", "by_name"),
+    [(VNNI, True), (VNNI, False), ("intel_xe", False)],
+    ids=["instruction", "portable", "portable for GPUs"],
+)
 @pytest.mark.parametrize(
     ("dtype", "zero"), [("int8", -128), ("int8", 127), ("uint8", 126), ("uint8", 131)]
 )
 def test_bits_are_those_of_litert(
-    dtype: str, zero: int, by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dtype: str,
+    zero: int,
+    device: str,
+    by_name: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not by_name:
         monkeypatch.setattr(info, "usable_instructions", lambda platform, kind: ())
     made = layers(dtype, zero)
     expected = Reference(made.content, delegates=True).run(made.inputs)
-    compiled = built(made)
+    compiled = built(made, device)
     kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(kernels) == 5
     with tflgpu.load(pipeline.store(compiled, tmp_path), store_binaries=False) as session:
@@ -69,6 +81,27 @@ def test_bits_are_those_of_litert(
         for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
             assert len(np.unique(wanted)) > 20
+
+
+@pytest.mark.parametrize("device", ["amd_rdna2", "intel_xe", "nvidia"])
+def test_kernels_for_vulkan_have_the_instruction(device: str, tmp_path: Path) -> None:
+    """OpSDot, which tools that validate SPIR-V for Vulkan 1.3 take."""
+    need_programs("glslangValidator", "spirv-val", "spirv-dis")
+    compiled = built(layers("uint8", 131), device, "vulkan")
+    files = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
+    assert len(files) == 5
+    folder = pipeline.store(compiled, tmp_path)
+    for file in files:
+        module = (folder / file).with_suffix(".spv")
+        subprocess.run(["spirv-val", "--target-env", "vulkan1.3", module], check=True)
+        listing = subprocess.run(["spirv-dis", module], capture_output=True, text=True, check=True)
+        assert "OpCapability DotProductInput4x8BitPacked" in listing.stdout
+        assert listing.stdout.count("= OpSDot %int") >= 4
+
+
+def test_glsl_es_and_older_gpus_have_kernels_of_floats() -> None:
+    for device, target in (("nvidia", "glsl"), ("nvidia", "opencl"), ("amd", "vulkan")):
+        assert not Target(profile(device), SOURCE_LANGUAGES[target]).byte_products
 
 
 def layer(base: int | None = -128, highest: float = 0.0, **attrs: Any) -> Op:

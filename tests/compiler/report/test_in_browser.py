@@ -17,7 +17,7 @@ from profiles import profile_of
 import tflgpu
 from tflgpu.compiler.report.contents import contents
 from tflgpu.compiler.report.page import page as page_of
-from tflgpu.compiler.tools.radv import MachineCode
+from tflgpu.compiler.tools.machine_code import MachineCode
 from tflgpu.runtime.store.variant import Variant, read_variant
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def test_times_and_a_comparison(
 def test_registers(digits: tuple[Path, Variant], tmp_path: Path, browser: Browser) -> None:
     variant = digits[1]
     code = {
-        kernel.name: MachineCode(20 + number, 0, 8, 100, 1, 2, 3, 4, "")
+        kernel.name: MachineCode(20 + number, 0, 32, 8, 100, 1, 2, 3, 4, f"s_endpgm {number}")
         for number, kernel in enumerate(variant.plan.kernels)
     }
     path = tmp_path / "report.html"
@@ -250,7 +250,9 @@ def test_registers(digits: tuple[Path, Variant], tmp_path: Path, browser: Browse
         registers = 20 + variant.plan.dispatches[1].kernel
         label = page.evaluate("() => graphView.drawn.getElementById('dispatch1').data('label')")
         assert label.endswith(f" {registers}")
-        assert "registers (RADV)" in page.locator("#details").inner_text()
+        shown = page.locator("#details").text_content()
+        assert shown is not None and "multiply adds" in shown
+        assert f"s_endpgm {registers - 20}" in shown
 
 
 def test_a_report_without_the_model(tmp_path: Path, browser: Browser) -> None:

@@ -68,6 +68,8 @@ const details = (() => {
       section("Tensors", true, tensorTable(step.arguments)),
       ...rewritten(step.operators),
       section(`Source of ${kernel.name}`, true, sourceOf(kernel)),
+      kernel.code ? section("Machine code", false,
+        element("pre", { class: "source", tabindex: "0", text: kernel.code.text })) : null,
     ];
   }
 
@@ -101,7 +103,7 @@ const details = (() => {
 
   function machineCode(code) {
     return code ? Object.entries(code).filter(([name]) => name !== "text")
-      .map(([name, value]) => [`${name.replaceAll("_", " ")} (RADV)`, String(value)]) : [];
+      .map(([name, value]) => [name.replaceAll("_", " "), String(value)]) : [];
   }
 
   /** The operators of the model file that a step computes. */

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from agreement import difference
 from devices import Way
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor
+from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 INPUTS, CELLS, BATCH = 13, 19, 2
@@ -96,6 +98,71 @@ def svdf(rank: int, memory: int = 7) -> bytes:
     return write(graph)
 
 
+def real(name: str, *shape: int) -> Tensor:
+    return constant(name, RANDOM.standard_normal(shape).astype(np.float32))
+
+
+def state(name: str, *shape: int) -> Tensor:
+    return Tensor(name, shape, variable=True)
+
+
+def hybrid(operator: str, operands: Sequence[Tensor | None], width: int, **attrs: object) -> bytes:
+    """A model that is a recurrent operator of floats with weights of int8."""
+    source = operands[0]
+    assert source is not None
+    result = Tensor("y", (*source.shape[:-1], width))
+    graph = Graph()
+    graph.add(Op(operator, operands, (result,), attrs))
+    graph.inputs, graph.input_names = [source], ["x"]
+    graph.outputs, graph.output_names = [result], ["y"]
+    return write(graph)
+
+
+def hybrid_lstm(joined: bool = False, outputs: int = CELLS, more: bool = False) -> bytes:
+    """A sequence; with `more`, its gates see the cell state, too, and are normalized."""
+    operands: list[Tensor | None] = [None] * (24 if more else 20)
+    operands[0] = Tensor("x", (BATCH, 3, INPUTS))
+    for gate in range(joined, 4):
+        operands[1 + gate] = filled(f"w{gate}", (CELLS, INPUTS), "int8", 127, 0.004 * (gate + 1))
+        operands[5 + gate] = filled(f"r{gate}", (CELLS, outputs), "int8", 127, 0.003 * (gate + 1))
+        operands[12 + gate] = real(f"b{gate}", CELLS)
+        if more:
+            operands[20 + gate] = real(f"n{gate}", CELLS)
+    if more:
+        for position in (9, 10, 11)[joined:]:
+            operands[position] = filled(f"p{position}", (CELLS,), "int8", 127, 0.003)
+    if outputs != CELLS:
+        operands[16] = filled("projection", (outputs, CELLS), "int8", 127, 0.003)
+    operands[18:20] = state("output", BATCH, outputs), state("cell", BATCH, CELLS)
+    attrs = {"fused_activation_function": "TANH", "cell_clip": 1.5, "time_major": False}
+    return hybrid("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, outputs, **attrs)
+
+
+def hybrid_rnn(asymmetric: bool) -> bytes:
+    operands = (
+        Tensor("x", (BATCH, INPUTS)),
+        filled("w", (CELLS, INPUTS), "int8", 127, 0.004),
+        filled("r", (CELLS, CELLS), "int8", 127, 0.005),
+        real("b", CELLS),
+        state("s", BATCH, CELLS),
+    )
+    attrs = {"fused_activation_function": "RELU", "asymmetric_quantize_inputs": asymmetric}
+    return hybrid("RNN", operands, CELLS, **attrs)
+
+
+def hybrid_svdf(asymmetric: bool) -> bytes:
+    """Of two ranks."""
+    operands = (
+        Tensor("x", (BATCH, INPUTS)),
+        filled("features", (2 * CELLS, INPUTS), "int8", 127, 0.004),
+        filled("ages", (2 * CELLS, 7), "int8", 127, 0.01),
+        real("b", CELLS),
+        state("s", BATCH, 14 * CELLS),
+    )
+    attrs = {"fused_activation_function": "RELU", "asymmetric_quantize_inputs": asymmetric}
+    return hybrid("SVDF", operands, CELLS, rank=2, **attrs)
+
+
 CELLS_OF_ALL_KINDS = {
     "plain": lambda: lstm(),
     "one step": lambda: lstm(steps=1),
@@ -107,6 +174,16 @@ CELLS_OF_ALL_KINDS = {
     "peepholes": lambda: lstm(peephole=True),
     "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
     "fine cell state": lambda: lstm(cell_scale=2.0**-15),
+}
+
+CELLS_OF_FLOATS = {
+    "LSTM": lambda: hybrid_lstm(),
+    "LSTM of joined gates, projected": lambda: hybrid_lstm(joined=True, outputs=11),
+    "LSTM with peepholes, normalized": lambda: hybrid_lstm(more=True),
+    "RNN": lambda: hybrid_rnn(asymmetric=False),
+    "RNN with zero points": lambda: hybrid_rnn(asymmetric=True),
+    "SVDF": lambda: hybrid_svdf(asymmetric=False),
+    "SVDF with zero points": lambda: hybrid_svdf(asymmetric=True),
 }
 
 
@@ -124,6 +201,23 @@ def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> N
             np.testing.assert_array_equal(found, reference.run([x])[0])
 
 
+@pytest.mark.parametrize("kind", CELLS_OF_FLOATS)
+def test_cells_of_floats_quantize_their_rows_as_litert_does(
+    kind: str, way: Way, tmp_path: Path
+) -> None:
+    """Zeros come first, which have no scale."""
+    content = CELLS_OF_FLOATS[kind]()
+    options = Options(target=way.target, device=way.profile, fallback="none")
+    stored = pipeline.store(pipeline.build(content, options), tmp_path)
+    reference = Reference(content, delegates=True)
+    with tflgpu.load(stored, device=way.device, store_binaries=False) as session:
+        for number in range(3):
+            random = np.random.default_rng(number)
+            x = random.standard_normal(session.inputs[0].shape).astype(np.float32) * number
+            (found,) = session.run(x).values()
+            assert difference(found, reference.run([x])[0], 1e-6) is None
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -135,8 +229,23 @@ def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> N
             lambda: lstm(cell_scale=0.0004),
             "the scale of its cell state is not a power of two up to 2^-11",
         ),
+        (
+            lambda: hybrid(
+                "SVDF",
+                (
+                    Tensor("x", (BATCH, INPUTS)),
+                    filled("features", (CELLS, INPUTS), "int8", 127, 0.004),
+                    real("ages", CELLS, 7),
+                    None,
+                    state("s", BATCH, 7 * CELLS),
+                ),
+                CELLS,
+                rank=1,
+            ),
+            "its time weights are floats, whose bytes LiteRT takes for int8",
+        ),
     ],
-    ids=("peepholes", "scale"),
+    ids=("peepholes", "scale", "ages"),
 )
 def test_what_is_refused(content: object, reason: str) -> None:
     assert callable(content)

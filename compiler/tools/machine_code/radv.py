@@ -8,15 +8,15 @@ side of a branch.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..codegen.spirv import ToolError
+from ...codegen.spirv import ToolError
+from .programs import count
+from .record import MachineCode, Module
 
 FAMILY = "NAVI21"
 """The GPU that RADV compiles for: RDNA 2, as in the Radeon RX 6800."""
@@ -25,41 +25,16 @@ EXTENSION = "VK_KHR_pipeline_executable_properties"
 ASSEMBLY = "Assembly"
 """RADV's name for the machine code."""
 
-LOADS = re.compile(r"^\s*(?:buffer|global|flat)_load", re.MULTILINE)
-UNIFORM_LOADS = re.compile(r"^\s*s_(?:buffer_)?load", re.MULTILINE)
-MULTIPLY_ADDS = re.compile(r"^\s*v_(?:pk_)?(?:fma|fmac|mac|mad)\w*_f", re.MULTILINE)
+LANES = 64
+"""RADV runs compute shaders in waves of 64, unless told otherwise."""
 
 
-@dataclass(frozen=True)
-class MachineCode:
-    """A kernel as RADV compiles it."""
-
-    registers: int
-    """Vector registers of a work-item."""
-    spills: int
-    """Registers that do not fit, plus bytes of memory used in their place."""
-    waves: int
-    """Waves that fit on a SIMD at once; more hide more latency."""
-    instructions: int
-    branches: int
-    loads: int
-    """Loads by each lane."""
-    uniform_loads: int
-    """Loads by a wave as a whole."""
-    multiply_adds: int
-    text: str
-    """The machine code in AMD's assembly language."""
-
-
-def compile_modules(modules: Mapping[str, tuple[bytes, int]]) -> dict[str, MachineCode]:
-    """What RADV makes of SPIR-V modules, each given with its number of buffers.
-
-    ToolError if the driver or the package for it is missing.
-    """
+def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:
+    """What RADV makes of kernels in SPIR-V (ToolError)."""
     with _device() as (vulkan, device):
         return {
-            name: _compile(vulkan, device, module, buffers)
-            for name, (module, buffers) in modules.items()
+            name: _compile(vulkan, device, module.content, module.parameters)
+            for name, module in modules.items()
         }
 
 
@@ -152,12 +127,13 @@ def _code(vulkan: ModuleType, device: Any, pipeline: Any) -> MachineCode:
     return MachineCode(
         registers=counts["VGPRs"],
         spills=counts["Spilled VGPRs"] + counts["Scratch size"],
+        lanes=LANES,
         waves=counts["Subgroups per SIMD"],
         instructions=counts["Instructions"],
         branches=counts["Branches"],
-        loads=len(LOADS.findall(text)),
-        uniform_loads=len(UNIFORM_LOADS.findall(text)),
-        multiply_adds=len(MULTIPLY_ADDS.findall(text)),
+        loads=count(r"(?:buffer|global|flat)_load", text),
+        uniform_loads=count(r"s_(?:buffer_)?load", text),
+        multiply_adds=count(r"v_(?:pk_)?(?:fma|fmac|mac|mad)\w*_f", text),
         text=text,
     )
 

@@ -13,8 +13,8 @@ from paths import DIGITS_MODEL
 import tflgpu
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.codegen.spirv import ToolError, assemble
-from tflgpu.compiler.tools import radv
-from tflgpu.compiler.tools.radv import MachineCode, compile_modules
+from tflgpu.compiler.tools.machine_code import MachineCode, Module, radv
+from tflgpu.compiler.tools.machine_code.radv import compile_modules
 
 SPILLING = """#version 450
 layout(local_size_x = 64) in;
@@ -31,7 +31,7 @@ NETWORKS = (
 )
 
 
-def compiled(modules: dict[str, tuple[bytes, int]]) -> dict[str, MachineCode]:
+def compiled(modules: dict[str, Module]) -> dict[str, MachineCode]:
     need_programs("glslangValidator")
     try:
         return compile_modules(modules)
@@ -43,14 +43,18 @@ def kernels_of(model: Path, profile: str) -> dict[str, MachineCode]:
     made = build(model, Options(target="vulkan", device=profile))
     return compiled(
         {
-            kernel.name: (made.companions[kernel.file.replace(".comp", ".spv")], kernel.parameters)
+            kernel.name: Module(
+                made.companions[kernel.file.replace(".comp", ".spv")],
+                kernel.parameters,
+                kernel.group,
+            )
             for kernel in made.plan.kernels
         }
     )
 
 
 def test_a_spill_is_seen() -> None:
-    code = compiled({"spilling": (assemble(SPILLING, "spilling"), 1)})["spilling"]
+    code = compiled({"spilling": Module(assemble(SPILLING, "spilling"), 1, (64, 1, 1))})["spilling"]
     assert code.spills > 0 and code.loads > 0 and "s_endpgm" in code.text
 
 

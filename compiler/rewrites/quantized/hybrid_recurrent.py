@@ -1,0 +1,80 @@
+"""Recurrent operators of floats with 8-bit weights, as LiteRT's own kernels compute them.
+
+Every product quantizes its rows anew, from -127 to 127, or with a zero point where the operator
+says so:
+
+q = round(rows / step)                              step = max(|rows|) / 127, for each row
+y = sum(q * weights) * (step * scale) + bias        for each output
+
+Everything else is computed with floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...ir import Array, Tensor
+from ..decompose import recurrent
+from ..decompose.decomposition import Decomposition
+from .hybrid import check_weights, finish, rows_away
+from .lowering import INTEGERS, Lowering, lowers
+
+MOST = 127.0
+"""What the largest value of a row becomes."""
+
+LEAST = 4e-37
+"""The least such value that is told from 0; 127 is still divided by it without overflow."""
+
+
+@lowers("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
+def rnn(lowering: Lowering) -> None:
+    recurrent.rnn(lowering, _product)
+
+
+def lstm(lowering: Lowering) -> None:
+    """LSTM and UNIDIRECTIONAL_SEQUENCE_LSTM."""
+    (recurrent.lstm if lowering.op.name == "LSTM" else recurrent.sequence_lstm)(lowering, _product)
+
+
+def svdf(lowering: Lowering) -> None:
+    """Time weights are dequantized; LiteRT takes the bytes of floats for int8, too."""
+    check_weights(lowering, lowering.op.operand(2))
+    if lowering.op.operand(2).dtype not in INTEGERS:
+        raise lowering.declined("its time weights are floats, whose bytes LiteRT takes for int8")
+    recurrent.svdf(lowering, _product)
+    finish(lowering, *lowering.results)
+
+
+def _product(
+    here: Decomposition, rows: Tensor, positions: Sequence[int], bias: Tensor | None
+) -> Tensor:
+    assert isinstance(here, Lowering)
+    weights = [here.op.operand(position) for position in positions]
+    for matrix in weights:
+        check_weights(here, matrix)
+    quantize = rows_away if here.op.attrs.get("asymmetric_quantize_inputs") else _symmetric_rows
+    integers, step = quantize(here, rows, [1])
+    matrix = here.constant(np.concatenate([_integers(here, matrix) for matrix in weights]))
+    sums = here.add("FULLY_CONNECTED", integers, matrix, None, exact=True)
+    scales = np.concatenate([np.broadcast_to(here.scale(m), m.shape[:1]) for m in weights])
+    added = here.constant(np.zeros(sums.shape[-1])) if bias is None else bias
+    return here.add("tflgpu.scale_row_sums", sums, step, here.constant(scales), added)
+
+
+def _integers(lowering: Lowering, weights: Tensor) -> Array:
+    values = lowering.centered(weights).data
+    if values is None:
+        raise lowering.declined("its weights are computed while the model runs")
+    return values
+
+
+def _symmetric_rows(lowering: Lowering, rows: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """Integers from -127 to 127, and what one of them stands for."""
+    last = lowering.constant(axes, "int32")
+    most = lowering.add("REDUCE_MAX", lowering.add("ABS", rows), last, keep_dims=True)
+    most = lowering.add("MAXIMUM", most, lowering.constant(LEAST))
+    inverse = lowering.add("DIV", lowering.constant(MOST), most)
+    integers = lowering.add("tflgpu.quantize_rows_away", rows, inverse, lowering.constant(0))
+    return integers, lowering.add("DIV", most, lowering.constant(MOST))
