@@ -122,12 +122,11 @@ def _print_entries(title: str, found: list[Entry]) -> None:
         click.echo(title)
     print_table(
         title,
-        ("model", "variant", "edited", "devices", "size", "last used", "fingerprint"),
+        ("model", "variant", "devices", "size", "last used", "fingerprint"),
         [
             (
                 entry.model or "(damaged)",
-                entry.folder.name,
-                _edited(entry),
+                entry.folder.name + (" (edited)" if entry.edited else ""),
                 entry.binaries,
                 decimal(entry.size),
                 datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
@@ -137,11 +136,6 @@ def _print_entries(title: str, found: list[Entry]) -> None:
         ],
         right=("devices", "size"),
     )
-
-
-def _edited(entry: Entry) -> str:
-    count = len(entry.edited)
-    return f"{count} kernel{'s' * (count != 1)}" if count else ""
 
 
 def _as_dict(entry: Entry) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ...runtime.errors import BuildError, InputError
+from ..frontend.metadata import parse_metadata
 from ..tools.compare import Comparison
 from ..tools.editing.edit import (
     Trial,
@@ -21,7 +22,7 @@ from ..tools.editing.edit import (
 )
 from .chosen_variant import newest_variant
 from .device_names import DeviceName
-from .input_arrays import RANDOM, model_metadata, read_inputs
+from .input_arrays import RANDOM, picture_inputs, read_inputs
 from .options import cache_argument, input_options, model_option
 from .shell import Command, Failure, FilePath, json_option, note, print_json, print_table, progress
 from .whole_file import write_whole
@@ -96,8 +97,9 @@ def edit(
     if _read(file) == variant.sources[record.file]:
         raise InputError(f"{file} has the present text of {record.name}: change it first")
     path = Path(model) if model is not None and Path(model).is_file() else None
-    infos, metadata = variant.plan.inputs, model_metadata(path)
-    arrays = read_inputs((*named, RANDOM), infos, seed, metadata, mean, std)
+    plan, given = variant.plan, (*named, RANDOM)
+    metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
+    arrays = read_inputs(given, plan.inputs, seed, metadata, mean, std, pictures)
     with progress() as show:
         show("compare", 0, 1)
         try:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from tokenize import TokenError
 
 import numpy as np
 
 from ...runtime.errors import InputError
-from ...runtime.plan.records import TensorInfo
+from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
@@ -88,25 +89,37 @@ def read_inputs(
     metadata: Metadata,
     mean: Sequence[float] = (),
     std: Sequence[float] = (),
+    pictures: Collection[str] = (),
 ) -> dict[str, Array]:
     """An array for each input (InputError if a file cannot be read or does not fit its input).
 
-    A note on stderr says how the pixels of images are scaled, and a warning that `mean` and `std`
-    are ignored if there is no image.
+    A note on stderr says how the pixels of images are scaled, unless the input is one of the
+    `pictures`, and a warning that `mean` and `std` are ignored if nothing is scaled.
     """
     sources = assign(values, inputs)
-    if (mean or std) and not any(map(is_image, sources.values())):
-        warn("--mean and --std are ignored: no input is an image")
+    scaled = {name for name, source in sources.items() if is_image(source)} - set(pictures)
+    if (mean or std) and not scaled:
+        warn("--mean and --std are ignored: no input is an image that is scaled here")
     generator = np.random.default_rng(seed)
     known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
     arrays = {}
     for n, info in enumerate(inputs):
         scaling = choose_scaling(known[n] if known else None, mean, std)
         arrays[info.name] = load(sources[info.name], info, generator, scaling)
-        if is_image(sources[info.name]):
-            change = " (change this with --mean and --std)"
-            note(f"{info.name}: {scaling.describe(info)}{change}")
+        if info.name in scaled:
+            note(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
     return arrays
+
+
+def _advice(scaling: Scaling) -> str:
+    if scaling.source:
+        return "change this with --mean and --std"
+    return "if the model takes -1..1: --mean 127.5 --std 127.5"
+
+
+def picture_inputs(plan: Plan) -> list[str]:
+    """The inputs that take pictures of bytes, which the device scales."""
+    return [name for name, _ in json.loads(plan.options).get("inputs", ())]
 
 
 def is_image(source: str) -> bool:

@@ -15,6 +15,8 @@ from PIL import Image
 from ... import runtime
 from ...runtime.errors import InputError
 from ...runtime.plan.records import TensorInfo
+from ...runtime.session import Session
+from ..frontend.metadata import parse_metadata
 from ..ir import Array
 from ..pictures.classes import Class, best_classes, scores_of
 from ..pictures.drawing import Shown
@@ -26,12 +28,12 @@ from ..tools.trace.events import Trace
 from ..tools.trace.session import TracedSession
 from ..tools.trace.summary import by_type, timed
 from .device_names import DeviceName
-from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs
+from .input_arrays import RANDOM, assign, is_image, picture_inputs, read_inputs
 from .options import input_options, model_option
 from .run_results import RunResult, summary
 from .shell import Command, FilePath, json_option, note, warn
 from .tracing import trace_option, write_trace
-from .user_cache import compiled
+from .user_cache import load_compiled
 from .whole_file import write_whole
 
 ARRAYS = ".npz"
@@ -100,19 +102,28 @@ def run(
         raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
     names = read_labels(labels) if labels is not None else ()
     _check_files((*values, *named))
-    file = source if source.is_file() else Path(model) if model else None
     trace = Trace() if trace_file is not None else None
-    folder = compiled(source, device, trace) if source.is_file() else source
-    metadata = model_metadata(file if file is not None and file.is_file() else None)
-    observed = TracedSession(folder, model, device, trace) if trace else None
-    with observed.session if observed else runtime.load(folder, model, device=device) as session:
+
+    def opened(folder: Path) -> tuple[Session, Session | TracedSession]:
+        """A session, and what runs it."""
+        if trace is not None:
+            observed = TracedSession(folder, model, device, trace)
+            return observed.session, observed
+        session = runtime.load(folder, model, device=device)
+        return session, session
+
+    file = source.is_file()
+    session, runner = load_compiled(source, device, opened, trace) if file else opened(source)
+    with session:
         plan, place = session.plan, session.device
+        metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
         photo = _photo((*values, *named), session.inputs)
         drawn = output is not None and output.suffix.lower() != ARRAYS
         if photo is None and (drawn or show):
             raise InputError("there is no photo to draw over: exactly one input must be an image")
-        arrays = read_inputs((*values, *named), session.inputs, seed, metadata, mean, std)
-        results = (observed or session).run(arrays, check=check)
+        given = (*values, *named)
+        arrays = read_inputs(given, session.inputs, seed, metadata, mean, std, pictures)
+        results = runner.run(arrays, check=check)
     infos = plan.outputs
     result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
     outputs = real_outputs(infos, results, metadata)

@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..errors import Finding, UnsupportedError
 from ..events import Event
-from ..ir import Graph
+from ..ir import Graph, Origin
 from ..memory.arrange import arrange
 from ..options import Options
-from ..pipeline import Model, Observer, Progress, select, target_of, unobserved
+from ..pipeline import Model, Observer, Progress, Selected, select, target_of, unobserved
 from ..schedule.sizes import schedule
 
 
 @dataclass(frozen=True)
 class ImplementationChoice:
-    """The implementation chosen for an operator, and why others do not support it."""
+    """The implementation chosen for an operator, and which ones were passed over."""
 
-    operators: str
+    operators: tuple[Origin, ...]
     """The operators of the model file that it computes."""
     implementation: str
-    unsupported: tuple[str, ...]
-    """The other implementations, each with its reason."""
+    others: tuple[str, ...]
+    """Names of others that can compute them, which would move more bytes."""
+    unsupported: tuple[tuple[str, str], ...]
+    """Name of each one that cannot, and why."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The choice as `tflgpu explain --json` prints it."""
+        return {
+            "operators": " + ".join(map(str, self.operators)),
+            "implementation": self.implementation,
+            "others": self.others,
+            "unsupported": [f"{name}: {reason}" for name, reason in self.unsupported],
+        }
+
+
+def implementation_choices(selected: Selected) -> list[ImplementationChoice]:
+    """The choice for each operator that is not a conversion."""
+    found = []
+    for op, legal in selected.candidates.items():
+        chosen = selected.choice[op].name
+        names = (item.name for item in legal.implementations)
+        others = tuple(name for name in names if name != chosen)
+        found.append(ImplementationChoice(tuple(op.origins), chosen, others, legal.unsupported))
+    return found
 
 
 @dataclass(frozen=True)
@@ -50,7 +72,7 @@ class Explanation:
             "operators": self.operators,
             "passes": [event.as_dict() for event in self.events],
             "findings": [finding.as_dict() for finding in self.findings],
-            "choices": [asdict(choice) for choice in self.choices],
+            "choices": [choice.as_dict() for choice in self.choices],
             "fallback": [finding.as_dict() for finding in self.fallback],
         }
 
@@ -88,14 +110,7 @@ def explain(
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
-    choices = tuple(
-        ImplementationChoice(
-            " + ".join(map(str, op.origins)),
-            selected.choice[op].name,
-            tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
-        )
-        for op, legal in selected.candidates.items()
-    )
+    choices = tuple(implementation_choices(selected))
     progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)
     gaps = not options.keep_intermediates

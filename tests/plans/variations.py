@@ -45,6 +45,7 @@ def complete() -> Plan:
         ),
         persistent=(Persistent(0, 1, 2, 448, (place, image)),),
         index_checks=(IndexCheck(1, "4 GATHER", "ids", (2, 1), place, 4, 8, (5,)),),
+        metadata="{}",
         edits=(0, 2),
     )
     return sealed(stated(whole))

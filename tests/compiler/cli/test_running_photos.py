@@ -64,18 +64,26 @@ def test_a_damaged_entry_is_compiled_again(digits: Path, opencl_device: str, nam
     assert "compiled into" not in invoke(*command).stderr
 
 
-def test_a_cache_and_its_model(digits: Path, opencl_device: str, tmp_path: Path) -> None:
+def test_a_cache_has_the_metadata(digits: Path, opencl_device: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     invoke("compile", digits, "-o", cache, "--device", opencl_device)
+    digits.unlink()
     command = ("run", cache, SEVEN, "--device", opencl_device)
-    named = as_json(*command, "--model", digits)["classes"]
+    named = as_json(*command)["classes"]
     assert named[0]["label"] == "digit 7" and len(named) == 5
+    assert "become 0..1, as the model's metadata says (change" in invoke(*command).stderr
+
+
+def test_a_cache_without_metadata(digits: Path, opencl_device: str, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    invoke("compile", DIGITS_MODEL, "-o", cache, "--device", opencl_device)
+    command = ("run", cache, SEVEN, "--device", opencl_device)
     unnamed = invoke(*command)
-    assert "0..1, which is assumed (change this with --mean and --std)" in unnamed.stderr
+    assert "0..1, which is assumed (if the model takes -1..1: --mean 127.5 --std" in unnamed.stderr
     assert "note: the model's metadata has no labels; give them with --labels" in unnamed.stderr
     assert unnamed.stdout.split("score", 1)[1].split()[:2] == ["class", "7"]
     given = as_json(*command, "--labels", DIGITS / "labels.txt")["classes"]
-    assert [item["score"] for item in given] == [item["score"] for item in named]
+    assert given[0]["label"] == "7" and given[0]["score"] > 0.9
     wrong = invoke("run", digits, SEVEN, "--model", digits, code=2)
     assert "--model chooses from a cache" in wrong.stderr
 
@@ -111,6 +119,25 @@ def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) 
     assert not (tmp_path / "out.png").exists()
 
 
+def test_a_picture_is_scaled_on_the_device(
+    digits: Path, opencl_device: str, tmp_path: Path
+) -> None:
+    """Its scaling is a part of the compiled model, so nothing is assumed here."""
+    cache, picture = tmp_path / "cache", "image=gray8,std=255"
+    where = ("-o", cache, "--device", opencl_device)
+    invoke("compile", DIGITS_MODEL, *where, "--input-format", picture)
+    command = ("run", cache, SEVEN, "--device", opencl_device)
+    result = invoke(*command)
+    assert "pixels" not in result.stderr
+    plain = as_json("run", digits, SEVEN, "--device", opencl_device)["classes"]
+    scores = as_json(*command)["classes"]
+    expected = [item["score"] for item in plain]
+    assert [item["score"] for item in scores] == pytest.approx(expected, rel=1e-4)
+    ignored = "--mean and --std are ignored: no input is an image that is scaled here"
+    assert ignored in invoke(*command, "--mean", 3).stderr
+
+
+@pytest.mark.filterwarnings("default")
 def test_damaged_metadata_is_a_warning(digits: Path, opencl_device: str) -> None:
     digits.write_bytes(digits.read_bytes().replace(b"M001", b"M002"))
     result = invoke("run", digits, SEVEN, "--device", opencl_device)
