@@ -1,4 +1,4 @@
-"""Arrays for a model's inputs from the option --input: images, .npy files or random numbers."""
+"""Arrays for a model's inputs from the option --input: pictures, .npy files or random numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
-from ..pictures.photo import image_array
+from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
 from ..trial_input import random_input
 from .shell import note, warn
@@ -93,13 +93,13 @@ def read_inputs(
 ) -> dict[str, Array]:
     """An array for each input (InputError if a file cannot be read or does not fit its input).
 
-    A note on stderr says how the pixels of images are scaled, unless the input is one of the
+    A note on stderr says how the pixels of pictures are scaled, unless the input is one of the
     `pictures`, and a warning that `mean` and `std` are ignored if nothing is scaled.
     """
     sources = assign(values, inputs)
-    scaled = {name for name, source in sources.items() if is_image(source)} - set(pictures)
+    scaled = {name for name, source in sources.items() if is_picture(source)} - set(pictures)
     if (mean or std) and not scaled:
-        warn("--mean and --std are ignored: no input is an image that is scaled here")
+        warn("--mean and --std are ignored: no picture is scaled here")
     generator = np.random.default_rng(seed)
     known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
     arrays = {}
@@ -122,18 +122,18 @@ def picture_inputs(plan: Plan) -> list[str]:
     return [name for name, _ in json.loads(plan.options).get("inputs", ())]
 
 
-def is_image(source: str) -> bool:
-    """Whether a source is the file of an image."""
+def is_picture(source: str) -> bool:
+    """Whether a source is a picture."""
     return source != RANDOM and Path(source).suffix != ".npy"
 
 
 def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling: Scaling) -> Array:
-    """The array for one input: random numbers, a .npy file, or else an image (InputError)."""
+    """The array for one input: random numbers, a .npy file, or else a picture (InputError)."""
     if source == RANDOM:
         return random_input(info, generator)
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
-    return image_array(source, info, scaling) if is_image(source) else array_file(source, info)
+    return picture_array(source, info, scaling) if is_picture(source) else array_file(source, info)
 
 
 def array_file(path: str, info: TensorInfo) -> Array:

@@ -31,14 +31,14 @@ model_option = click.option(
 
 
 def input_options(function: Function) -> Function:
-    """The options for input arrays: --input, --seed, and for images --mean and --std."""
+    """The options for input arrays: --input, --seed, and for pictures --mean and --std."""
     choices = (
         click.option(
             "--input",
             "named",
             multiple=True,
             metavar="[NAME=]FILE|random",
-            help="An image, a .npy file or random numbers for an input. NAME may be omitted if "
+            help="A picture, a .npy file or random numbers for an input. NAME may be omitted if "
             "there is only one input; `random` without a name fills every input not given.",
         ),
         click.option(

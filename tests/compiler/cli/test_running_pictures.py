@@ -89,11 +89,11 @@ def test_a_cache_without_metadata(digits: Path, opencl_device: str, tmp_path: Pa
 
 
 def test_an_image_is_written(opencl_device: str, tmp_path: Path) -> None:
-    file, photo, output = tmp_path / "m.tflite", tmp_path / "photo.png", tmp_path / "out.png"
+    file, picture, output = tmp_path / "m.tflite", tmp_path / "picture.png", tmp_path / "out.png"
     file.write_bytes(model({"y": call("ABS", x(1, 8, 8, 3))}).content)
     pixels = np.random.default_rng(7).integers(0, 256, (8, 8, 3), np.uint8)
-    Image.fromarray(pixels).save(photo)
-    command = ("run", file, photo, "--device", opencl_device, "--output", output)
+    Image.fromarray(pixels).save(picture)
+    command = ("run", file, picture, "--device", opencl_device, "--output", output)
     shown = as_json(*command)
     assert shown["shown"]["kind"] == "image" and shown["output"] == str(output)
     with Image.open(output) as drawn:
@@ -113,7 +113,7 @@ def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) 
     assert "out.txt must end in one of .npz, .png, .jpg" in wrong.stderr
     picture = ("--output", tmp_path / "out.png")
     without = invoke(*command, "random", *picture, code=1)
-    assert "there is no photo to draw over: exactly one input must be an image" in without.stderr
+    assert "there is no picture to draw over: exactly one input must be a picture" in without.stderr
     nothing = invoke(*command, SEVEN, *picture, code=1)
     assert "the outputs show no boxes, mask, keypoints or image: prob" in nothing.stderr
     assert not (tmp_path / "out.png").exists()
@@ -133,7 +133,7 @@ def test_a_picture_is_scaled_on_the_device(
     scores = as_json(*command)["classes"]
     expected = [item["score"] for item in plain]
     assert [item["score"] for item in scores] == pytest.approx(expected, rel=1e-4)
-    ignored = "--mean and --std are ignored: no input is an image that is scaled here"
+    ignored = "--mean and --std are ignored: no picture is scaled here"
     assert ignored in invoke(*command, "--mean", 3).stderr
 
 
@@ -146,11 +146,11 @@ def test_damaged_metadata_is_a_warning(digits: Path, opencl_device: str) -> None
 
 
 def test_labels_of_what_has_no_classes(opencl_device: str, tmp_path: Path) -> None:
-    path, photo, labels = tmp_path / "m.tflite", tmp_path / "p.png", tmp_path / "labels.txt"
+    path, picture, labels = tmp_path / "m.tflite", tmp_path / "p.png", tmp_path / "labels.txt"
     path.write_bytes(model({"y": call("ABS", x(1, 8, 8, 3))}).content)
-    Image.new("RGB", (8, 8)).save(photo)
+    Image.new("RGB", (8, 8)).save(picture)
     labels.write_text("a\nb\n")
-    command = ("run", path, photo, "--device", opencl_device, "--show", "image")
+    command = ("run", path, picture, "--device", opencl_device, "--show", "image")
     result = invoke(*command, "--labels", labels)
     assert "warning: --labels is ignored: --show image names no classes\n" in result.stderr
     assert "warning" not in invoke(*command).stderr
