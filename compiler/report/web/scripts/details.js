@@ -149,7 +149,7 @@ const details = (() => {
         element("td", { class: "number", text: format.bytes(item.size) }));
     });
     return element("table", {}, element("thead", {}, element("tr", {},
-      ["", "tensor", "shape", "bytes"].map((text) => element("th", { scope: "col", text })))),
+      ["access", "tensor", "shape", "bytes"].map((text) => element("th", { scope: "col", text })))),
     element("tbody", {}, rows));
   }
 
