@@ -12,7 +12,7 @@ from ..runtime import load
 from .emit.compiled_model import fallback_text
 from .errors import FallbackWarning
 from .keep_f32 import AUTO, TOLERANCE, settle
-from .options import Fallback, Options, Precision, TargetName
+from .options import Fallback, Nan, Options, Precision, TargetName
 from .pipeline import Model, build, store
 
 
@@ -34,6 +34,7 @@ def compile(
     inputs: Mapping[str, str] | None = None,
     outputs: Mapping[str, str] | None = None,
     disable_passes: Sequence[str] = (),
+    nan: Nan = "keep",
     keep_intermediates: bool = False,
     prebuild: str = "",
 ) -> Path:
@@ -68,6 +69,8 @@ def compile(
         outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
             mean=127.5, std=127.5".
         disable_passes: Names of rewrites to leave out, for finding the one at fault.
+        nan: What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on, as LiteRT does; with
+            "any" they may return any number instead, which takes fewer instructions.
         keep_intermediates: Give every intermediate tensor its own memory, so that all of them can
             be read after a run.
         prebuild: An attached device, named as in `tflgpu.load`, whose driver compiles the kernels
@@ -95,6 +98,7 @@ def compile(
         inputs=tuple((inputs or {}).items()),
         outputs=tuple((outputs or {}).items()),
         disable_passes=tuple(disable_passes),
+        nan=nan,
         keep_intermediates=keep_intermediates,
     )
     options = settle(model, options, tolerance)

@@ -10,12 +10,14 @@ from .errors import OptionError
 from .formats import input_format, output_format
 
 TargetName = Literal["opencl", "glsl", "vulkan", "metal"]
-Precision = Literal["f32", "f16"]
+Precision = Literal["f32", "f32_f16", "f16"]
 Fallback = Literal["litert", "none"]
+Nan = Literal["keep", "any"]
 
 TARGETS: tuple[str, ...] = get_args(TargetName)
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 FALLBACKS: tuple[str, ...] = get_args(Fallback)
+NANS: tuple[str, ...] = get_args(Nan)
 
 FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
 """Targets whose kernels neither tflgpu's own runtime nor the exported one runs."""
@@ -28,8 +30,8 @@ class Options:
     target: TargetName = "opencl"
     """Language of the kernels; tflgpu's own runtime does not run plans for vulkan and metal."""
     precision: Precision = "f32"
-    """f32; or f16, which stores weights and slices of activations in half precision but computes in
-    single."""
+    """f32; f32_f16, which stores weights and slices of activations in half precision but computes in
+    single; or f16, which also multiplies and adds in half where the profile says it is fast."""
     device: str = "auto"
     """"auto", part of the name of an attached device, or the name or file of a device profile."""
     fallback: Fallback = "litert"
@@ -56,6 +58,9 @@ class Options:
     keep_f32: tuple[str | int, ...] = ()
     """Operators, by name or index or by a tensor that they compute, whose weights, inputs and
     outputs stay in single precision although the rest is in half."""
+    nan: Nan = "keep"
+    """What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on as LiteRT does; "any" lets
+    a kernel return any number, which takes fewer instructions."""
     keep_intermediates: bool = False
     """Give every intermediate tensor its own memory, so that all can be read after a run."""
 
@@ -65,6 +70,7 @@ class Options:
             ("target", TARGETS),
             ("precision", PRECISIONS),
             ("fallback", FALLBACKS),
+            ("nan", NANS),
         ):
             value = getattr(self, name)
             if value not in choices:

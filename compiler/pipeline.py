@@ -200,7 +200,8 @@ def generate_plan(
 def target_of(options: Options) -> Target:
     """The target that options describe (OptionError, DeviceError if there is no such device)."""
     profile = choose_profile(options.device, options.target)
-    return Target(profile, SOURCE_LANGUAGES[options.target], options.precision)
+    language = SOURCE_LANGUAGES[options.target]
+    return Target(profile, language, options.precision, options.nan)
 
 
 def _check_passes(disabled: Sequence[str]) -> None:

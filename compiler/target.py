@@ -21,7 +21,11 @@ class Target:
     device: Profile
     language: Language = OPENCL
     precision: str = "f32"
-    """f32; or f16, which stores slices of activations in half precision."""
+    """f32; f32_f16, which stores weights and slices of activations in half precision; or f16, which
+    also computes in it where that is fast."""
+
+    nan: str = "keep"
+    """keep; or any, with which limits need not hand NaN on."""
 
     @property
     def lanes(self) -> int:
@@ -30,8 +34,13 @@ class Target:
 
     @property
     def half(self) -> bool:
-        """Whether slices of activations are stored in half precision."""
-        return self.precision == "f16"
+        """Whether weights and slices of activations are stored in half precision."""
+        return self.precision != "f32"
+
+    @property
+    def half_arithmetic(self) -> bool:
+        """Whether kernels that can multiply and add in half precision do."""
+        return self.precision == "f16" and self.language.name in self.device.half_arithmetic
 
     @property
     def byte_storage(self) -> bool:

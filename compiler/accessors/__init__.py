@@ -6,7 +6,7 @@ writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 
 from .accessor import Accessor, Unreachable, accessor, image
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor
+from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor
 from .position import Position
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -14,6 +14,7 @@ __all__ = [
     "Accessor",
     "ByteAccessor",
     "HalfAccessor",
+    "HalvesAccessor",
     "ImageAccessor",
     "LinearAccessor",
     "Position",

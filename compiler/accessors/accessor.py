@@ -9,7 +9,7 @@ from ..ir import Tensor
 from ..ops.base import SLICED, StridedLayout, kernel_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor, PackedAccessor, PackedRowsAccessor
+from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, PackedAccessor, PackedRowsAccessor
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
 Accessor = SlicedAccessor | LinearAccessor
@@ -36,13 +36,14 @@ def accessor(
     by_slices: bool = False,
     flatten: bool = False,
     zero_point: int | None = None,
+    half: bool = False,
     used: set[str] | None = None,
 ) -> Accessor:
     """The accessor of a tensor in the given storage, for a kernel parameter named `array`.
 
     `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
     `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
-    one axis. With `zero_point` floats are stored in a row-major tensor as integers, plus that
+    one axis. With `half` the kernel computes in half precision. With `zero_point` floats are stored in a row-major tensor as integers, plus that
     number. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
     gaps where the kernel cannot skip them.
     """
@@ -53,7 +54,8 @@ def accessor(
     packed = narrow and target.language.packs_bytes
     if storage == SLICED:
         lane = lane_of(tensor, target)
-        found = _SLICED[lane.dtype].of(array, tensor.shape, target, used)
+        kind = HalvesAccessor if half and lane.dtype == "float16" else _SLICED[lane.dtype]
+        found = kind.of(array, tensor.shape, target, used)
         if isinstance(found, ByteAccessor):
             found = replace(found, least=lane.base)
         unit = slice_bytes(tensor, target)

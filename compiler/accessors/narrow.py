@@ -11,7 +11,7 @@ from .sliced import RowsAccessor, SlicedAccessor
 
 @dataclass(frozen=True)
 class HalfAccessor(SlicedAccessor):
-    """Slices of half precision; kernels still compute in single precision.
+    """Slices of half precision, of which kernels make floats.
 
     OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
     """
@@ -34,6 +34,35 @@ class HalfAccessor(SlicedAccessor):
     def entry(self, index: str) -> str:
         place = affine(quotient(index, self.lanes), 1, self.base)
         return self.lane_at(place, remainder(index, self.lanes))
+
+
+@dataclass(frozen=True)
+class HalvesAccessor(HalfAccessor):
+    """The same in kernels that compute in half precision, whose arrays have slices of halves.
+
+    In languages without such arrays, slices are unpacked into variables of half precision.
+    """
+
+    widens: bool = False
+    """Whether what is read becomes floats, with which epilogues compute."""
+
+    stored = "halves"
+
+    def slice_at(self, index: str) -> str:
+        if not self.language.half_arrays:
+            return self.call("load_half" if self.widens else "load_medium", self.array, index)
+        halves = f"{self.array}[{index}]"
+        return self.language.widen(halves, self.lanes) if self.widens else halves
+
+    def lane_at(self, index: str, lane: str) -> str:
+        if not self.language.half_arrays:
+            return super().lane_at(index, lane)
+        return self.call("lane_of_halves", self.array, index, lane)
+
+    def assign(self, index: str, value: str) -> str:
+        if not self.language.half_arrays:
+            return super().assign(index, value)
+        return f"{self.array}[{index}] = {self.language.narrow(value, self.lanes)};"
 
 
 @dataclass(frozen=True)

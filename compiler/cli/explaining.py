@@ -72,6 +72,7 @@ def _named(names: Sequence[str], most: int | None) -> str:
 def _print_explanation(explanation: Explanation, everything: bool) -> None:
     _print_summary(explanation)
     grouped = _grouped(explanation.events, None if everything else NAMED)
+    half = any(choice.arithmetic == "half" for choice in explanation.choices)
     print_table(
         "Rewrites applied",
         ("rewrite", "times", "operators"),
@@ -88,8 +89,11 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
     )
     print_table(
         "Implementations" if everything else "Implementations; --all shows why not others",
-        ("operators", "implementation"),
-        [(_origins(choice), choice.implementation) for choice in explanation.choices],
+        ("operators", "implementation", *(["arithmetic"] if half else [])),
+        [
+            (_origins(choice), choice.implementation, *([choice.arithmetic] if half else []))
+            for choice in explanation.choices
+        ],
         width=WIDTH,
     )
     if everything:
@@ -121,6 +125,8 @@ def _print_summary(explanation: Explanation) -> None:
     if explanation.findings:
         counts.append(f"{len(explanation.findings)} cannot run")
     click.echo(f"{', '.join(counts)} (profile {explanation.profile}).\n")
+    if explanation.no_half:
+        click.echo(f"f16 is stored only, and computed in single: {explanation.no_half}.\n")
     reasons: dict[str, list[str]] = {}
     for finding in elsewhere:
         reasons.setdefault(finding.reason, []).append(f"{finding.index} {finding.operator}")

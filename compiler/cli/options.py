@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..keep_f32 import TOLERANCE
-from ..options import FALLBACKS, PRECISIONS, TARGETS, Options
+from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
 from .device_names import DeviceName
 from .shell import FilePath
 
@@ -177,6 +177,13 @@ def compile_options(
             metavar="NAME|INDEX|auto",
             help="With f16, an operator, or a tensor it computes, to keep in single precision; "
             "`auto` lets compile and verify search for the fewest.",
+        ),
+        click.option(
+            "--nan",
+            type=click.Choice(NANS),
+            default="keep",
+            show_default=True,
+            help="With any, RELU and other limits need not hand NaN on, which is faster.",
         ),
         click.option(
             "--device",

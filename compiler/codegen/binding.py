@@ -11,6 +11,7 @@ from ..accessors import (
     Accessor,
     ByteAccessor,
     HalfAccessor,
+    HalvesAccessor,
     LinearAccessor,
     SlicedAccessor,
     accessor,
@@ -24,6 +25,7 @@ from ..ops.base import (
     Launch,
     StridedLayout,
     kernel_dtype,
+    lane_of,
     pack_slices,
     slice_bytes,
     stored_bytes,
@@ -74,6 +76,8 @@ class Binding:
     """The accessor of each early output."""
     halved: bool = False
     """Whether the constants are stored in half precision."""
+    half: bool = False
+    """Whether the kernel multiplies and adds in half precision."""
 
     @property
     def sliced(self) -> bool:
@@ -85,7 +89,8 @@ class Binding:
 
         Unreachable if the kernel cannot access a tensor with its layout.
         """
-        self.halved = self.sliced and self._halves(op)
+        self.halved = self.sliced and halves_constants(op, self.launch, self.target)
+        self.half = computes_in_half(op, self.launch, self.implementation, self.target)
         # This is the order of the kernel's parameters. The constants come after the epilogue's
         # operands, because constant operands are appended to them.
         for role, tensor in self.launch.reads.items():
@@ -121,6 +126,7 @@ class Binding:
             by_slices=by_slices,
             flatten=self.launch.flatten,
             zero_point=zero_point,
+            half=self.half,
             used=self.used,
         )
 
@@ -154,7 +160,7 @@ class Binding:
             base = self._add_constant(tensor.name, data)
             found = self._constants(tensor.shape)
             found = found.flattened() if self.launch.flatten else found
-            self.operands[tensor] = replace(found, base=base)
+            self.operands[tensor] = _widening(replace(found, base=base))
             return
         # The core's accessor serves the epilogue as well, unless they read different storages.
         for argument in self.arguments:
@@ -162,22 +168,15 @@ class Binding:
                 argument.tensor is tensor
                 and self.implementation.reads == self.implementation.operands
             ):
-                self.operands[tensor] = argument.accessor
+                self.operands[tensor] = _widening(argument.accessor)
                 return
         number = sum(1 for role in self.roles if role.startswith("other"))
         role = "other" if not number else f"other{number + 1}"
         found = self._reading(role, tensor, self.implementation.operands)
-        self.operands[tensor] = found
+        self.operands[tensor] = _widening(found)
         self._bind(role, tensor, found)
 
     # -- constants --------------------------------------------------------------------------
-
-    def _halves(self, op: Op) -> bool:
-        """Whether half precision is wanted for the constants and holds all of them."""
-        if not self.target.half or any(tensor.kept for tensor in op.outputs):
-            return False
-        inner = [tensor.data for tensor in read_in_store(op) if tensor.data is not None]
-        return all(map(_fits_half, (*self.launch.constants.values(), *inner)))
 
     def _add_constant(self, what: str, array: Constant) -> int:
         """Append an array to the constants; returns its start."""
@@ -191,7 +190,8 @@ class Binding:
         """The accessor of a constant of that shape."""
         if not self.sliced:
             return LinearAccessor.of(CONSTANTS, shape, self.target.lanes, self.used)
-        kind = HalfAccessor if self.halved else SlicedAccessor
+        narrow = HalvesAccessor if self.half else HalfAccessor
+        kind = narrow if self.halved else SlicedAccessor
         return kind.of(CONSTANTS, shape, self.target, self.used)
 
     def _in_a_row(self, size: int) -> Shape:
@@ -219,6 +219,32 @@ def _in_image(found: Accessor, texel: int) -> Accessor:
     if isinstance(found, SlicedAccessor) and found.array == CONSTANTS:
         return image(found, texel)
     return found
+
+
+def _widening(found: Accessor) -> Accessor:
+    """The accessor of an operand of the epilogue, which computes with floats."""
+    return replace(found, widens=True) if isinstance(found, HalvesAccessor) else found
+
+
+def halves_constants(op: Op, launch: Launch, target: Target) -> bool:
+    """Whether half precision is wanted for a launch's constants and holds all of them."""
+    if not target.half or any(tensor.kept for tensor in op.outputs):
+        return False
+    inner = [tensor.data for tensor in read_in_store(op) if tensor.data is not None]
+    return all(map(_fits_half, (*launch.constants.values(), *inner)))
+
+
+def computes_in_half(
+    op: Op, launch: Launch, implementation: Implementation, target: Target
+) -> bool:
+    """Whether the kernel of a launch multiplies and adds in half precision.
+
+    It does if the target and the kernel can, and if all that it reads is stored so.
+    """
+    if not (target.half_arithmetic and implementation.half_arithmetic):
+        return False
+    stored = (lane_of(tensor, target).dtype for tensor in launch.reads.values())
+    return halves_constants(op, launch, target) and all(dtype == "float16" for dtype in stored)
 
 
 def _fits_half(constant: Constant) -> bool:

@@ -100,6 +100,7 @@ def _comment(name: str, users: list[GeneratedLaunch]) -> str:
     lines = [
         f"{name}: {computed(users[0].op)}",
         *rendered.described,
+        *(["multiplies and adds in half precision"] if rendered.source.half else []),
         f"grid {grid} in groups of {group}",
         *(f"operators {item.title}: {_tensors(item.rendered)}" for item in users),
     ]

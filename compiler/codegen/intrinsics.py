@@ -34,6 +34,8 @@ class Intrinsic:
     """By language, other intrinsics that the definition calls."""
     sub_group: bool
     """Whether it requires sub-groups."""
+    any_nan: str = ""
+    """The function of every language that does the same except for NaN; "" if there is none."""
     pragma: str = ""
     """What OpenCL C's compiler must be told in a kernel that uses it; "" for nothing."""
     extension: str = ""
@@ -70,8 +72,9 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         definitions,
         needs,
         bool(entry.get("sub_group")),
-        str(entry.get("opencl_pragma", "")),
-        str(entry.get("vulkan_extension", "")),
+        any_nan=str(entry.get("any_nan", "")),
+        pragma=str(entry.get("opencl_pragma", "")),
+        extension=str(entry.get("vulkan_extension", "")),
     )
 
 
@@ -90,23 +93,27 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
     }
     definitions["vulkan"] = definitions["glsl"]
     needs = dict.fromkeys(definitions, (name,))
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False)
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, False, "")
 
 
 class Use:
     """Returns an intrinsic's name by attribute, such as `use.sum_lanes`, and records it.
 
     Some intrinsics have a variant for slices whose name ends in S; with `slices` it is preferred.
+    Without `keep_nan`, functions of the languages replace those that differ only in NaN.
     """
 
-    def __init__(self, used: set[str], slices: bool = False) -> None:
-        self._used, self._slices = used, slices
+    def __init__(self, used: set[str], slices: bool = False, keep_nan: bool = True) -> None:
+        self._used, self._slices, self._keep_nan = used, slices, keep_nan
 
     def __getattr__(self, name: str) -> str:
         if self._slices and f"{name}S" in intrinsics():
             name = f"{name}S"
         if name not in intrinsics():
             raise RenderError(f"no intrinsic {name} in templates/intrinsics.toml")
+        native = "" if self._keep_nan else intrinsics()[name].any_nan
+        if native:
+            return native
         self._used.add(name)
         return name
 

@@ -69,6 +69,8 @@ class KernelSource:
     """Its local memory."""
     sub_group: int
     """Work-items of the sub-groups it relies on; 0 for none."""
+    half: bool
+    """Whether it computes in half precision."""
     intrinsics: frozenset[str]
     """Names of the intrinsics it calls."""
     body: str
@@ -99,6 +101,7 @@ class KernelSource:
             parameters=len(self.parameters),
             shared_memory=sum(array.bytes for array in self.shared),
             sub_group=self.sub_group,
+            extensions=self.language.half_extensions if self.half else (),
             bodies=bodies,
         )
 

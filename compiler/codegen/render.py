@@ -92,6 +92,7 @@ def render(
         axes=tuple(sorted(body.work_item.declared.items())),
         shared=tuple(body.shared),
         sub_group=target.sub_group if exchanges else 0,
+        half=binding.half,
         intrinsics=frozenset(binding.used),
         body=text,
     )
@@ -137,7 +138,7 @@ class _Body:
         self._output = binding.roles[next(iter(self._launch.writes))]
         self._expressions = Expressions(
             self._target.language,
-            Use(binding.used, slices=binding.sliced),
+            Use(binding.used, slices=binding.sliced, keep_nan=self._target.nan == "keep"),
             self._target.lanes if binding.sliced else 0,
         )
         batches = self._output.batches if binding.sliced else 1
@@ -147,6 +148,7 @@ class _Body:
     def vocabulary(self) -> Mapping[str, Any]:
         """Everything a template can name: roles, coordinates, stores, types and literals."""
         language, lanes = self._target.language, self._target.lanes
+        half = self._binding.half
         return {
             **self._binding.roles,
             **self.work_item.coordinates,
@@ -165,6 +167,8 @@ class _Body:
             "literal": lambda value: literal(value, self._expressions.use),
             "number": self.number,
             "quotient": quotient,
+            "real": language.real(half),
+            "realS": language.real(half, lanes),
             "remainder": remainder,
             "S": lanes,
             "share": self.share,
@@ -182,6 +186,8 @@ class _Body:
             "use": self._expressions.use,
             "vector": lambda values: language.convert(language.floats(lanes), ", ".join(values)),
             "write": self.write,
+            "zero": language.zero(half),
+            "zeroS": language.zero(half, lanes),
             **self._launch.variables,
         }
 
@@ -235,7 +241,7 @@ class _Body:
         return self._stored(value, self._element, Position(index=index))
 
     def _stored(self, value: str | None, kind: str, position: Position) -> str:
-        op = self._op
+        op, half = self._op, self._binding.half
         stores = {
             tensor: found.write(position, "v") for tensor, found in self._binding.early.items()
         }
@@ -246,6 +252,7 @@ class _Body:
         elif not ops and not self._output.repeats:
             return self._output.write(position, value)
         else:
+            value = self._target.language.widen(value, self._target.lanes) if half else value
             chain.start(op.core[-1].output, value)
         chain.compute(ops, self._reading(position), stores)
         return "\n".join([*chain.lines, self._output.write(position, "v")])

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from ..errors import OptionError
+from ..language import LANGUAGES
 from ..options import TARGETS
 from .rule import Rule
 
@@ -78,6 +79,8 @@ class Profile:
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
     sub_group: int = 0
     """Work-items per sub-group in OpenCL C; 0 to use no sub-groups."""
+    half_arithmetic: tuple[str, ...] = ()
+    """The kernel languages in which arithmetic in half precision is faster than in single."""
     targets: tuple[str, ...] = TARGETS
     """The languages of kernels that drivers of such devices take."""
     match: tuple[Rule, ...] = ()
@@ -135,7 +138,11 @@ def parse(text: str, name: str, place: str) -> Profile:
     if missing:
         raise OptionError(f"{place} lacks the keys {', '.join(missing)}")
     rules = _typed(values.pop("match", []), list, f"{place}: match")
-    targets = _targets(values.pop("targets", list(TARGETS)), f"{place}: targets")
+    targets = _chosen(values.pop("targets", list(TARGETS)), TARGETS, f"{place}: targets")
+    if not targets:
+        raise OptionError(f"{place}: targets is empty, but must have one of {', '.join(TARGETS)}")
+    half = _chosen(values.pop("half_arithmetic", []), LANGUAGES, f"{place}: half_arithmetic")
+    products = _chosen(values.pop("byte_products", []), BYTE_PRODUCTS, f"{place}: byte_products")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
@@ -153,12 +160,16 @@ def parse(text: str, name: str, place: str) -> Profile:
                 f"{place}: {key} is {values[key]}, but must be at most max_group, "
                 f"{values['max_group']}"
             )
-    products = values.pop("byte_products", [])
-    if products:
-        products = _targets(products, f"{place}: byte_products", BYTE_PRODUCTS)
-        _check_products(products, targets, values, place)
+    _check_products(products, targets, values, place)
     matched = tuple(_rule(rule, place) for rule in rules)
-    return Profile(name, targets=targets, match=matched, byte_products=tuple(products), **values)
+    return Profile(
+        name,
+        targets=targets,
+        half_arithmetic=half,
+        match=matched,
+        byte_products=products,
+        **values,
+    )
 
 
 def _check_products(
@@ -193,8 +204,8 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
         raise OptionError(f"{place}: sub_group is set, so persistent_dispatches must be 0")
 
 
-def _targets(values: Any, place: str, known: Sequence[str] = TARGETS) -> tuple[str, ...]:
-    if not isinstance(values, list) or not values or not all(item in known for item in values):
+def _chosen(values: Any, known: Sequence[str], place: str) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(item in known for item in values):
         raise OptionError(f"{place} is {values!r}, but must be a list of {', '.join(known)}")
     return tuple(values)
 

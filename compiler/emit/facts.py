@@ -92,7 +92,6 @@ def _needs(plan: Plan) -> Limits:
     groups = [kernel.group for kernel in plan.kernels]
     reaches = [buffer.reach for buffer in (*plan.input_buffers, *plan.output_buffers)]
     reaches += [variable.reach for variable in plan.variables]
-    sub_groups = any(kernel.sub_group for kernel in plan.kernels)
     return Limits(
         # The greatest power of two that divides all offsets.
         min((item.offset & -item.offset for item in arguments if item.offset), default=1 << 30),
@@ -104,8 +103,14 @@ def _needs(plan: Plan) -> Limits:
         max((item.size for item in arguments), default=0),
         max(plan.arena_size, plan.weights_size, *reaches),
         max((item.size // item.texel for item in arguments if item.texel), default=0),
-        (SUB_GROUPS,) if sub_groups else (),
+        _extensions(plan.kernels),
     )
+
+
+def _extensions(kernels: Sequence[Kernel]) -> tuple[str, ...]:
+    sub_groups = any(kernel.sub_group for kernel in kernels)
+    named = dict.fromkeys(name for kernel in kernels for name in kernel.extensions)
+    return (*([SUB_GROUPS] if sub_groups else []), *named)
 
 
 def _counts(kernel: Kernel, grid: tuple[int, int, int]) -> tuple[int, int, int]:

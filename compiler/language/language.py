@@ -20,6 +20,14 @@ class Language:
     int_vector: str
     half_vector: str
     """The element type of an array of slices in half precision."""
+    half: str
+    """The type of a variable in half precision, if kernels compute in it."""
+    halves: str
+    """The same for a slice."""
+    half_arrays: bool
+    """Whether arrays can have such slices as elements; otherwise functions unpack them."""
+    half_extensions: tuple[str, ...]
+    """What a device must have for that, under the names that drivers give it."""
     byte_vector: str
     """The element type of an array of slices of bytes."""
     int8: str
@@ -43,12 +51,13 @@ class Language:
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The element type of an array of kind int, float, int8, uint8, slice, half or byte."""
+        """The element type of an array of kind int, float, int8, uint8, slice, half, halves or byte."""
         types = {
             "int8": self.int8,
             "uint8": self.uint8,
             "slice": self.float_vector,
             "half": self.half_vector,
+            "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
         }
         return types[kind].format(S=lanes) if kind in types else kind
@@ -73,6 +82,26 @@ class Language:
             "float": self.vector_cast.format(type=floats),
         }
 
+    def real(self, half: bool, lanes: int = 0) -> str:
+        """The type in which a kernel computes, with lanes that of a slice."""
+        if not half:
+            return self.floats(lanes) if lanes else "float"
+        return self.halves.format(S=lanes) if lanes else self.half
+
+    def zero(self, half: bool, lanes: int = 0) -> str:
+        """Zero of that type."""
+        if half and self.half_arrays:
+            return self.convert(self.real(half, lanes), "0.0f")
+        return self.splat("0.0f", lanes) if lanes else "0.0f"
+
+    def widen(self, halves: str, lanes: int) -> str:
+        """A slice of floats from one of halves."""
+        return f"{self.casts(lanes)['float']}({halves})" if self.half_arrays else halves
+
+    def narrow(self, floats: str, lanes: int) -> str:
+        """A slice of halves, as arrays have them, from one of floats."""
+        return f"{self.vector_cast.format(type=self.halves.format(S=lanes))}({floats})"
+
     def splat(self, value: str, lanes: int) -> str:
         """A slice with the same value in every lane."""
         return self.convert(self.floats(lanes), value)
@@ -91,6 +120,10 @@ OPENCL = Language(
     float_vector="float{S}",
     int_vector="int{S}",
     half_vector="half",
+    half="half",
+    halves="half{S}",
+    half_arrays=True,
+    half_extensions=("cl_khr_fp16",),
     byte_vector="uchar{S}",
     int8="char",
     uint8="uchar",
@@ -110,6 +143,10 @@ GLSL = Language(
     float_vector="vec{S}",
     int_vector="ivec{S}",
     half_vector="uvec2",
+    half="mediump float",
+    halves="mediump vec{S}",
+    half_arrays=False,
+    half_extensions=(),
     byte_vector="uint",
     int8="uint",
     uint8="uint",
@@ -129,6 +166,10 @@ VULKAN = Language(
     float_vector="vec{S}",
     int_vector="ivec{S}",
     half_vector="uvec2",
+    half="float16_t",
+    halves="f16vec{S}",
+    half_arrays=True,
+    half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     byte_vector="uint",
     int8="uint",
     uint8="uint",

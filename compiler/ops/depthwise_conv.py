@@ -155,9 +155,11 @@ def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
 
 
 IMPLEMENTATIONS = (
-    Implementation("depthwise_conv_rows", _build_rows, _by_rows),
-    TiledImplementation("depthwise_conv_columns", _build_columns, _by_columns),
-    TiledImplementation("depthwise_conv", _build, _one_to_one),
+    Implementation("depthwise_conv_rows", _build_rows, _by_rows, half_arithmetic=True),
+    TiledImplementation(
+        "depthwise_conv_columns", _build_columns, _by_columns, half_arithmetic=True
+    ),
+    TiledImplementation("depthwise_conv", _build, _one_to_one, half_arithmetic=True),
 )
 
 define(

@@ -102,9 +102,9 @@ def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[La
 
 IMPLEMENTATIONS = (
     TiledImplementation("fully_connected_bytes", _build_bytes, _bytes),
-    Implementation("fully_connected_split", _build_split, _vector),
+    Implementation("fully_connected_split", _build_split, _vector, half_arithmetic=True),
     Implementation("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
-    TiledImplementation("fully_connected", _build, _rows),
+    TiledImplementation("fully_connected", _build, _rows, half_arithmetic=True),
     TiledImplementation("fully_connected_from_linear", _build, _rows, reads=LINEAR),
 )
 

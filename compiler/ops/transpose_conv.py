@@ -228,8 +228,13 @@ def _launch(
 
 IMPLEMENTATIONS = (
     TiledImplementation("transpose_conv_thin", _build_thin, _thin),
-    *(TiledImplementation(f"transpose_conv_{n}x{n}", _build_block, _block(n)) for n in (2, 3, 4)),
-    TiledImplementation("transpose_conv", _build, _constant),
+    *(
+        TiledImplementation(
+            f"transpose_conv_{n}x{n}", _build_block, _block(n), half_arithmetic=True
+        )
+        for n in (2, 3, 4)
+    ),
+    TiledImplementation("transpose_conv", _build, _constant, half_arithmetic=True),
 )
 
 _SPREAD = "with strides, NaN and infinities may spread to pixels next to those they reach in LiteRT"

@@ -17,6 +17,8 @@ from ..frontend.reader import read
 from ..ir import Graph, Op, Tensor
 from ..options import Options
 from ..pipeline import Model, Progress, Selected, select, silent, target_of
+from ..schedule.sizes import schedule
+from ..target import Target
 from ..tools.explain import ImplementationChoice, implementation_choices
 from .notes import options_of
 
@@ -80,7 +82,8 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
             graphs.append(file_graph(graph))
 
     try:
-        selected = select(model, options, target_of(options), progress, observe)
+        target = target_of(options)
+        selected = select(model, options, target, progress, observe)
     except TflgpuError as error:
         shapes, signature = dict(options.input_shapes), options.signature or None
         graph = graphs[0] if graphs else file_graph(read(model, shapes, signature))
@@ -93,7 +96,7 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
         else ""
     )
     return Decisions(
-        graphs[0], _chosen(selected), {item.index: item for item in selected.fallback}, note
+        graphs[0], _chosen(selected, target), {item.index: item for item in selected.fallback}, note
     )
 
 
@@ -142,9 +145,12 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _chosen(selected: Selected) -> dict[tuple[int, ...], list[ImplementationChoice]]:
+def _chosen(
+    selected: Selected, target: Target
+) -> dict[tuple[int, ...], list[ImplementationChoice]]:
     found: dict[tuple[int, ...], list[ImplementationChoice]] = {}
-    for choice in implementation_choices(selected):
+    scheduled = schedule(selected.graph, selected.choice, target)
+    for choice in implementation_choices(selected, scheduled, target):
         choices = found.setdefault(tuple(origin.index for origin in choice.operators), [])
         if choice not in choices:
             choices.append(choice)

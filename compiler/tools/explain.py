@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from ..codegen.binding import computes_in_half
 from ..errors import Finding, UnsupportedError
 from ..events import Event
 from ..ir import Graph, Origin
 from ..memory.arrange import arrange
 from ..options import Options
 from ..pipeline import Model, Observer, Progress, Selected, select, target_of, unobserved
-from ..schedule.sizes import schedule
+from ..schedule.sizes import ScheduledOp, schedule
+from ..target import Target
 
 
 @dataclass(frozen=True)
@@ -27,25 +30,38 @@ class ImplementationChoice:
     """Names of others that can compute them, which would move more bytes."""
     unsupported: tuple[tuple[str, str], ...]
     """Name of each one that cannot, and why."""
+    arithmetic: str
+    """"half" if it multiplies and adds in half precision, "single" if not."""
 
     def as_dict(self) -> dict[str, Any]:
         """The choice as `tflgpu explain --json` prints it."""
         return {
             "operators": " + ".join(map(str, self.operators)),
             "implementation": self.implementation,
+            "arithmetic": self.arithmetic,
             "others": self.others,
             "unsupported": [f"{name}: {reason}" for name, reason in self.unsupported],
         }
 
 
-def implementation_choices(selected: Selected) -> list[ImplementationChoice]:
+def implementation_choices(
+    selected: Selected, scheduled: Sequence[ScheduledOp], target: Target
+) -> list[ImplementationChoice]:
     """The choice for each operator that is not a conversion."""
+    half = {
+        item.op
+        for item in scheduled
+        for launch in item.launches
+        if computes_in_half(item.op, launch, item.implementation, target)
+    }
     found = []
     for op, legal in selected.candidates.items():
         chosen = selected.choice[op].name
         names = (item.name for item in legal.implementations)
         others = tuple(name for name in names if name != chosen)
-        found.append(ImplementationChoice(tuple(op.origins), chosen, others, legal.unsupported))
+        arithmetic = "half" if op in half else "single"
+        origins = tuple(op.origins)
+        found.append(ImplementationChoice(origins, chosen, others, legal.unsupported, arithmetic))
     return found
 
 
@@ -64,6 +80,8 @@ class Explanation:
     choices: tuple[ImplementationChoice, ...]
     fallback: tuple[Finding, ...] = ()
     """Operators that run on LiteRT instead."""
+    no_half: str = ""
+    """Why precision="f16" computes in single precision; "" if it does not."""
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as `tflgpu explain --json` prints it."""
@@ -74,6 +92,7 @@ class Explanation:
             "findings": [finding.as_dict() for finding in self.findings],
             "choices": [choice.as_dict() for choice in self.choices],
             "fallback": [finding.as_dict() for finding in self.fallback],
+            "no_half": self.no_half,
         }
 
 
@@ -110,9 +129,18 @@ def explain(
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
-    choices = tuple(implementation_choices(selected))
-    progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)
+    choices = tuple(implementation_choices(selected, scheduled, target))
+    progress("arrange", 0, 1)
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
-    return Explanation(target.device.name, operators, tuple(events), (), choices, selected.fallback)
+    return Explanation(
+        *(target.device.name, operators, tuple(events), (), choices, selected.fallback),
+        no_half=_no_half(target),
+    )
+
+
+def _no_half(target: Target) -> str:
+    if target.precision != "f16" or target.half_arithmetic:
+        return ""
+    return f"the profile {target.device.name} has no half_arithmetic in {target.language}"

@@ -36,6 +36,8 @@ class Kernel:
     """Bytes that the work-items of a group share."""
     sub_group: UInt32 = 0
     """The sub-group size it relies on; 0 if none."""
+    extensions: tuple[str, ...] = ()
+    """What a device must have for its arithmetic, under the names that drivers give it."""
     bodies: tuple[Body, ...] = ()
     """Its own body in its file; of a persistent kernel, the bodies of those that it computes. Empty
     for a file that was translated."""

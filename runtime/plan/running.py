@@ -83,7 +83,7 @@ class Limits:
     image_texels: UInt64 = 0
     """Texels of an image of a buffer."""
     extensions: tuple[str, ...] = ()
-    """Of OpenCL."""
+    """Of OpenCL; of Vulkan in plans for other runtimes."""
 
 
 NOTHING = Limits()

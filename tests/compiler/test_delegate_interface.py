@@ -37,6 +37,7 @@ CHANGED: dict[str, tuple[Any, Any]] = {
     "outputs": ({"scores": "argmax"}, (("scores", "argmax"),)),
     "custom_ops": (["Swirl"], ("Swirl",)),
     "disable_passes": (["fuse_elementwise"], ("fuse_elementwise",)),
+    "nan": ("any", "any"),
     "keep_intermediates": (True, True),
 }
 """An argument for each option, and the value it gives, which is not the default."""

@@ -55,6 +55,8 @@ class Implementation:
     """Whether it launches nothing because the output shares the input's memory."""
     computes: str = ""
     """Storage of the epilogue's operands, if it differs from `writes`."""
+    half_arithmetic: bool = False
+    """Whether it can multiply and add in half precision; epilogues compute in single."""
     zero_point: int | None = None
     """What is added to its results, which are then stored as integers; None to store floats."""
 

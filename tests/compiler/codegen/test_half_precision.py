@@ -27,7 +27,7 @@ TOLERANCE = 1e-2
         ("opencl", "cpu"),
         ("opencl", "cpu_avx512"),
         ("opencl", "gpu"),
-        ("opencl", "adreno"),
+        ("opencl", "gles31"),
         ("glsl", "gpu"),
     ],
 )

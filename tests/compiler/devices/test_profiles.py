@@ -156,7 +156,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             "byte_products has 'vulkan', so targets must not have 'metal'",
         ),
         ('["opencl"]', '["opencl", "cuda"]', "targets is ['opencl', 'cuda'], but must be a list"),
-        ('["opencl"]', "[]", "targets is [], but must be a list of opencl, glsl, vulkan, metal"),
+        ('["opencl"]', "[]", "targets is empty, but must have one of opencl, glsl, vulkan, metal"),
         (
             'target = "opencl"',
             'colour = "red"',
