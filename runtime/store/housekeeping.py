@@ -124,7 +124,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _entry(folder: Path) -> Entry:
-    model, edited = "", ()
+    model, edited = "", tuple[str, ...]()
     with suppress(PlanError):
         plan = read_plan(folder)
         model, edited = plan.model, edited_kernels(plan)

@@ -241,10 +241,10 @@ def test_only_bodies_are_carried_over() -> None:
         assert own_text.startswith(f"\n  // number {index}")
         expected = expected.replace(own_text.removeprefix(f"\n  // number {index}"), own_text)
     assert edited.sources[persistent.file] == expected
-    for body, own in zip(edited.plan.kernels[-1].bodies, edited.plan.kernels[:-1], strict=True):
+    for body, single in zip(edited.plan.kernels[-1].bodies, edited.plan.kernels[:-1], strict=True):
         there = expected[body.start : body.start + body.size]
-        lies = own.bodies[0]
-        assert there == edited.sources[own.file][lies.start : lies.start + lies.size]
+        lies = single.bodies[0]
+        assert there == edited.sources[single.file][lies.start : lies.start + lies.size]
     assert set(edited.originals) == {
         "originals/plan.tflgpu",
         *(f"originals/{plan.kernels[index].file}" for index in (0, 2, -1)),
