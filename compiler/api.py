@@ -45,8 +45,9 @@ def compile(
         cache: The cache folder, created if it does not exist.
         target: The language of the kernels. tflgpu's own runtime does not run plans for "vulkan"
             and "metal".
-        precision: "f32"; or "f16", which stores weights and slices of activations in half precision
-            and computes in single precision.
+        precision: "f32"; "f32_f16", which stores weights and slices of activations in half
+            precision and computes in single; or "f16", in which layers also multiply and add in
+            half precision if the device profile says that this is fast.
         device: "auto", part of the name of an attached device, or the name or file of a device
             profile.
         fallback: Where operators run that the device cannot run: "litert", with a FallbackWarning
@@ -55,9 +56,9 @@ def compile(
         custom_ops: Names of operators, known to tflgpu or not, that functions of the application
             compute; `tflgpu.load` takes the functions. The model file must have the shapes of their
             results.
-        keep_f32: For precision="f16": operators, by name or index or by a tensor that they compute,
-            that stay in single precision; "auto" searches for few of them with which the outputs
-            are within `tolerance`, by runs on an attached device.
+        keep_f32: Operators, by name or index or by a tensor that they compute, that stay in single
+            precision although others are in half; "auto" searches for few of them with which the
+            outputs are within `tolerance`, by runs on an attached device.
         tolerance: For keep_f32="auto": the allowed error, relative to the largest absolute value of
             an output or to 1.
         signature: The model's signature to compile, which also names the inputs and outputs; ""
@@ -69,8 +70,8 @@ def compile(
         outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
             mean=127.5, std=127.5".
         disable_passes: Names of rewrites to leave out, for finding the one at fault.
-        nan: What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on, as LiteRT does; with
-            "any" they may return any number instead, which takes fewer instructions.
+        nan: What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on, as LiteRT does;
+            with "any" they may return any number instead, which takes fewer instructions.
         keep_intermediates: Give every intermediate tensor its own memory, so that all of them can
             be read after a run.
         prebuild: An attached device, named as in `tflgpu.load`, whose driver compiles the kernels

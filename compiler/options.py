@@ -30,8 +30,8 @@ class Options:
     target: TargetName = "opencl"
     """Language of the kernels; tflgpu's own runtime does not run plans for vulkan and metal."""
     precision: Precision = "f32"
-    """f32; f32_f16, which stores weights and slices of activations in half precision but computes in
-    single; or f16, which also multiplies and adds in half where the profile says it is fast."""
+    """f32; f32_f16, which stores weights and slices of activations in half precision, and computes
+    in single; or f16, which also multiplies and adds in half where the profile says so."""
     device: str = "auto"
     """"auto", part of the name of an attached device, or the name or file of a device profile."""
     fallback: Fallback = "litert"
@@ -59,8 +59,8 @@ class Options:
     """Operators, by name or index or by a tensor that they compute, whose weights, inputs and
     outputs stay in single precision although the rest is in half."""
     nan: Nan = "keep"
-    """What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on as LiteRT does; "any" lets
-    a kernel return any number, which takes fewer instructions."""
+    """What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on as LiteRT does; with
+    "any" they may return any number, which takes fewer instructions."""
     keep_intermediates: bool = False
     """Give every intermediate tensor its own memory, so that all can be read after a run."""
 

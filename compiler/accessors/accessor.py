@@ -43,9 +43,9 @@ def accessor(
 
     `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
     `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
-    one axis. With `half` the kernel computes in half precision. With `zero_point` floats are stored in a row-major tensor as integers, plus that
-    number. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout has
-    gaps where the kernel cannot skip them.
+    one axis. With `zero_point` floats are stored in a row-major tensor as integers, plus that
+    number; with `half` the kernel computes in half precision. The accessor adds the intrinsics it
+    calls to `used`. Unreachable if the layout has gaps where the kernel cannot skip them.
     """
     used = set() if used is None else used
     found: Accessor

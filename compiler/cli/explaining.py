@@ -35,7 +35,8 @@ NAMED = 6
     "--all",
     "everything",
     is_flag=True,
-    help="Name every operator, and show why other implementations do not support it.",
+    help="Name every operator, and show why other implementations do not support it, and the "
+    "reckoning behind its tile and work-group.",
 )
 @json_option
 def explain(
@@ -105,6 +106,12 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
                 for choice in explanation.choices
                 for name, reason in choice.unsupported
             ],
+            width=WIDTH,
+        )
+        print_table(
+            "Tiles and work-groups",
+            ("operators", "reason"),
+            [(_origins(c), reason) for c in explanation.choices for reason in c.sizes],
             width=WIDTH,
         )
     _print_findings("Operators that cannot run", explanation.findings)

@@ -168,15 +168,16 @@ def compile_options(
             type=click.Choice(PRECISIONS),
             default="f32",
             show_default=True,
-            help="f16 stores weights and activations in half precision, and computes in single.",
+            help="f16 and f32_f16 store weights and activations in half precision; with f16, "
+            "layers also compute in it where the device profile says so.",
         ),
         click.option(
             "--keep-f32",
             callback=parse_operators,
             multiple=True,
             metavar="NAME|INDEX|auto",
-            help="With f16, an operator, or a tensor it computes, to keep in single precision; "
-            "`auto` lets compile and verify search for the fewest.",
+            help="An operator, or a tensor it computes, to keep in single precision although "
+            "others are in half; `auto` lets compile and verify search for the fewest.",
         ),
         click.option(
             "--nan",

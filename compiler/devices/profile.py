@@ -75,6 +75,14 @@ class Profile:
     """What OpenCL C kernels read weights from: "buffer" or "image"."""
     tensor_storage: str = "buffer"
     """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
+    shared_sums: bool = False
+    """Whether work-items share the sums of 1x1 convolutions of few pixels, through local memory."""
+    registers: int = 0
+    """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
+    that need more are rejected. 0 for any number."""
+    max_group_depth: int = 64
+    """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
+    Vulkan guarantee. Along the others it is `max_group`."""
     image_texels: int = 65536
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
     sub_group: int = 0
@@ -105,6 +113,8 @@ LIMITS = {
     "heavy_group": (1, 65536),
     "warp": (1, 128),
     "load_cost": (1, 64),
+    "registers": (0, 1024),
+    "max_group_depth": (1, 65536),
     "persistent_dispatches": (0, 4096),
     "image_texels": (1, 1 << 30),
     "sub_group": (0, 64),
@@ -144,7 +154,7 @@ def parse(text: str, name: str, place: str) -> Profile:
     half = _chosen(values.pop("half_arithmetic", []), LANGUAGES, f"{place}: half_arithmetic")
     products = _chosen(values.pop("byte_products", []), BYTE_PRODUCTS, f"{place}: byte_products")
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage"):
+    for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(

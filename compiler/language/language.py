@@ -51,7 +51,7 @@ class Language:
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The element type of an array of kind int, float, int8, uint8, slice, half, halves or byte."""
+        """The element type of an array: int, float, int8, uint8, slice, half, halves or byte."""
         types = {
             "int8": self.int8,
             "uint8": self.uint8,

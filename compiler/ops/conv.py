@@ -16,11 +16,13 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
-from . import winograd
+from . import conv_1x1_split, winograd
 from .base import (
+    LANES,
     LINEAR,
     Implementation,
     Launch,
+    Loads,
     OpDef,
     Tile,
     TiledImplementation,
@@ -40,6 +42,8 @@ from .weights import bias_slices, check_bias, constant_weights, pack_weights
 
 THIN = 4
 """Output channels are few if they fill at most one in this many lanes of a slice."""
+MASKED = 3
+"""Registers of a pixel whose window may reach beyond the image: its address and whether it does."""
 
 
 def window(op: Op) -> Window:
@@ -142,18 +146,30 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     return [_launch(op, target, "conv/conv_1x1.jinja", flat, tile)]
 
 
+def _few_pixels(op: Op, target: Target) -> str | None:
+    return _pointwise(op, target) or _ungated(op, target) or conv_1x1_split.unsuited(op, target)
+
+
 def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     per_group = slice_count(channels // groups(op), target)
     whole = groups(op) > 1
-    tile = choose_tile(width, height * batch, per_group, target, shape, whole_blocks=whole)
+    tile = choose_tile(
+        width,
+        height * batch,
+        per_group,
+        target,
+        shape,
+        whole_blocks=whole,
+        loads=Loads(addresses=MASKED if window(op).width > 1 else 0),
+    )
     return [_launch(op, target, "conv/conv.jinja", False, tile)]
 
 
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
-    tile = choose_tile(width, height * batch, count, target, shape, by_lane=True)
+    tile = choose_tile(width, height * batch, count, target, shape, loads=LANES)
     return [_launch(op, target, "conv/conv_linear.jinja", False, tile)]
 
 
@@ -185,7 +201,7 @@ def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
 
 def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, by_lane=True)
+    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, loads=LANES)
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)
@@ -268,6 +284,7 @@ IMPLEMENTATIONS = (
     TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
     Implementation("conv_split", _build_split, _one_pixel, half_arithmetic=True),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
+    TiledImplementation("conv_1x1_split", conv_1x1_split.build, _few_pixels),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise, half_arithmetic=True),
     TiledImplementation("conv_winograd", _build_winograd, _winograd),
     TiledImplementation("conv", _build_window, _aligned, half_arithmetic=True),

@@ -16,6 +16,7 @@ from .base import (
     Grid,
     Implementation,
     Launch,
+    Loads,
     OpDef,
     Tile,
     TiledImplementation,
@@ -32,9 +33,8 @@ from .weights import bias_slices, check_bias, constant_weights
 
 MAX_PIXELS = 8
 """Adjacent pixels that a work-item computes at most."""
-MAX_ROWS = 4
-"""Pixels below each other that a work-item computes at most: with a column of weights and a pixel,
-four sums of slices leave room in 64 registers."""
+MAX_SEEN = 11
+"""Rows of the image that a work-item walks at most: compilers load those of a column ahead."""
 MAX_TAPS = 49
 """Most taps of a window that is written out."""
 
@@ -121,8 +121,13 @@ def _by_columns(op: Op, target: Target) -> str | None:
 def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     outer = batch * slice_count(channels, target)
-    limits = TileLimits(MAX_ROWS, 1)
-    tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits)
+    shape = window(op)
+    seen = (shape.height - 1) * shape.dilation_y + 1
+    rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1)
+    limits = TileLimits(min(rows, target.device.accumulators), 1)
+    # A column of weights and a pixel.
+    loads = Loads(held=shape.height + 1)
+    tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits, loads=loads)
     grid = (width, -(-height // tile.pixels), outer)
     return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]
 

@@ -152,17 +152,19 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     """The implementations of an operator whose outputs are moves of the tensor `source` returns."""
 
     def whole_images(op: Op, target: Target) -> str | None:
-        ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
-        if max(ranks) > 4:
-            return f"rank {max(ranks)} is above 4"
-        results = zip(moves(op), op.results, strict=True)
-        if any(move.shape != tensor.shape for move, tensor in results):
-            return "it adds or drops axes"
         lanes = target.lanes
         if any(
             move.fill is not None and _pads_lanes(move, source(op), lanes) for move in moves(op)
         ):
             return "it pads single channels"
+        return small_rank(op, target)
+
+    def small_rank(op: Op, target: Target) -> str | None:
+        ranks = [len(source(op).shape), *(len(tensor.shape) for tensor in op.outputs)]
+        if max(ranks) > 4:
+            return f"rank {max(ranks)} is above 4"
+        if any(move.shape != t.shape for move, t in zip(moves(op), op.results, strict=True)):
+            return "it adds or drops axes"
         return None
 
     def sliced(op: Op, target: Target) -> Sequence[Launch]:
@@ -184,6 +186,18 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
+    def from_linear(op: Op, target: Target) -> Sequence[Launch]:
+        return [
+            Launch(
+                "move/move_from_linear.jinja",
+                sliced_grid(tensor.shape, target),
+                {"x": source(op)},
+                {"y": tensor},
+                variables={"move": move.aligned_to(4), "folded": folded, "bounds": bounds},
+            )
+            for move, tensor in zip(moves(op), op.results, strict=True)
+        ]
+
     def linear(op: Op, target: Target) -> Sequence[Launch]:
         return [
             Launch(
@@ -200,6 +214,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     return (
         Implementation("move", sliced, whole_images),
         Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
+        Implementation("move_from_linear", from_linear, small_rank, reads=LINEAR),
     )
 
 

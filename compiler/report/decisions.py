@@ -152,6 +152,6 @@ def _chosen(
     scheduled = schedule(selected.graph, selected.choice, target)
     for choice in implementation_choices(selected, scheduled, target):
         choices = found.setdefault(tuple(origin.index for origin in choice.operators), [])
-        if choice not in choices:
+        if all(choice.implementation != item.implementation for item in choices):
             choices.append(choice)
     return found

@@ -42,6 +42,7 @@ from .layout.merge_reshapes import merge_reshapes
 from .layout.merge_transposes import merge_transposes
 from .layout.move_reshapes import move_reshapes
 from .layout.move_transposes import move_transposes
+from .layout.quantize_before_moves import quantize_before_moves
 from .layout.transpose_to_reshape import transpose_to_reshape
 from .quantized.lower_quantized import lower_quantized
 from .quantized.store_bytes import store_bytes
@@ -84,6 +85,7 @@ LAYOUT: tuple[Pass, ...] = (
     merge_reshapes,
     drop_identity,
     eliminate_common_subexpressions,
+    quantize_before_moves,
 )
 """Afterwards transposes and reshapes are as few as possible, and nothing is computed twice."""
 

@@ -92,7 +92,10 @@ def sized_launches(
 
 def _fit(groups: Sequence[WorkGroup], launches: Sequence[Launch], target: Target) -> bool:
     """Whether work-groups from a table, possibly another device's, are valid for the launches."""
-    small = all(prod(group) <= target.device.max_group for group in groups)
+    device = target.device
+    small = all(
+        prod(group) <= device.max_group and group[2] <= device.max_group_depth for group in groups
+    )
     return small and len(groups) == len(launches)
 
 
@@ -111,4 +114,5 @@ def _explain_tile(launch: Launch, tuned: TileShape | None) -> Sequence[str]:
     if tile is None:
         return []
     reason = "tuned" if (tile.pixels, tile.slices) == tuned else "smallest estimated time"
-    return [f"tile {tile.pixels} x {tile.slices}: {reason}, {tile.accumulators} accumulators"]
+    counted = [f"{tile.accumulators} accumulators", *filter(None, [tile.reckoning])]
+    return [f"tile {tile.pixels} x {tile.slices}: {reason}, {', '.join(counted)}"]

@@ -16,10 +16,6 @@ WASTE = 1.25
 SPLIT_WARP = 0.25
 """Share of lanes that is worth as much as loading weights once for all work-items of a warp."""
 
-DEEPEST = 64
-"""Most work-items of a group along the third axis: the minimum that OpenGL ES and Vulkan guarantee,
-and NVIDIA's limit in OpenCL."""
-
 
 def budget(launch: Launch, target: Target) -> int:
     """Work-items of a group by the device profile."""
@@ -38,7 +34,7 @@ def _filled(launch: Launch, target: Target) -> WorkGroup:
     left = budget(launch, target)
     group = []
     for axis, size in enumerate(launch.grid):
-        part = min(size, left, DEEPEST if axis == 2 else left)
+        part = min(size, left, target.device.max_group_depth if axis == 2 else left)
         if size % part:
             divisors = [d for d in range(part, part // 2, -1) if size % d == 0]
             part = divisors[0] if divisors else part
@@ -49,14 +45,14 @@ def _filled(launch: Launch, target: Target) -> WorkGroup:
 
 def _candidates(launch: Launch, target: Target) -> Iterator[WorkGroup]:
     """Groups within the budget, of powers of two and of parts that leave no rest along an axis."""
-    most = budget(launch, target)
+    most, depth = budget(launch, target), target.device.max_group_depth
     parts = [
         [
             part
             for part in range(1, min(most, limit) + 1)
             if part & (part - 1) == 0 or size % part == 0 or part == size
         ]
-        for size, limit in zip(launch.grid, (most, most, DEEPEST), strict=True)
+        for size, limit in zip(launch.grid, (most, most, depth), strict=True)
     ]
     columns, rows, outer = parts
     for x in columns:
@@ -96,12 +92,12 @@ def explain_group(launch: Launch, target: Target) -> str:
 def groups_worth_trying(launch: Launch, target: Target) -> list[WorkGroup]:
     """The group of `choose_group`, then powers of two, the closest in size first."""
     chosen = choose_group(launch, target)
-    limit = min(target.device.max_group, 256)
+    limit, depth = min(target.device.max_group, 256), target.device.max_group_depth
     columns, rows, outer = ([1 << k for k in range(9) if 1 << k < 2 * size] for size in launch.grid)
     fitting = [
         group
         for group in product(columns, rows, outer)
-        if prod(group) <= limit and group[2] <= DEEPEST and _waste(group, launch.grid) <= WASTE
+        if prod(group) <= limit and group[2] <= depth and _waste(group, launch.grid) <= WASTE
     ]
 
     def distance(group: WorkGroup) -> tuple[float, float, int]:

@@ -20,7 +20,7 @@ from ..litert.reference import Model, Reference
 from ..options import Options
 from ..scratch import scratch_folder
 
-TOLERANCES = {"f32": 1e-4, "f16": 1e-2}
+TOLERANCES = {"f32": 1e-4, "f32_f16": 1e-2, "f16": 1e-2}
 """Allowed error by precision, relative to the largest absolute value in the tensor or to 1."""
 
 QUANTA = 3

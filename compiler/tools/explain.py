@@ -32,15 +32,16 @@ class ImplementationChoice:
     """Name of each one that cannot, and why."""
     arithmetic: str
     """"half" if it multiplies and adds in half precision, "single" if not."""
+    sizes: tuple[str, ...]
+    """Why each of its kernels has its tile and work-group, with the reckoning."""
 
     def as_dict(self) -> dict[str, Any]:
         """The choice as `tflgpu explain --json` prints it."""
         return {
+            **{key: getattr(self, key) for key in ("implementation", "arithmetic", "others")},
             "operators": " + ".join(map(str, self.operators)),
-            "implementation": self.implementation,
-            "arithmetic": self.arithmetic,
-            "others": self.others,
             "unsupported": [f"{name}: {reason}" for name, reason in self.unsupported],
+            "sizes": self.sizes,
         }
 
 
@@ -54,14 +55,21 @@ def implementation_choices(
         for launch in item.launches
         if computes_in_half(item.op, launch, item.implementation, target)
     }
+    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in scheduled}
     found = []
     for op, legal in selected.candidates.items():
         chosen = selected.choice[op].name
         names = (item.name for item in legal.implementations)
-        others = tuple(name for name in names if name != chosen)
-        arithmetic = "half" if op in half else "single"
-        origins = tuple(op.origins)
-        found.append(ImplementationChoice(origins, chosen, others, legal.unsupported, arithmetic))
+        found.append(
+            ImplementationChoice(
+                operators=tuple(op.origins),
+                implementation=chosen,
+                others=tuple(name for name in names if name != chosen),
+                unsupported=legal.unsupported,
+                arithmetic="half" if op in half else "single",
+                sizes=sizes[op],
+            )
+        )
     return found
 
 
@@ -129,9 +137,9 @@ def explain(
         selected = select(model, options, target, progress, observe, events)
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
+    progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)
     choices = tuple(implementation_choices(selected, scheduled, target))
-    progress("arrange", 0, 1)
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
     return Explanation(

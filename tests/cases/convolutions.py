@@ -69,6 +69,9 @@ def convolutions() -> Iterator[Case]:
     yield row("16 to 1 dilated", x(1, 11, 13, 16), (1, 16), **window("VALID", dilation=(2, 3)))
     yield row("1x1 one pixel", x(1, 1, 1, 37), (41, 37), (1, 1))
     yield row("1x1 one pixel of many channels", x(1, 1, 1, 131), (37, 131), (1, 1))
+    yield row("1x1 few pixels", x(2, 3, 5, 64), (37, 64), (1, 1))
+    few = conv(x(1, 7, 7, 128), (41, 128), (1, 1), fused_activation_function="RELU6")
+    yield Case("CONV_2D", "1x1 few pixels, fused", call("ADD", few, x(1, 7, 7, 41)))
     yield row("1x1 batch of pixels", x(7, 1, 1, 37), (41, 37), (1, 1))
     yield row("1x1 by 2", x(2, 7, 11, 5), (7, 5), (1, 1), **window("SAME", (2, 2)))
     for size in ((1, 1), (3, 3)):

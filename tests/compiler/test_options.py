@@ -18,7 +18,7 @@ MODEL = model({"y": call("RELU", x(3, 5))}).content
     ("options", "message"),
     [
         ({"target": "cuda"}, "target='cuda': choose one of opencl, glsl, vulkan, metal"),
-        ({"precision": "f8"}, "precision='f8': choose one of f32, f16"),
+        ({"precision": "f8"}, "precision='f8': choose one of f32, f32_f16, f16"),
         ({"fallback": "numpy"}, "fallback='numpy': choose one of litert, none"),
         (
             {"device": "cpu", "disable_passes": ("fuse",)},

@@ -151,7 +151,7 @@ static tflgpu_status check_needs(tflgpu_session *session, const tflgpu_variant *
       {"bytes in a buffer", needs->buffer_size, has->buffer_size},
       {"texels in an image of a buffer", needs->image_texels, has->image_texels},
   };
-  const char *model = session->model->name, *device = session->device.name;
+  const char *model = session->model->name, *device = session->device.name, *name;
   size_t i;
   if (has->alignment && needs->alignment % has->alignment)
     return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE,
@@ -166,8 +166,14 @@ static tflgpu_status check_needs(tflgpu_session *session, const tflgpu_variant *
                          "device",
                          device, (unsigned long)numbers[i].limit, numbers[i].what, model,
                          (unsigned long)numbers[i].needed);
-  if (variant->extension && !session->model->backend->has_extension(session, variant->extension))
-    return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s lacks %s", device, variant->extension);
+  for (name = variant->extensions; name && *name; name += strspn(name, " ")) {
+    const size_t length = strcspn(name, " ");
+    char extension[64];
+    snprintf(extension, sizeof extension, "%.*s", (int)length, name);
+    if (!session->model->backend->has_extension(session, extension))
+      return tflgpu_fail(error, TFLGPU_UNFIT_DEVICE, "%s lacks %s", device, extension);
+    name += length;
+  }
   return TFLGPU_OK;
 }
 

@@ -152,7 +152,7 @@ typedef struct tflgpu_variant {
   const tflgpu_rule *rules;
   uint32_t rule_count;
   tflgpu_limits needs;
-  const char *extension; /* that the kernels need; NULL for none */
+  const char *extensions; /* that the kernels need, with spaces between; NULL for none */
   uint64_t arena_size;
   uint64_t weights_size;
   const tflgpu_span *spans;

@@ -1,5 +1,6 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
+from .cost import LANES, Loads
 from .definition import (
     OPS,
     Build,
@@ -49,6 +50,7 @@ __all__ = [
     "ANY",
     "FLOATS",
     "INTEGERS",
+    "LANES",
     "LINEAR",
     "LINEAR_ROW",
     "NO_TRAITS",
@@ -62,6 +64,7 @@ __all__ = [
     "Infer",
     "Lane",
     "Launch",
+    "Loads",
     "OpDef",
     "Permutable",
     "Range",

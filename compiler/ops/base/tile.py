@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
-from ...devices import Profile
 from ...target import Target
+from .cost import WHOLE_SLICES, Loads, estimate_step
 
 TileShape = tuple[int, int]
 """(pixels, slices of output channels)."""
@@ -21,6 +22,8 @@ class Tile:
     """Accumulators per pixel and slice, for kernels that compute several values from one pixel."""
     estimate: float = field(default=0.0, compare=False)
     """Estimated time, in arbitrary units; only comparable between tiles of one kernel."""
+    reckoning: str = field(default="", compare=False)
+    """What the estimate takes into account, for people."""
 
     @property
     def accumulators(self) -> int:
@@ -60,14 +63,16 @@ def choose_tile(
     whole_blocks: bool = False,
     most: int | None = None,
     sums: int = 1,
-    by_lane: bool = False,
+    loads: Loads = WHOLE_SLICES,
 ) -> Tile:
     """The wanted tile if it fits, otherwise the one with the smallest estimated time.
 
     `columns`, `rows` and `slices` are the size of the output. `limits` default to the device's;
     with `whole_blocks` the tile's slices must divide those of the output; `most` bounds the tile's
-    pixels; `sums` is the number of accumulators per pixel and slice; `by_lane` says that a step
-    loads a lane of each pixel, not a slice for as many steps as it has lanes.
+    pixels; `sums` is the number of accumulators per pixel and slice; `loads` says what a step of
+    the inner loop loads and holds.
+
+    Tiles that need more registers than the device has for full speed are rejected, unless all do.
     """
     limits = limits or TileLimits.of(target)
     limits = TileLimits(max(limits.accumulators // sums, 1), limits.slices)
@@ -80,22 +85,16 @@ def choose_tile(
     def estimated(shape: TileShape) -> Tile:
         pixels, blocks = shape
         items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
-        step = _step(pixels, blocks * sums, target.device, by_lane)
+        step = estimate_step(pixels, blocks, sums, loads, target.device, columns % pixels > 0)
         idle = max(1.0, target.device.work_items / items)
-        return Tile(*shape, sums, items * step * idle)
+        return Tile(*shape, sums, items * step.cost * idle, step.reckoning(items, idle))
 
-    fitting = {shape: estimated(shape) for shape in limits.shapes() if fits(shape)}
-    chosen = fitting.get(wanted) if wanted else None
-    return chosen or min(fitting.values(), key=lambda tile: tile.estimate)
+    def spills(shape: TileShape) -> bool:
+        ragged = columns % shape[0] > 0
+        return estimate_step(*shape, sums, loads, target.device, ragged).spills
 
-
-def _step(pixels: int, weights: int, device: Profile, by_lane: bool) -> float:
-    """Estimated time of an inner-loop step, which multiplies inputs by slices of weights.
-
-    The unit is a multiply-add of slices. Fewer work-items than a device needs leave it idle, and
-    partial tiles at the edges cost as much as whole ones, which `choose_tile` accounts for.
-    """
-    if device.kind == "processor":
-        return pixels * weights + 0.5 * (pixels + weights) + 1
-    loads = weights + (pixels if by_lane else pixels / device.slice_width)
-    return pixels * weights + device.load_cost * loads + 1
+    fitting = [shape for shape in limits.shapes() if fits(shape)]
+    if wanted in fitting:
+        return estimated(wanted)
+    kept = [shape for shape in fitting if not spills(shape)] or [min(fitting, key=prod)]
+    return min(map(estimated, kept), key=lambda tile: tile.estimate)

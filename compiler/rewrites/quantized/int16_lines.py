@@ -43,7 +43,8 @@ def all_results(
     middle = half_away(scaled((starts + real(step / real(2))).astype(real)))
     drawn = half_away(((scaled(nexts) + exact) / real(2)).astype(real))
     moved = np.append(exact - half_away((drawn - middle) / 2), half_away(scaled(np.array([high]))))
-    table = np.clip(moved, LEAST, MOST).astype(np.int64)
+    # Between infinite ends a line is none, and converted to 0.
+    table = np.clip(np.nan_to_num(moved), LEAST, MOST).astype(np.int64)
     places = np.arange(MOST - LEAST + 1)
     first, part = places >> 7, places & 127
     slopes = np.diff(table).astype(np.int16).astype(np.int64)

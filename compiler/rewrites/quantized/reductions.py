@@ -111,7 +111,7 @@ def _mean_of_int16(lowering: Lowering, count: int) -> None:
     low, high = INTEGERS["int16"]
     operands = (*sums, *as_operands(lowering, [divided]))
     value = lowering.add("tflgpu.requantize_channels_rounded_twice", *operands, low=low, high=high)
-    lowering.finish_centered(value)
+    lowering.finish_centered(lowering.reshape(value, op.output.shape))
 
 
 @lowers("REDUCE_MAX", "REDUCE_MIN")

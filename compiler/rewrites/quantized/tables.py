@@ -97,6 +97,7 @@ def int16_entries(lowering: Lowering) -> Array:
     while factor <= 32767 / 2 and shift <= 30:
         factor, shift = 2 * factor, shift + 1
     scaled = integers(lowering).astype(np.int64) * int(factor)
+    scaled = scaled.astype(np.int32).astype(np.int64)  # LiteRT's products wrap
     return function.lines((scaled + ((1 << shift) >> 1)) >> shift)
 
 

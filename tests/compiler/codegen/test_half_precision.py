@@ -1,4 +1,4 @@
-"""precision="f16": activations stored in half precision, computed in single, in both languages."""
+"""Half precision: how activations are stored, and which kernels compute in it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import tflgpu
 from tflgpu.compiler.accessors import HalfAccessor
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.options import Precision, TargetName
+from tflgpu.compiler.options import Options, Precision, TargetName
+from tflgpu.compiler.pipeline import build
 from tflgpu.compiler.target import Target
+from tflgpu.runtime import PlanError
 
 PRECISIONS: tuple[Precision, ...] = ("f32", "f16")
 TOLERANCE = 1e-2
@@ -29,6 +31,7 @@ TOLERANCE = 1e-2
         ("opencl", "gpu"),
         ("opencl", "gles31"),
         ("glsl", "gpu"),
+        ("glsl", "mali"),
     ],
 )
 def test_half_storage_agrees_with_litert(
@@ -74,3 +77,52 @@ def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> 
         found = session.run(grouped.inputs)["value"]
     expected = Reference(grouped.content).run(grouped.inputs)[0]
     assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    "target, halves, extensions",
+    [
+        ("opencl", "half4 sum", ("cl_khr_fp16",)),
+        ("vulkan", "f16vec4 sum", ("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8")),
+        ("glsl", "mediump vec4 sum", ()),
+    ],
+)
+def test_layers_compute_in_half_where_the_profile_says_so(
+    target: TargetName, halves: str, extensions: tuple[str, ...]
+) -> None:
+    options = Options(target=target, device="mali", precision="f16", fallback="none")
+    compiled = build(DIGITS_MODEL, options)
+    remark = "// multiplies and adds in half precision\n"
+    found = {
+        text.split(": ")[1].splitlines()[0]: remark in text for text in compiled.sources.values()
+    }
+    halved = {name for name, half in found.items() if half}
+    assert {"CONV_2D + RELU + ADD", "DEPTHWISE_CONV_2D + RELU"} <= halved
+    assert {"MAX_POOL_2D", "SOFTMAX"} <= found.keys() - halved
+    texts = [text for text in compiled.sources.values() if remark in text]
+    assert any(halves in text for text in texts)
+    assert compiled.plan.needs.extensions == extensions
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(device="mali", precision="f32_f16"),
+        Options(device="gpu", precision="f16"),
+        Options(device="nvidia", precision="f16"),
+        Options(device="mali", precision="f16", keep_f32=tuple(range(10))),
+    ],
+)
+def test_all_else_computes_in_single(options: Options) -> None:
+    compiled = build(DIGITS_MODEL, options)
+    assert not any("in half precision" in text for text in compiled.sources.values())
+    assert compiled.plan.needs.extensions == ()
+
+
+def test_a_device_without_half_arithmetic_refuses_it(opencl_device: str, tmp_path: Path) -> None:
+    devices = {str(info): info for info in tflgpu.devices()}
+    if "cl_khr_fp16" in devices[opencl_device].extensions:
+        pytest.skip("the device has it")
+    path = tflgpu.compile(DIGITS_MODEL, tmp_path, device="mali", precision="f16")
+    with pytest.raises(PlanError, match="it needs cl_khr_fp16, which this device lacks"):
+        tflgpu.load(path, device=opencl_device)

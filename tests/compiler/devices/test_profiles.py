@@ -113,6 +113,11 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             "light_group is 8192, but must be at most max_group",
         ),
         ("alignment = 256", "alignment 256", "is not a TOML file: "),
+        (
+            "work_items",
+            'half_arithmetic = ["metal"]\nwork_items',
+            "half_arithmetic is ['metal'], but must be a list of opencl, glsl, vulkan",
+        ),
         ("blocks = true", "blocks = 1", "transposed_blocks is 1, but must be true or false"),
         ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, but must be a power of two"),
         (

@@ -156,6 +156,7 @@ def test_the_quota_of_a_container(
         (r"(needs \*/ {)\d+", r"\g<1>1", "aligns buffers to"),
         (r"(needs \*/ {\d+, )\d+", r"\g<1>99999", "work-items in a work-group"),
         (r"(needs \*/ .*}, )\d+", r"\g<1>999999999", "bytes of local memory"),
+        (r"(needs \*/ .*, )NULL", r'\g<1>"cl_khr_icd cl_not_there"', "lacks cl_not_there"),
     ],
 )
 def test_what_the_device_lacks(

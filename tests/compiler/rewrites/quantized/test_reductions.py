@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quantized_operators import evaluated, quantized
+from quantized_operators import computed_at_run_time, evaluated, lowered, quantized
 
 from tflgpu.compiler.ir import Tensor, constant
 
@@ -62,3 +62,9 @@ def test_sums_of_int16_round_ties_away_from_zero() -> None:
     source = quantized("x", [[-3, 0], [1, 2], [32767, 32767]], 0.05, dtype="int16")
     found = evaluated("SUM", source, axes(1), scale=0.1, dtype="int16", keep_dims=False)
     assert found.tolist() == [-2, 2, 32767]
+
+
+def test_means_of_int16_of_all_axes_are_scalars() -> None:
+    source = computed_at_run_time(quantized("x", [[3, 5], [7, 8]], 0.05, dtype="int16"))
+    graph = lowered("MEAN", source, axes(0, 1), scale=0.05, dtype="int16", keep_dims=False)
+    assert graph.outputs[0].shape == ()

@@ -17,6 +17,7 @@ from quantized_operators import (
     half_away,
     half_up,
     lowered,
+    quantized,
 )
 
 FUNCTIONS: dict[str, tuple[Callable[[float], float], float, int, float, int]] = {
@@ -150,3 +151,16 @@ def test_16_bits_of_fixed_point_are_off_by_at_most_one(
     for integer, entry in zip(range(-128, 128), found.tolist(), strict=True):
         place = function(scale * (integer - zero)) / result_scale + result_zero
         assert abs(entry - min(max(place, -128), 127)) <= 1, f"of {integer}"
+
+
+def test_products_of_int16_with_a_factor_wrap_as_those_of_litert() -> None:
+    """337 * 100147 is below 2^31, 30527 * 100147 above."""
+    source = quantized("x", [337, 30527], 8.150368690490723, dtype="int16")
+    assert evaluated("TANH", source, scale=2.0**-15, dtype="int16").tolist() == [32767, -32767]
+
+
+def test_lines_between_infinite_ends_are_0() -> None:
+    """The last line ends at the greatest integer."""
+    source = quantized("x", [21073, 32686], 0.6206439137458801, dtype="int16")
+    with np.errstate(all="ignore"):
+        assert evaluated("EXP", source, dtype="int16").tolist() == [0, 11776]

@@ -1,0 +1,134 @@
+"""A copy of a model in which switches round weights and tensors to half, for LiteRT to run.
+
+t = CONV_2D(x, w, b)   y = RELU(t)
+becomes
+e = CONV_2D(x, w, b)   h = CONV_2D(x, half w, half b)   t = SELECT_V2(switch 0, h, e)
+f = CAST(CAST(t): float16): float32   r = SELECT_V2(switch 1, f, t)   y = RELU(r)
+
+A run takes milliseconds and no compilation, so that the effect of each rounding on the outputs of
+the model can be measured, and sets of operators be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+
+import numpy as np
+
+from ..frontend.writer import write
+from ..ir import Array, Graph, Op, Tensor, constant
+from ..litert.reference import Reference
+from .error import relative_error
+
+
+class RoundedCopy:
+    """Finds operators to keep in single precision, by runs of the copy."""
+
+    def __init__(self, graph: Graph, stored: Collection[str], inputs: Sequence[Array]) -> None:
+        """`stored` names the tensors in half precision; `inputs` are the model's, in its order.
+
+        The graph is the copy from then on. ModelError if LiteRT cannot run it.
+        """
+        self._users = {op.index: [t.name for t in (*op.reads, *op.outputs)] for op in graph.ops}
+        self._names: list[str] = []
+        tensors = {tensor: tensor for tensor in graph.tensors if _can_round(tensor, stored)}
+        for op in graph.ops:
+            if _has_weights(op):
+                name = f"weights of {op.index}"
+                self._users[op.index].append(name)
+                chosen = self._add_switch(graph, op.output, partial(_with_half_weights, op), name)
+                tensors = {t: chosen if t is op.output else now for t, now in tensors.items()}
+        for tensor, now in tensors.items():
+            self._add_switch(graph, now, _rounded, tensor.name)
+        shapes = [*(array.shape for array in inputs), *(() for _ in self._names)]
+        self._model = Reference(write(graph), input_shapes=shapes, delegates=True)
+        self._inputs = list(inputs)
+        self._exact = self._outputs(())
+        self._ranked = self._rank()
+
+    def _add_switch(
+        self, graph: Graph, exact: Tensor, half: Callable[[Graph, Tensor], Tensor], name: str
+    ) -> Tensor:
+        """Let all that read a tensor read a new one, another one where a new input is true."""
+        number = len(self._names)
+        self._names.append(name)
+        switch = Tensor(f"switch {number}", (), "bool")
+        graph.inputs.append(switch)
+        graph.input_names.append(switch.name)
+        chosen = Tensor(f"chosen {number}", exact.shape)
+        graph.replace(exact, chosen)
+        graph.add(Op("SELECT_V2", (switch, half(graph, exact), exact), (chosen,)))
+        return chosen
+
+    def fewest(self, tolerance: float) -> tuple[int, ...]:
+        """Operators, by index, without whose tensors rounding stays within the tolerance.
+
+        None of them can be left out.
+        """
+        ranked = self._ranked
+        few, enough = -1, len(ranked)
+        while enough - few > 1:
+            middle = (few + enough) // 2
+            few, enough = (
+                (few, middle) if self._suffice(ranked[:middle], tolerance) else (middle, enough)
+            )
+        kept = ranked[:enough]
+        for op in reversed(kept):
+            others = [other for other in kept if other != op]
+            if self._suffice(others, tolerance):
+                kept = others
+        return tuple(sorted(kept))
+
+    def _rank(self) -> list[int]:
+        """The operators with roundings, those first whose roundings alone cost most."""
+        names = frozenset(self._names)
+        own = {op: names.intersection(users) for op, users in self._users.items()}
+        costs = {op: self._error(rounded) for op, rounded in own.items() if rounded}
+        return sorted(costs, key=lambda op: -costs[op])
+
+    def _suffice(self, kept: Sequence[int], tolerance: float) -> bool:
+        single = {name for op in kept for name in self._users[op]}
+        return self._error([name for name in self._names if name not in single]) <= tolerance
+
+    def _error(self, rounded: Collection[str]) -> float:
+        """The error at the outputs if these tensors are rounded."""
+        outputs = zip(self._outputs(rounded), self._exact, strict=True)
+        return max(relative_error(actual, exact) for actual, exact in outputs)
+
+    def _outputs(self, rounded: Collection[str]) -> Sequence[Array]:
+        switches = [np.array(name in rounded) for name in self._names]
+        return self._model.run([*self._inputs, *switches])
+
+
+def _can_round(tensor: Tensor, stored: Collection[str]) -> bool:
+    """Whether a tensor is one of floats that a device stores in half precision."""
+    return tensor.name in stored and tensor.dtype == "float32" and not tensor.variable
+
+
+def _has_weights(op: Op) -> bool:
+    """Whether an operator reads constants that kernels store in half precision."""
+    weights = [tensor for tensor in op.reads if tensor.constant and tensor.dtype == "float32"]
+    return any(tensor.elements > 1 for tensor in weights) and len(op.outputs) == 1
+
+
+def _with_half_weights(op: Op, graph: Graph, exact: Tensor) -> Tensor:
+    """The result of an operator with its constants rounded."""
+    inputs = [
+        constant(f"{tensor.name}/half", tensor.data.astype(np.float16).astype(np.float32))
+        if tensor is not None and tensor.data is not None and tensor.dtype == "float32"
+        else tensor
+        for tensor in op.inputs
+    ]
+    result = Tensor(f"{exact.name}/half weights", exact.shape)
+    graph.add(Op(op.name, inputs, (result,), op.attrs))
+    return result
+
+
+def _rounded(graph: Graph, exact: Tensor) -> Tensor:
+    """A tensor rounded to half precision."""
+    half = Tensor(f"{exact.name}/half", exact.shape, "float16")
+    result = Tensor(f"{exact.name}/rounded", exact.shape)
+    graph.add(Op("CAST", (exact,), (half,)))
+    graph.add(Op("CAST", (half,), (result,)))
+    return result

@@ -1,0 +1,87 @@
+"""A static model of what a tile costs: loads against multiply-adds, and registers.
+
+It knows no milliseconds. It says which tiles do not fit in registers, and ranks the others by the
+multiply-adds that they do for each load. Its numbers are those of the profiles, which were checked
+against the machine code of the compilers that `tflgpu inspect --compiler` and docs/kernels.md name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...devices import Profile
+
+BESIDES = 12
+"""Registers for addresses and counters."""
+ADDRESS = 2
+"""Registers of an address, of 64 bits."""
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a step of a kernel's inner loop loads, and holds next to its sums."""
+
+    by_lane: bool = False
+    """Whether a step is one input channel, of which it loads a lane of each pixel; otherwise it is
+    a slice of them."""
+    addresses: int = 0
+    """Registers for where each pixel lies, if pixels are not at fixed distances."""
+    held: int | None = None
+    """Slices that are held at a time; None for the weights of a step and the pixels they meet."""
+
+
+WHOLE_SLICES = Loads()
+"""A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
+LANES = Loads(by_lane=True)
+"""A lane of each pixel, and the weights for it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an inner step does, which multiplies inputs by slices of weights."""
+
+    products: int
+    """Multiply-adds of slices."""
+    loads: float
+    """Loads of slices for them."""
+    cost: float
+    """Estimated time; the unit is a multiply-add of slices."""
+    registers: int
+    """Registers of a work-item, of 32 bits."""
+    available: int
+    """Registers of the device with which enough work-items are in flight; 0 for any number."""
+
+    @property
+    def spills(self) -> bool:
+        """Whether it needs more registers than that: it spills, or fewer work-items fit."""
+        return 0 < self.available < self.registers
+
+    def reckoning(self, items: int, idle: float) -> str:
+        """What a tile's estimate says, for people: `idle` times as many work-items would fit."""
+        text = f"{self.products / self.loads:.1f} multiply-adds a load"
+        if self.available:
+            text += f", {self.registers} of {self.available} registers"
+        text += f", {items} work-items"
+        return text if idle <= 1 else f"{text} where {items * idle:.0f} keep it busy"
+
+
+def estimate_step(
+    pixels: int, blocks: int, sums: int, loads: Loads, device: Profile, ragged: bool
+) -> Step:
+    """The step of a tile; `ragged` says that the last tile of a row reaches beyond its end.
+
+    Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as much
+    as whole ones, which `choose_tile` accounts for.
+    """
+    weights, lanes = blocks * sums, device.slice_width
+    products = pixels * weights
+    if device.kind == "processor":
+        return Step(products, pixels + weights, products + 0.5 * (pixels + weights) + 1, 0, 0)
+    loaded = weights + (pixels if loads.by_lane else pixels / lanes)
+    held = loads.held
+    if held is None:
+        held = weights + 1 if loads.by_lane else lanes + (1 if blocks == 1 else pixels)
+    addresses = max(loads.addresses, ADDRESS if ragged else 0) * pixels
+    registers = lanes * (products + held) + addresses + BESIDES
+    cost = products + device.load_cost * loaded + 1
+    return Step(products, loaded, cost, registers, device.registers)

@@ -1,0 +1,31 @@
+"""Moves of row-major tensors that store slices at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agreement import difference, run
+from cases.convolutions import window
+from devices import Way
+from graphs import Value, call, model, table, transpose, w, x
+
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.litert.reference import Reference
+
+AROUND = table((0, 0), (1, 2), (0, 3), (2, 1))
+MOVED: dict[str, Value] = {
+    "TRANSPOSE": transpose(x(2, 19, 7, 5), 0, 2, 3, 1),
+    "PAD": call("PAD", x(2, 7, 5, 16), AROUND),
+    "MIRROR_PAD": call("MIRROR_PAD", x(2, 7, 5, 16), AROUND, mode="SYMMETRIC"),
+}
+
+
+@pytest.mark.parametrize("operator", MOVED)
+def test_row_major_tensors_are_moved_into_slices(operator: str, way: Way, tmp_path: Path) -> None:
+    made = model({"y": call("CONV_2D", MOVED[operator], w(8, 1, 1, 19), w(8), **window())})
+    options = Options(target=way.target, device="gpu", fallback="none")
+    compiled = pipeline.build(made.content, options)
+    assert any("move_from_linear" in kernel.file for kernel in compiled.plan.kernels)
+    (found,) = run(compiled, way.device, tmp_path, made.inputs).values()
+    assert difference(found, *Reference(made.content).run(made.inputs)) is None
