@@ -9,8 +9,9 @@ from typing import Literal
 from warnings import warn
 
 from ..runtime import load
+from ..runtime.remote.url import is_url, without_password
 from .emit.compiled_model import fallback_text
-from .errors import FallbackWarning
+from .errors import FallbackWarning, OptionError
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
 from .pipeline import Model, build, store
@@ -85,6 +86,11 @@ def compile(
         PlanError: The cache cannot be used.
         TflgpuError: With `prebuild`, anything that `tflgpu.load` raises.
     """
+    if is_url(cache):
+        raise OptionError(
+            f"{without_password(cache)} is a URL, but `compile` writes a folder; compile_many and "
+            f"`tflgpu-compile -o` take URLs"
+        )
     options = Options(
         target=target,
         precision=precision,

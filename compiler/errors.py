@@ -58,6 +58,13 @@ class UnsupportedError(TflgpuError):
         super().__init__(f"{count} operator{'s' * (count > 1)} cannot run on the device:\n{lines}")
 
 
+class WorkerError(TflgpuError, RuntimeError):
+    """Workers cannot do what they were asked to: there are none, or they are unfit or gone.
+
+    The text names the scheduler or the worker.
+    """
+
+
 class FallbackWarning(TflgpuWarning):
     """Operators run on LiteRT instead of the device; the message lists them with the reasons."""
 

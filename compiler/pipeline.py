@@ -244,10 +244,17 @@ def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
     The options must not name a tuning table. DeviceError if there is no such device, ModelError if
     the model cannot be read.
     """
+    return variant_folder(cache, _fingerprint(model), variant_name(options))
+
+
+def variant_name(options: Options) -> str:
+    """The name of the variant for these options, which must not name a tuning table.
+
+    DeviceError if there is no such device.
+    """
     device = choose_profile(options.device, options.target).name
     text = replace(options, device=device).as_json()
-    variant = _variant(options.target, options.precision, device, text, compiler_version())
-    return variant_folder(cache, _fingerprint(model), variant)
+    return _variant(options.target, options.precision, device, text, compiler_version())
 
 
 def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:

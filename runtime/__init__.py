@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .api import devices, load
-from .errors import BuildError, CacheWarning, DeviceError, InputError, PlanError, TflgpuError
+from .errors import (
+    BuildError,
+    CacheWarning,
+    DeviceError,
+    InputError,
+    PlanError,
+    StoreError,
+    TflgpuError,
+)
 from .launch.device import DeviceInfo
 from .plan.records import TensorInfo
 
@@ -24,6 +32,7 @@ __all__ = [
     "InputError",
     "PlanError",
     "Session",
+    "StoreError",
     "TensorInfo",
     "TflgpuError",
     "devices",

@@ -11,12 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import DeviceError
+from .errors import DeviceError, PlanError
 from .launch.device import Device, DeviceInfo
 from .launch.foreign import foreign_context
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
+    from .plan.records import Plan
+    from .remote.keys import Trust
     from .session import Session
 
 
@@ -28,6 +30,7 @@ def load(
     context: Any = None,
     store_binaries: bool = True,
     custom_ops: Mapping[str, CustomOp] | None = None,
+    trust: Trust = (),
 ) -> Session:
     """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
@@ -53,17 +56,55 @@ def load(
     them for several outputs, of the shapes and dtypes in the model; if it has a parameter
     `options`, it gets the operator's options as bytes.
 
+    `cache` may also be the URL of a store, of a model in it or of one variant, such as
+    "s3://models" or "sftp://host/models/<fingerprint>/<variant>". That variant alone is fetched
+    into the user's own cache, from where it is loaded while the store cannot be reached. `trust` is
+    then whose variants to run: public keys, given as files or as text, one of which must have
+    signed the variant; or "anyone".
+
     PlanError if there is no such plan, its files are damaged or writable by other users, it
-    cannot run on the device, or a function is missing. DeviceError if there is no such device, a
+    cannot run on the device, is not trusted, or a function is missing. StoreError if a store cannot
+    be reached or a key cannot be read. DeviceError if there is no such device, a
     driver call fails, or LiteRT is needed but not installed; BuildError, a DeviceError, if the
     driver rejects a kernel.
     """
+    from .remote.url import is_url
     from .store.cache import read_settled
 
-    place = Path(cache)
+    if not isinstance(device, str):
+        raise DeviceError(f'device={device!r}: give a name, or "auto"')
+
+    if is_url(cache):
+        from .remote.fetch import fetch
+
+        place = fetch(cache, model, trust, lambda found: _first_runnable(found, device, context))
+        model = None
+    elif trust:
+        raise PlanError(
+            f"{os.fspath(cache)} is a folder of yours, which is trusted as it is; trust={trust!r} "
+            f"is for stores, given by a URL"
+        )
+    else:
+        place = Path(cache)
     return read_settled(
         place, lambda: _load(place, model, device, context, store_binaries, custom_ops)
     )
+
+
+def _first_runnable(found: Sequence[tuple[Path, Plan]], device: str, context: Any) -> Path:
+    """The first of several variants that the device can run (PlanError, DeviceError)."""
+    from .store.cache import first_runnable
+
+    opened = open_device(device, _targets(found), context)
+    try:
+        return first_runnable(found, opened)[0]
+    finally:
+        opened.release()
+
+
+def _targets(found: Sequence[tuple[Path, Plan]]) -> list[str]:
+    """The targets of some variants, each once."""
+    return list(dict.fromkeys(plan.target for _, plan in found))
 
 
 def _load(
@@ -77,11 +118,9 @@ def _load(
     from .store.cache import find_variants, first_runnable, newest_first
     from .store.variant import Weights, open_variant, read_plan
 
-    if not isinstance(device, str):
-        raise DeviceError(f'device={device!r}: give a name, or "auto"')
     folders = newest_first(find_variants(cache, model))
     found = [(folder, read_plan(folder)) for folder in folders]
-    targets = list(dict.fromkeys(plan.target for _, plan in found))
+    targets = _targets(found)
     # On other threads, drivers start and weights are checked while this one imports numpy.
     _start_drivers(targets[0])
     weights = Weights(folders[0]) if len(folders) == 1 else None

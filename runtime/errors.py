@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .printable import printable_lines
 
 
@@ -15,6 +17,17 @@ class TflgpuError(Exception):
     def __str__(self) -> str:
         return printable_lines(super().__str__())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickled errors cross processes; constructors of subclasses take other arguments.
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[TflgpuError], args: tuple[Any, ...], state: dict[str, Any]) -> Exception:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
 
 class PlanError(TflgpuError, ValueError):
     """A compiled model cannot be used.
@@ -22,6 +35,13 @@ class PlanError(TflgpuError, ValueError):
     The folder holds no plan, its files are damaged or unsafe to trust, another version of tflgpu
     wrote them, or the device cannot run the plan. Raised by `load`; the text says what to do,
     usually to compile the model again.
+    """
+
+
+class StoreError(TflgpuError, RuntimeError):
+    """A store cannot be reached, read or written, or a key for it cannot be used.
+
+    The text names the URL, with the file if it is about one.
     """
 
 

@@ -19,6 +19,7 @@ from .inspecting import inspect
 from .listing import devices, ops
 from .running import run
 from .shell import Program
+from .tuning import tune_command
 from .verifying import verify
 
 
@@ -30,6 +31,7 @@ def main() -> None:
 
 for _command in (
     compile_command,
+    tune_command,
     run,
     verify,
     benchmark_command,

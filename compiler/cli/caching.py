@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,39 +13,66 @@ from rich.filesize import decimal
 from ...runtime.store.cache import SHOWN_DIGITS
 from ...runtime.store.housekeeping import Entry, entries, problems, prune
 from ..user_cache import user_cache
-from .shell import Failure, FilePath, Program, json_option, note, print_json, print_table
+from . import caching_stores as stores
+from .shell import (
+    CachePlace,
+    Failure,
+    Program,
+    count_of,
+    json_option,
+    note,
+    print_json,
+    print_table,
+)
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 
 user_cache_argument = click.argument(
-    "cache", metavar="[CACHE]", type=FilePath(), default=user_cache
+    "cache", metavar="[CACHE]", type=CachePlace(), default=user_cache
 )
-"""A cache folder; by default the user's own, in which `tflgpu run MODEL` keeps models."""
+"""A cache: the folder or the URL of a store; by default the folder of the user's own cache."""
 
 
 @click.group(cls=Program, short_help="List, check, prune or clear a cache folder.")
 def cache() -> None:
-    """List, verify or prune a cache folder: by default your own, which `tflgpu run MODEL` fills."""
+    """List, verify or prune a cache: by default your own, which `tflgpu run MODEL` fills.
+
+    CACHE is a folder, or the URL of a store such as s3://models or sftp://host/models.
+    """
 
 
 @cache.command("list")
 @user_cache_argument
 @json_option
-def list_command(cache: Path, as_json: bool) -> None:
+def list_command(cache: Path | str, as_json: bool) -> None:
     """List the compiled models in CACHE, least recently used first."""
+    if isinstance(cache, str):
+        stores.list_store(cache, as_json)
+        return
     found = entries(cache)
     total = sum(entry.size for entry in found)
     if as_json:
         print_json({"entries": [_as_dict(entry) for entry in found], "bytes": total})
         return
-    _print_entries(f"{_count(found)}, {decimal(total)}", found)
+    _print_entries(f"{count_of(found)}, {decimal(total)}", found)
 
 
 @cache.command()
 @user_cache_argument
+@click.option(
+    "--trust",
+    multiple=True,
+    metavar="KEY",
+    help="For a store: a public key, or its file, one of which must have signed each model.",
+)
 @json_option
-def verify(cache: Path, as_json: bool) -> None:
+def verify(cache: Path | str, trust: tuple[str, ...], as_json: bool) -> None:
     """Check every file in CACHE; the exit code is 1 if a compiled model cannot be loaded."""
+    if isinstance(cache, str):
+        stores.verify_store(cache, trust, as_json)
+        return
+    if trust:
+        raise click.UsageError("--trust is for stores, given by a URL")
     checked = [(entry, *problems(entry)) for entry in entries(cache)]
     damaged = [message for _, fatal, _ in checked for message in fatal]
     if as_json:
@@ -67,7 +93,7 @@ def verify(cache: Path, as_json: bool) -> None:
     if damaged:
         raise Failure("\n".join(damaged))
     if not as_json:
-        click.echo(f"{_count(checked)}, no damage found")
+        click.echo(f"{count_of(checked)}, no damage found")
 
 
 def _parse_size(context: click.Context, parameter: click.Parameter, value: str) -> int:
@@ -88,20 +114,26 @@ def _parse_size(context: click.Context, parameter: click.Parameter, value: str) 
     help="Size to keep at most, such as 500M or 2GiB; 0 removes everything.",
 )
 @json_option
-def prune_command(cache: Path, max_size: int, as_json: bool) -> None:
-    """Remove the least recently used models until CACHE is small enough."""
+def prune_command(cache: Path | str, max_size: int, as_json: bool) -> None:
+    """Remove the least recently used models until CACHE is small enough.
+
+    Stores do not know what is used: there, the models published first are removed.
+    """
     _remove(cache, max_size, as_json)
 
 
 @cache.command()
 @user_cache_argument
 @json_option
-def clear(cache: Path, as_json: bool) -> None:
+def clear(cache: Path | str, as_json: bool) -> None:
     """Remove all compiled models from CACHE; other files in the folder stay."""
     _remove(cache, 0, as_json)
 
 
-def _remove(cache: Path, size: int, as_json: bool) -> None:
+def _remove(cache: Path | str, size: int, as_json: bool) -> None:
+    if isinstance(cache, str):
+        stores.prune_store(cache, size, as_json)
+        return
     removed = prune(cache, size)
     left = sum(entry.size for entry in entries(cache))
     if as_json:
@@ -111,10 +143,6 @@ def _remove(cache: Path, size: int, as_json: bool) -> None:
     _print_entries(f"{len(removed)} removed, {freed}; {decimal(left)} left", removed)
     if left > size:
         note("the rest is being written by other processes")
-
-
-def _count(found: Sequence[object]) -> str:
-    return f"{len(found)} compiled model{'s' * (len(found) != 1)}"
 
 
 def _print_entries(title: str, found: list[Entry]) -> None:

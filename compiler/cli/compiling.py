@@ -1,29 +1,43 @@
-"""`tflgpu compile`: compile a model into a cache."""
+"""`tflgpu compile`: compile models into a cache."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import inf
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.filesize import decimal
 
+from ...runtime.errors import TflgpuError
+from ...runtime.plan.records import Plan
 from ...runtime.store.variant import edited_kernels, read_plan
-from .. import pipeline
 from ..api import build_kernels
 from ..devices import names_profile, profile
-from ..emit.compiled_model import CompiledModel, fallback_text
-from ..keep_f32 import settle
+from ..emit.compiled_model import fallback_text
+from ..fleet.api import workers
+from ..fleet.models import find_models
+from ..fleet.places import place
+from ..fleet.result import Result
+from ..fleet.run import run
+from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
+from ..pipeline import Progress
 from ..schedule.tuning_table import read_table
-from ..tools.tune import Found, table_path, tune
+from .compiled_matrix import counted, print_matrix
 from .device_names import DeviceName
-from .options import compile_options, format_options, model_argument, tolerance_option
+from .options import (
+    compile_options,
+    fleet_options,
+    format_options,
+    models_argument,
+    tolerance_option,
+)
 from .shell import (
+    CachePlace,
     Command,
-    FilePath,
     json_option,
     kernels_in_launches,
     note,
@@ -33,18 +47,27 @@ from .shell import (
     progress,
     warn,
 )
+from .tuning import search_here
 
 
-@click.command("compile", cls=Command, short_help="Compile a model into a cache folder.")
-@model_argument
+@click.command("compile", cls=Command, short_help="Compile models into a cache folder.")
+@models_argument
 @click.option(
     "-o",
     "--output",
     "cache",
     required=True,
     metavar="CACHE",
-    type=FilePath(),
-    help="The cache folder, created if it does not exist.",
+    type=CachePlace(),
+    help="The cache folder, created if it does not exist; or the URL of a store, such as "
+    "s3://models or sftp://host/models.",
+)
+@click.option(
+    "--sign",
+    default="",
+    metavar="KEY",
+    help="For a store: the file of an ed25519 key, as `ssh-keygen -t ed25519` makes it, that signs "
+    "what is compiled.",
 )
 @compile_options(fallback="litert", several=True)
 @format_options
@@ -64,118 +87,125 @@ from .shell import (
     help="Also compile the kernels with the driver of this attached device (auto: the best one), "
     "so that even the first load is fast.",
 )
+@fleet_options
 @json_option
 def compile_command(
-    model: Path,
-    cache: Path,
+    models: tuple[Path, ...],
+    cache: Path | str,
+    sign: str,
     options: list[Options],
     tolerance: float,
     search: bool,
     prebuild: str,
+    jobs: int,
+    scheduler: str,
     as_json: bool,
 ) -> None:
-    """Compile MODEL, a .tflite file, into a cache folder."""
-    results = [_compile(model, cache, each, tolerance, search, prebuild) for each in options]
-    for result in results:
-        _warn(result, search)
-    if as_json:
-        reports = [result.as_dict() for result in results]
-        print_json(reports[0] if len(reports) == 1 else {"variants": reports})
-        return
-    for result in results:
-        print_table(result.compiled.plan.model, ("property", "value"), _rows(result))
-        click.echo(result.path)
+    """Compile models into a cache folder.
 
-
-@dataclass(frozen=True)
-class _Result:
-    compiled: CompiledModel
-    path: Path
-    options: Options
-    """As settled: with the tuning table and the operators kept in single precision."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"path": self.path, **self.compiled.report, "tuning": self.options.tuning or None}
-
-
-def _compile(
-    model: Path, cache: Path, options: Options, tolerance: float, search: bool, prebuild: str
-) -> _Result:
-    with progress() as show:
-        options = settle(model, options, tolerance, show)
+    MODELS are .tflite files, folders of them, patterns such as 'models/**/*.tflite', and lists:
+    @FILE stands for the lines of a text file. Each is compiled for each --device with each
+    --precision. A single compilation prints what became of the model; several print a table, skip
+    what is in the cache already, and go on if one fails.
+    """
+    if isinstance(cache, str) and prebuild:
+        raise click.UsageError("--prebuild is for folders: binaries are of use to this device only")
+    if isinstance(cache, str) and search and not all(each.tuning for each in options):
+        raise click.UsageError("--tune for a store needs --tuning FILE, where the results are kept")
+    store = place(cache, sign)
+    files = find_models(models)
+    _warn_about_targets(options)
+    single = len(files) == len(set(options)) == 1
+    with progress() as stages:
+        show = stages if single else None
         if search:
-            table = Path(options.tuning) if options.tuning else table_path(cache, options)
-            try:
-                tune(model, options, table, show, _tell)
-            except KeyboardInterrupt:
-                note(f"results are stored in {table}; run the command again to continue")
-                raise
-            options = replace(options, tuning=str(table))
-        compiled = pipeline.build(model, options, show)
-        path = pipeline.store(compiled, cache)
-        if prebuild:
-            show("prebuild", 0, 1)
-            build_kernels(path, prebuild)
-    return _Result(compiled, path, options)
+            found = search_here(files, options, Path(cache), tolerance, stages)
+            tasks = [
+                task for each in found for task in matrix([each.model], [each.options], tolerance)
+            ]
+        else:
+            tasks = matrix(files, options, tolerance)
+        with counted(0 if single else len(tasks)) as count, workers(jobs, scheduler, show) as used:
+            results = []
+            for result in run(tasks, store, used, again=single):
+                results.append(_prebuilt(result, prebuild, stages))
+                count(results[-1])
+    if single:
+        _print_single(results[0], search, as_json)
+    else:
+        order = {task: number for number, task in enumerate(tasks)}
+        print_matrix(sorted(results, key=lambda result: order[result.task]), cache, as_json)
 
 
-def _tell(found: Found) -> None:
-    """Print what the search has found for a kernel."""
-    milliseconds, timing = "as fast as before", found.timing
-    if timing is None:
-        milliseconds = "no other size runs"
-    elif timing.seconds < timing.before:
-        before = "" if timing.before == inf else f"{timing.before * 1e3:.3f} ms became "
-        milliseconds = f"{before}{timing.seconds * 1e3:.3f} ms"
-    left = f", about {found.seconds_left:.0f} s left" if found.done < found.total else ""
-    note(f"tuned {found.done} of {found.total}{left}: {found.label}: {milliseconds}")
+def _prebuilt(result: Result, device: str, show: Progress) -> Result:
+    """The result, once the driver of a device has compiled the kernels; or why it cannot."""
+    if not device or not isinstance(result.path, Path):
+        return result
+    show("prebuild", 0, 1)
+    try:
+        build_kernels(result.path, device)
+    except TflgpuError as error:
+        return replace(result, status="failed", error=error)
+    return result
 
 
-def _warn(result: _Result, search: bool) -> None:
-    options = result.options
-    if names_profile(options.device):
-        chosen = profile(options.device)
-        if options.target not in chosen.targets:
+def _warn_about_targets(options: Sequence[Options]) -> None:
+    for device, target in dict.fromkeys((each.device, each.target) for each in options):
+        chosen = profile(device) if names_profile(device) else None
+        if chosen and target not in chosen.targets:
             warn(
                 f"the profile {chosen.name} ({chosen.description}) is for the targets "
-                f"{', '.join(chosen.targets)}, but these kernels are for {options.target}"
+                f"{', '.join(chosen.targets)}, but these kernels are for {target}"
             )
-    if options.target in FOR_OTHER_RUNTIMES:
+    target = options[0].target
+    if target in FOR_OTHER_RUNTIMES:
         note(
             f"`tflgpu run` and `tflgpu export` take kernels for opencl or glsl; those for "
-            f"{options.target} are for a runtime of your own, which docs/deploying.md describes"
+            f"{target} are for a runtime of your own, which docs/deploying.md describes"
         )
-    if result.options.tuning and not (search or result.compiled.tuned):
-        device = read_table(Path(result.options.tuning)).device
+
+
+def _print_single(result: Result, search: bool, as_json: bool) -> None:
+    """Print what became of the only task, in detail; raise its error if it failed."""
+    if result.error:
+        raise result.error
+    assert result.plan is not None and result.report is not None
+    tuning = result.task.options.tuning
+    if tuning and not (search or result.report["tuned"]):
+        device = read_table(Path(tuning)).device
         warn(
-            f"{result.options.tuning}, measured on {device}, has no sizes for kernels of "
+            f"{tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
         )
-    edited = edited_kernels(read_plan(result.path))
+    edited = edited_kernels(read_plan(Path(result.path))) if result.path else ()
     if edited:
         note(
             f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
             f"edited, until: tflgpu edit {result.path} KERNEL --revert"
         )
-    fallback = result.compiled.report["fallback"]
-    if fallback:
-        warn(f"{fallback_text(fallback)}")
+    if result.report["fallback"]:
+        warn(fallback_text(result.report["fallback"]))
+    if as_json:
+        print_json({"path": result.path, **result.report, "tuning": tuning or None})
+        return
+    rows = _rows(result.plan, result.report, tuning)
+    print_table(result.plan.model, ("property", "value"), rows)
+    click.echo(result.path)
 
 
-def _rows(result: _Result) -> list[tuple[str, object]]:
-    compiled, report = result.compiled, result.compiled.report
+def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str, object]]:
     memory = {name: decimal(size) for name, size in report["memory"].items()}
     applied = sum(event["applied"] for event in report["passes"])
     return [
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
-        ("kernels out", kernels_in_launches(compiled.plan)),
+        ("kernels out", kernels_in_launches(plan)),
         *(
             (
                 "in Python" if part.function else "on LiteRT",
                 f"{part.file}: {operators_of(part)}",
             )
-            for part in compiled.plan.parts
+            for part in plan.parts
         ),
         ("arithmetic", f"{report['flops'] / 1e6:,.1f} million operations"),
         ("bytes moved", decimal(report["bytes_moved"])),
@@ -184,12 +214,12 @@ def _rows(result: _Result) -> list[tuple[str, object]]:
             f"{memory['planned']} (without sharing {memory['naive']}, lower bound "
             f"{memory['lower_bound']})",
         ),
-        ("weights", decimal(compiled.plan.weights_size)),
-        ("for", f"{compiled.plan.target}, {compiled.plan.precision}, {compiled.plan.profile}"),
-        *(("kept in single precision", len(kept)) for kept in [result.options.keep_f32] if kept),
+        ("weights", decimal(plan.weights_size)),
+        ("for", f"{plan.target}, {plan.precision}, {plan.profile}"),
         *(
-            ("tuning", f"{name}, {compiled.tuned} kernels")
-            for name in [result.options.tuning]
-            if name
+            ("kept in single precision", len(kept))
+            for kept in [json.loads(plan.options)["keep_f32"]]
+            if kept
         ),
+        *(("tuning", f"{name}, {report['tuned']} kernels") for name in [tuning] if name),
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ..fleet.tasks import for_each
 from ..keep_f32 import TOLERANCE
 from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
 from .device_names import DeviceName
@@ -19,6 +20,7 @@ Function = Callable[..., Any]
 _FIELDS = tuple(item.name for item in fields(Options))
 
 model_argument = click.argument("model", type=FilePath())
+models_argument = click.argument("models", nargs=-1, required=True, type=FilePath())
 cache_argument = click.argument("cache", type=FilePath())
 
 model_option = click.option(
@@ -144,10 +146,11 @@ def compile_options(
 ) -> Callable[[Function], Function]:
     """The options of a compilation, passed to the command as an `Options` named `options`.
 
-    With `several`, --device can be repeated, and the command gets a list of `Options`. A command
-    that `runs` the model has no --custom-op, because no application is there to compute it.
+    With `several`, --device and --precision can be repeated, and the command gets a list of
+    `Options`. A command that `runs` the model has no --custom-op, because no application is there
+    to compute it.
     """
-    repeated = " Repeat it to compile for several devices." if several else ""
+    repeated = " Repeat it to compile for several of them." if several else ""
     custom_ops = click.option(
         "--custom-op",
         "custom_ops",
@@ -166,10 +169,11 @@ def compile_options(
         click.option(
             "--precision",
             type=click.Choice(PRECISIONS),
-            default="f32",
+            default=["f32"] if several else "f32",
+            multiple=several,
             show_default=True,
             help="f16 and f32_f16 store weights and activations in half precision; with f16, "
-            "layers also compute in it where the device profile says so.",
+            "layers also compute in it where the device profile says so." + repeated,
         ),
         click.option(
             "--keep-f32",
@@ -246,8 +250,11 @@ def compile_options(
             chosen = {name: given.pop(name) for name in _FIELDS if name in given}
             if not several:
                 return function(options=Options(**chosen), **given)
-            devices = dict.fromkeys(chosen.pop("device"))
-            options = [Options(device=device, **chosen) for device in devices]
+            devices, precisions = (
+                dict.fromkeys(chosen.pop(name)) for name in ("device", "precision")
+            )
+            kept = chosen.pop("keep_f32")
+            options = for_each(Options(**chosen), devices, precisions, kept)
             return function(options=options, **given)
 
         return _with(choices, call)
@@ -262,6 +269,29 @@ tolerance_option = click.option(
     show_default=True,
     help="With --keep-f32 auto, the error allowed relative to the largest absolute value or to 1.",
 )
+
+
+scheduler_option = click.option(
+    "--scheduler",
+    default="",
+    metavar="ADDRESS",
+    help="Use the workers of this scheduler of Dask, such as tcp://host:8786.",
+)
+
+
+def fleet_options(function: Function) -> Function:
+    """The options for where models are compiled: --jobs and --scheduler."""
+    choices = (
+        click.option(
+            "--jobs",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            help="Compile in so many processes; more than one need the extra `fleet`.",
+        ),
+        scheduler_option,
+    )
+    return _with(choices, function)
 
 
 def _with(choices: Sequence[Callable[[Function], Function]], function: Function) -> Function:

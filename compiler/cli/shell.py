@@ -28,6 +28,7 @@ from rich.table import Table
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
+from ...runtime.remote.url import is_url, without_password
 from ..pipeline import Progress, silent
 
 WIDTH_IN_A_PIPE = 120
@@ -59,9 +60,27 @@ class FilePath(click.Path):
     ) -> Any:
         if not value:
             self.fail("the path is empty", parameter, context)
+        if is_url(value):
+            self.fail(
+                f"{without_password(value)} is a URL; this takes a path. `tflgpu-compile -o`, "
+                f"`tflgpu cache` and `tflgpu.load` take URLs",
+                parameter,
+                context,
+            )
         if self._suffixes and Path(value).suffix.lower() not in self._suffixes:
             known = "one of " * (len(self._suffixes) > 1) + ", ".join(self._suffixes)
             self.fail(f"{value} must end in {known}", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+class CachePlace(FilePath):
+    """A cache: the path of a folder, or the URL of a store as a string."""
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        if is_url(value):
+            return value
         return super().convert(value, parameter, context)
 
 
@@ -74,7 +93,7 @@ def _volume(*names: str, help: str) -> click.Option:
     return click.Option(names, is_flag=True, expose_value=False, callback=remember, help=help)
 
 
-def _asked_for(name: str) -> bool:
+def asked_for(name: str) -> bool:
     """Whether the command that runs was given --quiet or --verbose."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(name))
@@ -177,7 +196,7 @@ def warn(message: str) -> None:
 
 def note(message: str) -> None:
     """Print a note on stderr, unless --quiet was given."""
-    if not _asked_for("--quiet"):
+    if not asked_for("--quiet"):
         click.echo(f"note: {printable_lines(message)}", err=True)
 
 
@@ -201,6 +220,11 @@ def _plain(value: Any) -> Any:
 def kernels_in_launches(plan: Plan) -> str:
     """The number of kernels in a run, and the number of launches."""
     return f"{len(plan.dispatches)} in {plan.launches} launch{'es' if plan.launches != 1 else ''}"
+
+
+def count_of(models: Sequence[object]) -> str:
+    """The number of compiled models."""
+    return f"{len(models)} compiled model{'s' * (len(models) != 1)}"
 
 
 def operators_of(part: HostPart) -> str:
@@ -251,12 +275,12 @@ def progress() -> Iterator[Progress]:
 
     With --verbose, a line for each stage with its time; with --quiet, nothing.
     """
-    if _asked_for("--verbose"):
+    if asked_for("--verbose"):
         with closing(_Stages()) as stages:
             yield stages.show
         return
     errors = Console(stderr=True)
-    if not errors.is_terminal or _asked_for("--quiet"):
+    if not errors.is_terminal or asked_for("--quiet"):
         yield silent
         return
     columns = (SpinnerColumn(), TextColumn("{task.description:<8}"), BarColumn())

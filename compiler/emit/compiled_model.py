@@ -34,6 +34,13 @@ class CompiledModel:
     tuned: int
     """Number of distinct kernels with sizes from the tuning table."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled for other processes, which memory views cannot be."""
+        return {**vars(self), "weights": bytes(self.weights)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, weights=memoryview(state["weights"]))
+
     @property
     def report(self) -> dict[str, Any]:
         """The summary that `tflgpu compile --json` prints."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,7 +17,8 @@ from ...runtime.plan.file import to_bytes
 from ...runtime.plan.records import Plan
 from ...runtime.plan.validate import validate
 from ...runtime.store.cache import lock
-from ...runtime.store.private_files import check_private, make_private, read_file, sync_folder
+from ...runtime.store.private_files import make_private, read_file, sync_folder
+from ...runtime.store.replacing import replace_folder
 from ...runtime.store.variant import (
     KERNELS,
     LARGEST_TEXT,
@@ -71,9 +70,7 @@ def pack(
         try:
             with lock(folder):
                 if not _is_same(folder, contents[PLAN], keep_edits):
-                    changed = _changed_in(folder)
-                    _replace(folder, {**contents, **changed})
-                    _warn_of(changed, folder)
+                    _replace(folder, contents)
             return folder
         except PlanError as error:
             if not isinstance(error.__cause__, FileNotFoundError) or attempt == ATTEMPTS:
@@ -118,6 +115,13 @@ def _is_same(folder: Path, plan: bytes | memoryview, keep_edits: bool) -> bool:
         return False
 
 
+def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
+    """Replace whatever is at the folder's path; the caller holds the lock."""
+    changed = _changed_in(folder)
+    replace_folder(folder, lambda new: _write(new, {**contents, **changed}))
+    _warn_of(changed, folder)
+
+
 def _changed_in(folder: Path) -> dict[str, bytes]:
     """The kernels in a folder that are not those of its plan, by where they are put aside."""
     found = {}
@@ -142,25 +146,6 @@ def _warn_of(changed: Mapping[str, bytes], folder: Path) -> None:
         )
 
 
-def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
-    """Replace whatever is at the folder's path; the caller holds the lock."""
-    prefix = f".{folder.name}."
-    # Remove what a killed process left behind. Nothing else uses it, since we hold the lock.
-    for leftover in folder.parent.glob(f"{prefix}*.tmp"):
-        _remove(leftover)
-    temporary = Path(tempfile.mkdtemp(".tmp", prefix, folder.parent))
-    try:
-        new = temporary / "new"
-        _write(new, contents)
-        if os.path.lexists(folder):
-            os.rename(folder, temporary / "old")
-        os.rename(new, folder)
-        sync_folder(folder.parent)
-    finally:
-        _remove(temporary)
-    check_private(folder)
-
-
 def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
     """Write files that only this user can read, and wait until they are on the disk."""
     below = sorted({folder / KERNELS, *((folder / name).parent for name in contents)} - {folder})
@@ -174,10 +159,3 @@ def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
             os.fsync(file.fileno())
     for directory in (*reversed(below), folder):
         sync_folder(directory)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

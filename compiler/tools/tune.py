@@ -37,6 +37,8 @@ from ..select.storage import Choice
 from ..target import Target
 from ..trial_input import trial_input
 
+TABLES = "tuning"
+"""The folder in a cache with the tables of devices."""
 BATCH = 8
 """Sizes compiled and timed together."""
 REPEATS = 9
@@ -74,7 +76,7 @@ class Found:
 def table_path(cache: Path, options: Options) -> Path:
     """The path, in a cache, of the attached device's table (DeviceError if there is no device)."""
     info = select_device(attached_device(options.device), options.target)
-    return cache / "tuning" / f"{device_key(info)}.json"
+    return cache / TABLES / f"{device_key(info)}.json"
 
 
 def tune(

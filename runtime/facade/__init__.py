@@ -24,7 +24,8 @@ if TYPE_CHECKING:
         edit_kernel,
         revert_kernel,
     )
-    from tflgpu.compiler.errors import FallbackWarning
+    from tflgpu.compiler.errors import FallbackWarning, WorkerError
+    from tflgpu.compiler.fleet.api import compile_many
     from tflgpu.runtime import (
         BuildError,
         CacheWarning,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         InputError,
         PlanError,
         Session,
+        StoreError,
         TensorInfo,
         TflgpuError,
         devices,
@@ -54,11 +56,14 @@ __all__ = [
     "Options",
     "PlanError",
     "Session",
+    "StoreError",
     "TensorInfo",
     "TflgpuError",
     "UnsupportedError",
+    "WorkerError",
     "__version__",
     "compile",
+    "compile_many",
     "devices",
     "edit_kernel",
     "load",
@@ -72,7 +77,9 @@ _COMPILER = {
     "OptionError": "tflgpu.compiler.errors",
     "Options": "tflgpu.compiler.options",
     "UnsupportedError": "tflgpu.compiler.errors",
+    "WorkerError": "tflgpu.compiler.errors",
     "compile": "tflgpu.compiler.api",
+    "compile_many": "tflgpu.compiler.fleet.api",
     "edit_kernel": "tflgpu.compiler.tools.editing.edit",
     "revert_kernel": "tflgpu.compiler.tools.editing.edit",
 }

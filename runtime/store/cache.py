@@ -17,7 +17,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -121,6 +121,23 @@ def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> l
     return next(iter(chosen.values()))
 
 
+def meant_models(
+    fingerprints: Iterable[str], model: str | os.PathLike[str], name: Callable[[str], str]
+) -> list[str]:
+    """Those of the models, by fingerprint, that a file, a name or part of a fingerprint means.
+
+    `name` returns the name of a model and is asked for it only if that matters. PlanError if the
+    file cannot be read.
+    """
+    text = os.fspath(model)
+    if os.path.isfile(text):
+        wanted = _model_fingerprint(Path(text))
+        return [digest for digest in fingerprints if digest == wanted]
+    if _FINGERPRINT_START.match(text):
+        return [digest for digest in fingerprints if digest.startswith(text)]
+    return [digest for digest in fingerprints if name(digest) == text]
+
+
 def newest_first(folders: Sequence[Path]) -> list[Path]:
     """Variants' folders, the most recently compiled first."""
     return sorted(folders, key=_age)
@@ -189,14 +206,9 @@ def _age(folder: Path) -> tuple[int, str]:
 def _chosen(
     present: Mapping[str, list[Path]], model: str | os.PathLike[str]
 ) -> dict[str, list[Path]]:
-    """Those of the models, by fingerprint, that a file, a name or part of a fingerprint means."""
-    text = os.fspath(model)
-    if os.path.isfile(text):
-        wanted = _model_fingerprint(Path(text))
-        return {digest: folders for digest, folders in present.items() if digest == wanted}
-    if _FINGERPRINT_START.match(text):
-        return {digest: found for digest, found in present.items() if digest.startswith(text)}
-    return {digest: found for digest, found in present.items() if _name(found[0]) == text}
+    """The variants of those models that a file, a name or part of a fingerprint means."""
+    meant = meant_models(present, model, lambda digest: _name(present[digest][0]))
+    return {digest: present[digest] for digest in meant}
 
 
 def _model_fingerprint(model: Path) -> str:

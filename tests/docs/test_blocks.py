@@ -10,6 +10,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +81,15 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def servers() -> Iterator[ExitStack]:
+    """Schedulers and workers, which run until the end of their page."""
+    with ExitStack() as stack:
+        yield stack
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
-def test_the_blocks_of_a_page_run(page: str, workplace: Path) -> None:
+def test_the_blocks_of_a_page_run(page: str, workplace: Path, servers: ExitStack) -> None:
     namespace: dict[str, Any] = {}
     for block in blocks(page):
         if block.language not in RUN or block.note.startswith(NOT_RUN):
@@ -92,7 +101,7 @@ def test_the_blocks_of_a_page_run(page: str, workplace: Path) -> None:
         else:
             for line in _lines(block):
                 for command in line.split(" && "):
-                    _run(command, block)
+                    _run(command, block, servers)
 
 
 def _lines(block: Block) -> list[str]:
@@ -119,15 +128,18 @@ def _has_opencl() -> bool:
         return False
 
 
-def _run(command: str, block: Block) -> None:
-    """Run one command, which must exit with code 0."""
+def _run(command: str, block: Block, servers: ExitStack) -> None:
+    """Run one command, which must exit with code 0; what `dask` starts is left running."""
     name, *arguments = shlex.split(command, comments=True)
+    if name == "dask":
+        _serve(arguments, servers)
+        return
     if name in PROGRAMS:
         result = CliRunner().invoke(PROGRAMS[name], arguments)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         status, output = result.exit_code, result.output
-    elif name in ("python", "cc"):
+    elif name in ("python", "cc", "ssh-keygen"):
         # The shell expands the names of files.
         line = command.replace("python", sys.executable, 1) if name == "python" else command
         done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
@@ -136,3 +148,22 @@ def _run(command: str, block: Block) -> None:
         assert name in SKIPPED, f"{block}: the tests cannot run {command!r}"
         return
     assert status == 0, f"{block}: {command}\n{output}"
+
+
+def _serve(arguments: list[str], servers: ExitStack) -> None:
+    """Start a scheduler with two workers in this process, where measurements are replaced.
+
+    The options must be those that the program takes.
+    """
+    import distributed
+    from distributed.cli import dask_scheduler, dask_worker
+
+    program, *options = arguments
+    commands = {"scheduler": dask_scheduler.main, "worker": dask_worker.main}
+    commands[program].make_context(program, list(options))
+    if program == "scheduler":
+        port = int(options[options.index("--port") + 1])
+        threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "protocol": "tcp"}
+        servers.enter_context(
+            distributed.LocalCluster(scheduler_port=port, dashboard_address=None, **threads)
+        )

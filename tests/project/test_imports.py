@@ -30,11 +30,11 @@ STAGES = {
             "codegen",
         ),
         *("emit", "export", "pipeline", "keep_f32", "api"),
-        *("tools", "user_cache", "pictures", "report", "cli"),
+        *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
         *("printable", "errors", "forks", "background", "processor"),
-        *("plan", "launch", "store", "litert", "custom_op", "parts"),
+        *("plan", "launch", "store", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "inputs", "indices", "exchange", "execution", "binding"),
         *("session", "api"),
     ),
@@ -70,6 +70,8 @@ OUTSIDE = {
     ),
     # Runs what it compiles.
     "compiler.keep_f32": ("runtime",),
+    # Measures on attached devices.
+    "compiler.fleet": ("runtime",),
     "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
     "compiler.tools": ("runtime",),
     # Reads, compiles, loads and runs.
@@ -85,13 +87,19 @@ RESERVED = {
     "click": ("compiler.cli",),
     "rich": ("compiler.cli",),
     "pygments": ("compiler.report",),
+    "distributed": ("compiler.fleet",),
     "matplotlib": ("compiler.tools.benchmark.plot",),
     "sklearn": (),
+    "fsspec": ("runtime.remote.store",),
+    "cryptography": ("runtime.remote.keys",),
 }
 """Libraries that only these parts may import."""
 
 
-NOT_AT_RUN_TIME = ("networkx", "jinja2", "tflite", "click", "rich", "pyopencl", "moderngl")
+NOT_AT_RUN_TIME = (
+    *("networkx", "jinja2", "tflite", "click", "rich", "pyopencl", "moderngl"),
+    *("fsspec", "cryptography"),
+)
 
 
 def covers(prefix: str, module: str) -> bool:
@@ -231,10 +239,24 @@ def test_imports_inside_the_package_are_relative(folder: str) -> None:
         assert path == facade or absolute == [], path
 
 
-@pytest.mark.parametrize("statement", ["import tflgpu.runtime", "import tflgpu; tflgpu.load"])
-def test_loading_imports_no_compiler(statement: str) -> None:
+def modules_after(statement: str) -> set[str]:
+    """What a fresh interpreter has imported after a statement."""
     script = f"import sys; {statement}; print(*sys.modules, sep='\\n')"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = set(run.stdout.split())
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "statement", ["import tflgpu.compiler.cli", "import tflgpu; tflgpu.compile_many"]
+)
+def test_the_extra_is_imported_only_for_stores_and_clusters(statement: str) -> None:
+    loaded = modules_after(statement)
+    assert "tflgpu.compiler.fleet.places" in loaded
+    assert not loaded & {"fsspec", "cryptography", "distributed", "dask", "asyncssh", "aiohttp"}
+
+
+@pytest.mark.parametrize("statement", ["import tflgpu.runtime", "import tflgpu; tflgpu.load"])
+def test_loading_imports_no_compiler(statement: str) -> None:
+    loaded = modules_after(statement)
     assert "tflgpu.runtime" in loaded
     assert not loaded & {*NOT_AT_RUN_TIME, "tflgpu.compiler"}

@@ -13,17 +13,18 @@ import tflgpu.runtime
 
 HOMES = {
     tflgpu.compiler: ("Finding", "ModelError", "OptionError", "Options", "UnsupportedError"),
-    tflgpu.compiler.errors: ("FallbackWarning",),
+    tflgpu.compiler.errors: ("FallbackWarning", "WorkerError"),
     tflgpu.runtime: (
         *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "InputError", "PlanError"),
-        *("Session", "TensorInfo", "TflgpuError", "devices", "load"),
+        *("Session", "StoreError", "TensorInfo", "TflgpuError", "devices", "load"),
     ),
 }
 
 
 def test_dir_lists_every_name() -> None:
     names = {name for public in HOMES.values() for name in public}
-    assert set(dir(tflgpu)) == names | {"__version__", "compile", "edit_kernel", "revert_kernel"}
+    others = {"compile", "compile_many", "edit_kernel", "revert_kernel"}
+    assert set(dir(tflgpu)) == names | {"__version__"} | others
     assert sorted(dir(tflgpu)) == sorted(tflgpu.__all__)
 
 
@@ -38,7 +39,7 @@ def test_names_are_those_of_the_packages() -> None:
 
 def test_errors_have_one_base() -> None:
     errors = [getattr(tflgpu, name) for name in dir(tflgpu) if name.endswith("Error")]
-    assert len(errors) == 8
+    assert len(errors) == 10
     assert all(issubclass(error, tflgpu.TflgpuError) for error in errors)
     assert issubclass(tflgpu.CacheWarning, UserWarning)
     assert issubclass(tflgpu.FallbackWarning, UserWarning)

@@ -125,7 +125,7 @@ def test_a_model_that_cannot_run_is_an_error(tmp_path: Path) -> None:
     lines = result.stderr.splitlines()
     assert lines[0] == "error: 2 operators cannot run on the device:"
     assert "operator 0 Mystery" in lines[1] and "operator 2 Riddle" in lines[2]
-    assert not (tmp_path / "cache").exists()
+    assert not list((tmp_path / "cache").glob("*/*"))
 
 
 @pytest.mark.parametrize(

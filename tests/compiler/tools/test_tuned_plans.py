@@ -16,7 +16,7 @@ from graphs import largest, model, x
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline, tune
-from tflgpu.compiler.cli import compiling
+from tflgpu.compiler.cli import tuning as command
 from tflgpu.compiler.schedule.sizes import Sizes
 from tflgpu.compiler.schedule.tuning_table import read_table
 from tflgpu.compiler.schedule.work_groups import groups_worth_trying
@@ -143,7 +143,7 @@ def test_an_interrupted_search_says_how_to_continue(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compiling, "tune", interrupted)
+    monkeypatch.setattr(command, "tune", interrupted)
     file = tmp_path / "model.tflite"
     file.write_bytes(network)
     arguments = ("compile", file, "-o", tmp_path / "cache", "--device", opencl_device)

@@ -8,33 +8,19 @@ import shutil
 import signal
 import subprocess
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from devices import Attached, device_kinds, unavailable
+from devices import Attached, device_kinds
+from disks import mounted
 from plans import LENGTH, chain, chain_result, check
 from platforms import linux
 
 from tflgpu.runtime import CacheWarning, PlanError, execution, load
 from tflgpu.runtime.store.binaries import BINARIES, write_binary
 from tflgpu.runtime.store.cache import find_variants
-
-
-@contextmanager
-def mounted(folder: Path, options: str) -> Iterator[Path]:
-    """A file system in memory."""
-    folder.mkdir(mode=0o700)
-    command = ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
-        unavailable("this user cannot mount a file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @linux

@@ -1,0 +1,114 @@
+"""What `tflgpu compile` shows of several compilations: a count while they run, and a table."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+
+import click
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
+
+from ..fleet.manifest import MANIFEST
+from ..fleet.result import Result
+from .shell import Failure, asked_for, print_json, print_table
+
+Count = Callable[[Result], None]
+"""Called with each result as it comes."""
+
+
+@contextmanager
+def counted(total: int) -> Iterator[Count]:
+    """A bar on stderr with counts and the time left; none if stderr is not a terminal or for 0.
+
+    With --verbose, a line for each result; with --quiet, nothing.
+    """
+    errors = Console(stderr=True)
+    if not total or asked_for("--quiet"):
+        yield lambda result: None
+    elif asked_for("--verbose"):
+        yield _Lines(total).show
+    elif not errors.is_terminal:
+        yield lambda result: None
+    else:
+        columns = (
+            *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
+            *(TextColumn("{task.fields[failed]}"), TimeRemainingColumn()),
+        )
+        with ProgressBar(*columns, console=errors, transient=True) as bar:
+            task, failed = bar.add_task("compile", total=total, failed=""), 0
+
+            def show(result: Result) -> None:
+                nonlocal failed
+                failed += result.status == "failed"
+                bar.update(task, advance=1, failed=f"{failed} failed" if failed else "")
+
+            yield show
+
+
+class _Lines:
+    """Prints a line for each result, with the time left if the rest takes as long."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._began = total, 0, perf_counter()
+
+    def show(self, result: Result) -> None:
+        self._done += 1
+        left = (perf_counter() - self._began) / self._done * (self._total - self._done)
+        click.echo(
+            f"{self._done} of {self._total}, about {left:.0f} s left: {_label(result)}: "
+            f"{result.status}",
+            err=True,
+        )
+
+
+def print_matrix(results: Sequence[Result], cache: Path | str, as_json: bool) -> None:
+    """Print results, as a table or as JSON; Failure if any of them failed."""
+    if as_json:
+        variants = [
+            {**asdict(result.row), "path": result.path, **(result.report or {})}
+            for result in results
+        ]
+        print_json({"manifest": os.path.join(cache, MANIFEST), "variants": variants})
+    else:
+        _print_table(results)
+    failed = [result for result in results if result.error]
+    if failed:
+        told = "\n".join(f"{_label(result)}: {result.row.error}" for result in failed)
+        raise Failure(f"{len(failed)} of {len(results)} compilations failed:\n{told}")
+
+
+def _print_table(results: Sequence[Result]) -> None:
+    count = Counter(result.status for result in results)
+    print_table(
+        ", ".join(f"{number} {status}" for status, number in sorted(count.items())),
+        ("model", "variant", "status", "findings", "seconds", "size"),
+        [
+            (
+                result.task.model.name,
+                result.variant or _column(result),
+                result.status,
+                len(result.findings) or "",
+                f"{result.seconds:.2f}",
+                decimal(result.bytes),
+            )
+            for result in results
+        ],
+        right=("findings", "seconds", "size"),
+    )
+
+
+def _label(result: Result) -> str:
+    return f"{result.task.model} for {_column(result)}"
+
+
+def _column(result: Result) -> str:
+    row = result.row
+    return f"{row.target}-{row.precision}-{row.profile}"

@@ -1,0 +1,84 @@
+"""`compile_many`, the entry point for programs that compile many models for many devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ..errors import OptionError
+from ..keep_f32 import TOLERANCE
+from ..options import Options, Precision
+from ..pipeline import Progress, silent
+from .models import find_models
+from .places import place
+from .result import Result
+from .run import run
+from .tasks import for_each, matrix
+from .workers import Here, Workers
+
+DEFAULTS = Options()
+
+
+def compile_many(
+    models: Iterable[str | os.PathLike[str]],
+    cache: str | os.PathLike[str],
+    *,
+    devices: Sequence[str] = ("auto",),
+    precisions: Sequence[Precision] = ("f32",),
+    options: Options = DEFAULTS,
+    tolerance: float = TOLERANCE,
+    jobs: int = 1,
+    scheduler: str = "",
+    sign: str | os.PathLike[str] = "",
+) -> Iterator[Result]:
+    """Compile each model for each device with each precision, and yield the results as they come.
+
+    What is in the cache already, by content, is not compiled again. A model that fails gives a
+    result with its `error`, and stops no other. The cache's manifest.json records all results.
+
+    Args:
+        models: Files, folders, patterns, and lists as "@file"; see `models.find_models`.
+        cache: The cache folder, created if it does not exist, or the URL of a store.
+        devices: As the `device` of `tflgpu.compile`.
+        precisions: As the `precision` of `tflgpu.compile`.
+        options: All other options; its device and precision do not count.
+        tolerance: For options with keep_f32=("auto",), as in `tflgpu.compile`.
+        jobs: How many processes compile. With more than one, a script needs the usual
+            `if __name__ == "__main__":` of multiprocessing.
+        scheduler: The address of a scheduler of Dask, such as "tcp://host:8786", whose workers
+            compile instead.
+        sign: For a store: the file of the ed25519 key that signs each variant.
+
+    Raises, at the first result or later:
+        ModelError: An argument stands for no model.
+        OptionError: An option is wrong for all models, or the extra `fleet` is not installed.
+        DeviceError: There is no such device.
+        PlanError: The cache cannot be used.
+        StoreError: The store or the key cannot be used.
+        WorkerError: The scheduler or its workers cannot be used, or are gone.
+    """
+    columns = for_each(replace(options, keep_f32=()), devices, precisions, options.keep_f32)
+    store = place(cache, sign)
+    tasks = matrix(find_models(models), columns, tolerance)
+    with workers(jobs, scheduler) as used:
+        yield from run(tasks, store, used)
+
+
+@contextmanager
+def workers(jobs: int, scheduler: str, progress: Progress | None = None) -> Iterator[Workers]:
+    """This process for one job, else a cluster (OptionError, WorkerError).
+
+    `progress` is told the stages of what is compiled in this process.
+    """
+    if jobs < 1:
+        raise OptionError(f"jobs={jobs}: give at least 1")
+    if jobs == 1 and not scheduler:
+        yield Here(progress or silent)
+        return
+    # Imported here because Dask is an optional dependency.
+    from .cluster import cluster
+
+    with cluster(jobs, scheduler) as found:
+        yield found

@@ -1,0 +1,70 @@
+"""Results: what became of each task of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ...runtime.errors import TflgpuError
+from ...runtime.plan.records import Plan
+from ..devices.attached import choose_profile
+from .manifest import Row
+from .tasks import Task
+
+Status = Literal["compiled", "present", "failed"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a task."""
+
+    task: Task
+    status: Status
+    """"compiled"; "present" if the variant was in the store already; or "failed"."""
+    path: Path | str | None
+    """The variant's folder or, in a store, its URL; None if it failed."""
+    findings: tuple[Mapping[str, Any], ...]
+    """Operators that run on LiteRT or, if it failed, cannot run; as `Finding.as_dict` has them."""
+    seconds: float
+    """Time of the compilation, whenever that was."""
+    bytes: int
+    """Of all files of the variant."""
+    report: Mapping[str, Any] | None = None
+    """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
+    plan: Plan | None = None
+    """The plan of a compilation of this run."""
+    error: Exception | None = None
+    """Why it failed; anything but a TflgpuError is a bug in tflgpu."""
+
+    @property
+    def variant(self) -> str:
+        """The variant's name; empty if it failed."""
+        return str(self.path).rpartition("/")[2] if self.path is not None else ""
+
+    @property
+    def row(self) -> Row:
+        """The result as the manifest records it."""
+        task, options = self.task, self.task.options
+        return Row(
+            model=str(task.model),
+            fingerprint=task.fingerprint,
+            target=options.target,
+            precision=options.precision,
+            profile=choose_profile(options.device, options.target).name,
+            request=task.request,
+            variant=self.variant,
+            status=self.status,
+            findings=self.findings,
+            error=_text(self.error),
+            seconds=round(self.seconds, 3),
+            bytes=self.bytes,
+        )
+
+
+def _text(error: Exception | None) -> str:
+    """An error as the manifest records it, those that are bugs with their type; "" for none."""
+    if error is None or isinstance(error, TflgpuError):
+        return str(error or "")
+    return f"{type(error).__name__}: {error}"

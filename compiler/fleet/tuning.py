@@ -1,0 +1,116 @@
+"""Tuning on a cluster: each device measures where it is, and tables are merged by device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from distributed import Future
+
+from ...runtime.launch.device import DeviceInfo
+from ...runtime.store.binaries import device_key
+from ..errors import ModelError, OptionError, WorkerError
+from ..options import Options
+from ..schedule.tuning_table import Table, read_table, write_table
+from .announce import Announce, devices_here, measure, resource
+from .cluster import Cluster
+from .parcel import pack
+from .tasks import Task, matrix
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What became of the search for a model on a device."""
+
+    model: Path
+    device: DeviceInfo
+    table: Path
+    """The table of the device, which now has what was found."""
+    kernels: int
+    """How many kernels the table has."""
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A model to measure on a device; its options name the device."""
+
+    task: Task
+    device: DeviceInfo
+
+
+def tune_many(
+    models: Sequence[Path], options: Sequence[Options], folder: Path, cluster: Cluster
+) -> Iterator[Tuned]:
+    """Tune models on the workers' devices that options name, and yield results as they come.
+
+    "auto" names all of them. Each measures one kernel at a time. The tables lie in `folder`, as
+    `<device key>.json`, and are written after each model: what they have is not measured again, and
+    what a lost worker was measuring is. A model that fails stops no other.
+
+    WorkerError if no worker has such a device, or workers are gone; OptionError if a table cannot
+    be read or written.
+    """
+    cluster.announce(Announce())
+    parts = [
+        part
+        for each in options
+        for device in _devices(cluster, each)
+        for part in _parts(models, each, device)
+    ]
+    for device in {part.device for part in parts}:
+        # Fail now if a table cannot be written, before anything is measured.
+        write_table(_table(folder, device), _path(folder, device))
+
+    def start(part: _Part) -> tuple[Future, ...]:
+        if part.task.unreadable:
+            raise ModelError(part.task.unreadable)
+        table, model = _path(folder, part.device).read_bytes(), cluster.model(part.task)
+        needs = {resource(part.device): 1}
+        parcel = pack(part.task)
+        return cluster.submit(measure, parcel, model, table, resources=needs), model
+
+    for part, outcome in cluster.each(parts, start, per_worker=1):
+        path, table = _path(folder, part.device), _table(folder, part.device)
+        if isinstance(outcome, Table):
+            # What was measured first stays, whichever other search was slower to find it.
+            table.kernels = {**outcome.kernels, **table.kernels}
+            write_table(table, path)
+        error = outcome if isinstance(outcome, Exception) else None
+        yield Tuned(part.task.model, part.device, path, len(table.kernels), error)
+
+
+def _devices(cluster: Cluster, options: Options) -> list[DeviceInfo]:
+    """The workers' devices that options name, or all for "auto", sorted (WorkerError)."""
+    announced = cluster.on_each(devices_here).values()
+    found = list(dict.fromkeys(info for devices in announced for info in devices))
+    name = "" if options.device == "auto" else options.device.lower()
+    chosen = [info for info in found if name in str(info).lower() and info.target == options.target]
+    if not chosen:
+        present = "".join(f"\n  {info}, for {info.target}" for info in found)
+        raise WorkerError(
+            f"no worker has a device {options.device!r} for {options.target}; they have:"
+            f"{present or ' none'}"
+        )
+    return sorted(chosen, key=str)
+
+
+def _parts(models: Sequence[Path], options: Options, device: DeviceInfo) -> Iterator[_Part]:
+    if options.tuning:
+        raise OptionError(
+            f"tuning={options.tuning!r}: tables of several devices lie in a folder, by device"
+        )
+    named = replace(options, device=str(device))
+    # The device is not attached here, so any profile serves to read the models.
+    for task in matrix(models, [replace(options, device="gpu")]):
+        yield _Part(replace(task, options=named), device)
+
+
+def _path(folder: Path, device: DeviceInfo) -> Path:
+    return folder / f"{device_key(device)}.json"
+
+
+def _table(folder: Path, device: DeviceInfo) -> Table:
+    path = _path(folder, device)
+    return read_table(path) if path.exists() else Table(str(device))

@@ -1,0 +1,170 @@
+"""Keys: signing manifests, and whom to trust.
+
+Keys are ed25519, in files as `ssh-keygen -t ed25519` and `openssl genpkey -algorithm ed25519` write
+them. They are read when they are needed; no part of a private key is stored, logged or shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..errors import PlanError, StoreError
+from .manifest import Manifest, Publication, Signature, signed_bytes
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+ANYONE = "anyone"
+"""Trust that takes every variant, signed or not."""
+
+Key = str | os.PathLike[str]
+"""A public key: its file, or its text (ssh-ed25519 AAAA..., or PEM)."""
+
+Trust = Literal["anyone"] | Key | Sequence[Key]
+"""Whose variants to run."""
+
+LARGEST_KEY = 1 << 16
+"""Bytes of a key's file."""
+
+
+class SigningKey:
+    """A private key, which signs manifests."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Read a key's file: OpenSSH's or PEM, not encrypted (StoreError)."""
+        self._key = _private(Path(path))
+
+    def sign(self, manifest: Manifest) -> Signature:
+        """The signature of a manifest."""
+        public = self._key.public_key().public_bytes_raw()
+        return Signature(public.hex(), self._key.sign(signed_bytes(manifest)).hex())
+
+    def signed(self, publication: Publication) -> bool:
+        """Whether a variant has this key's signature."""
+        return self.sign(publication.manifest) in publication.signatures
+
+
+class Trusted:
+    """The public keys whose signatures count, or everyone."""
+
+    def __init__(self, trust: Trust) -> None:
+        """Read the keys (StoreError)."""
+        self._anyone = trust == ANYONE
+        keys = () if self._anyone else [trust] if isinstance(trust, (str, os.PathLike)) else trust
+        self._keys = frozenset(map(_public, keys))
+
+    def objection(self, publication: Publication) -> str | None:
+        """Why a variant must not be run; None if a trusted key signed it."""
+        if self._anyone:
+            return None
+        if not publication.signatures:
+            return "it is not signed"
+        signers = {signature.key: signature.value for signature in publication.signatures}
+        trusted = signers.keys() & self._keys
+        if not trusted:
+            names = " and ".join(sorted(map(fingerprint, signers)))
+            return f"it is signed by {names}, which is not among the trusted keys"
+        wrong = sorted(key for key in trusted if not _verifies(key, signers[key], publication))
+        if wrong:
+            return f"the signature by {fingerprint(wrong[0])} is not that of this manifest"
+        return None
+
+    def check(self, publication: Publication, source: str) -> None:
+        """PlanError, naming `source`, unless the variant may be run."""
+        reason = self.objection(publication)
+        if reason is not None:
+            raise PlanError(refusal(source, reason))
+
+
+def refusal(source: str, reason: str) -> str:
+    """The text of the error for a variant that is not trusted."""
+    return (
+        f"{source} is refused, because {reason}; a plan is a program, so give the public key of "
+        f'whoever compiled it as trust=[...], or trust="anyone" to run it all the same'
+    )
+
+
+def fingerprint(key: str) -> str:
+    """A public key as `ssh-keygen -l` shows it, to compare by eye: SHA256:..."""
+    parts = (b"ssh-ed25519", bytes.fromhex(key))
+    blob = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+def _verifies(key: str, value: str, publication: Publication) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+    try:
+        public.verify(bytes.fromhex(value), signed_bytes(publication.manifest))
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _private(path: Path) -> Ed25519PrivateKey:
+    serialization = _serialization(f"the key {path}")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    content = _read(path)
+    read = serialization.load_pem_private_key
+    if b"OPENSSH PRIVATE KEY" in content:
+        read = serialization.load_ssh_private_key
+    try:
+        key = read(content, None)
+    except TypeError as error:
+        raise StoreError(f"the key {path} is encrypted; give one without a passphrase") from error
+    # The exceptions' texts may quote what they could not read.
+    except Exception:
+        raise StoreError(f"{path} is not a private key in OpenSSH's format or PEM") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise StoreError(f"the key {path} is not an ed25519 key; make one with: {_MAKE}")
+    return key
+
+
+def _public(key: Key) -> str:
+    """The 32 bytes of a public key, hexadecimal (StoreError)."""
+    shown = f"the key {key}" if isinstance(key, os.PathLike) or len(key) < 100 else "a trusted key"
+    serialization = _serialization(shown)
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    text = isinstance(key, str) and key.startswith(("ssh-", "-----BEGIN"))
+    content = str(key).encode() if text else _read(Path(key))
+    read = serialization.load_pem_public_key
+    if content.startswith(b"ssh-"):
+        read = serialization.load_ssh_public_key
+    try:
+        public = read(content)
+    except Exception:
+        raise StoreError(f"{shown} is not a public key in OpenSSH's format or PEM") from None
+    if not isinstance(public, Ed25519PublicKey):
+        raise StoreError(f"{shown} is not an ed25519 key; make one with: {_MAKE}")
+    return public.public_bytes_raw().hex()
+
+
+_MAKE = "ssh-keygen -t ed25519 -N '' -f KEY"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_KEY)
+    except OSError as error:
+        raise StoreError(f"cannot read the key {path}: {error.strerror}") from error
+
+
+def _serialization(what: str) -> Any:
+    try:
+        from cryptography.hazmat.primitives import serialization
+    except ImportError as error:
+        raise StoreError(
+            f"{what} needs cryptography, which is not installed; "
+            f"install it with: pip install 'tflgpu[fleet]'"
+        ) from error
+    return serialization

@@ -1,0 +1,169 @@
+"""Which variants a store holds, as their manifests say. No other file is read for that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ..errors import PlanError
+from ..store.cache import SHOWN_DIGITS, is_fingerprint, meant_models
+from .index import Record, record_of, records
+from .manifest import MANIFEST, Publication, from_bytes, is_variant
+from .store import Store
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A variant in a store."""
+
+    path: str
+    """Its folder in the store: <model fingerprint>/<variant>."""
+    publication: Publication | None
+    """None if it cannot be relied on."""
+    problem: str = ""
+    """Why it cannot."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files; 0 if that is not known."""
+        return self.publication.manifest.size if self.publication else 0
+
+    @property
+    def published(self) -> float:
+        """When it was put into the store (Unix time); 0 if that is not known."""
+        return self.publication.published if self.publication else 0
+
+
+@dataclass(frozen=True)
+class Address:
+    """What a URL means: a store, the variants of a model in it, or one variant."""
+
+    store: str
+    """The URL of the store."""
+    fingerprint: str = ""
+    variant: str = ""
+
+
+def address(url: str) -> Address:
+    """A URL, taken apart.
+
+    >>> address("s3://models/" + "ab" * 32 + "/opencl-f32-mali-a20d7aa81cd8").variant
+    'opencl-f32-mali-a20d7aa81cd8'
+    """
+    url = url.rstrip("/")
+    above, _, last = url.rpartition("/")
+    if is_fingerprint(last):
+        return Address(above, last)
+    store, _, middle = above.rpartition("/")
+    return Address(store, middle, last) if is_fingerprint(middle) else Address(url)
+
+
+def published(store: Store, fingerprint: str, variant: str) -> Publication | None:
+    """What a store holds under a variant's name; None if nothing.
+
+    PlanError if its manifest is damaged or that of another variant, StoreError if the store cannot
+    be read.
+    """
+    path = f"{fingerprint}/{variant}"
+    source = store.at(f"{path}/{MANIFEST}")
+    content = store.read(f"{path}/{MANIFEST}")
+    if content is None:
+        return None
+    found = from_bytes(content, source)
+    if found.manifest.path != path:
+        raise PlanError(
+            f"{source} is refused, because it is the manifest of another variant, "
+            f"{found.manifest.path}; publish {variant} again"
+        )
+    return found
+
+
+def entries(store: Store) -> list[Entry]:
+    """All variants in a store, sorted by path (StoreError)."""
+    models = filter(is_fingerprint, store.names())
+    found = store.each(lambda model: _variants(store, model), models)
+    return _entries(store, [path for paths in found for path in paths])
+
+
+def listed(store: Store) -> list[Record]:
+    """All variants in a store, sorted by path, as its index has them; else as `entries` has them.
+
+    PlanError if the index is damaged, StoreError if the store cannot be read.
+    """
+    found = records(store)
+    if found:
+        return found
+    return [record_of(entry.publication) for entry in entries(store) if entry.publication]
+
+
+def find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> list[Entry]:
+    """The variants of one model, the newest first; those that cannot be relied on come last.
+
+    `model` is as in `tflgpu.load`. PlanError if there are none, or if the store holds several
+    models that it may mean.
+    """
+    fingerprint = where.fingerprint or _only_model(store, model)
+    chosen = [f"{fingerprint}/{where.variant}"] if where.variant else []
+    paths = chosen or _variants(store, fingerprint)
+    found = _entries(store, paths)
+    if not found:
+        raise PlanError(f"there is no compiled model at {store.at('/'.join(paths) or fingerprint)}")
+    if model is not None:
+        found = [_of_model(store, entry, model) for entry in found]
+    return sorted(found, key=lambda entry: entry.published, reverse=True)
+
+
+def _only_model(store: Store, model: str | os.PathLike[str] | None) -> str:
+    """The fingerprint of the model that is meant (PlanError unless there is just one)."""
+    present = [name for name in store.names() if is_fingerprint(name)]
+
+    @cache
+    def names() -> dict[str, str]:
+        return {record.path.partition("/")[0]: record.model for record in listed(store)}
+
+    meant = present
+    if model is not None:
+        meant = meant_models(present, model, lambda each: names().get(each, ""))
+    if not meant:
+        of = "" if model is None else f" of {os.fspath(model)}"
+        raise PlanError(
+            f"{store.url} holds no compiled model{of}; `tflgpu-compile MODEL -o URL` compiles into "
+            f"a store"
+        )
+    if len(meant) > 1:
+        shown = "".join(f"\n  {each[:SHOWN_DIGITS]}  {names().get(each, '')}" for each in meant)
+        raise PlanError(f"{store.url} holds several models; choose one of them:{shown}")
+    return meant[0]
+
+
+def _of_model(store: Store, entry: Entry, model: str | os.PathLike[str]) -> Entry:
+    """A variant, which cannot be relied on unless it is one of a model."""
+    if entry.publication is None:
+        return entry
+    manifest = entry.publication.manifest
+    # The index, which is not signed, may have led to another model than the one of that name.
+    if meant_models([manifest.fingerprint], model, lambda _: manifest.model):
+        return entry
+    reason = f"was compiled from a different model ({manifest.model}) than {os.fspath(model)}"
+    return Entry(entry.path, None, f"{store.at(entry.path)} {reason}")
+
+
+def _variants(store: Store, fingerprint: str) -> list[str]:
+    names = store.names(fingerprint)
+    return [f"{fingerprint}/{name}" for name in names if is_variant(name)]
+
+
+def _entries(store: Store, paths: Sequence[str]) -> list[Entry]:
+    """The variants in these folders; folders without a manifest hold none."""
+
+    def read(path: str) -> Entry | None:
+        fingerprint, _, variant = path.partition("/")
+        try:
+            found = published(store, fingerprint, variant)
+        except PlanError as error:
+            return Entry(path, None, str(error))
+        return Entry(path, found) if found is not None else None
+
+    return [entry for entry in store.each(read, paths) if entry is not None]

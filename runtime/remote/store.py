@@ -1,0 +1,174 @@
+"""A store: a folder at a URL, and what can be done with its files. fsspec reaches it.
+
+Every failure is a StoreError that names the URL, and never a password in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, TypeVar
+
+from ..errors import StoreError
+from .url import without_password
+
+CONNECTIONS = 16
+"""How many files are asked for at a time."""
+
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "file": {"auto_mkdir": True},
+    "local": {"auto_mkdir": True},
+    # Checks the server's key against ~/.ssh/known_hosts, which sshfs leaves out by default.
+    "sftp": {"known_hosts": (), "connect_timeout": 15},
+    "ssh": {"known_hosts": (), "connect_timeout": 15},
+}
+"""Options of fsspec's file systems; those that the user configured for fsspec come first."""
+
+SSH = ("sftp", "ssh")
+"""Protocols of sshfs."""
+
+READ_ONLY = ("http", "https")
+"""Protocols by which nothing can be written."""
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+class Store:
+    """An open store. Paths are relative to its URL, with slashes.
+
+    Its methods raise StoreError if the store cannot be reached, or denies what they do.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Connect to a store, which need not exist yet."""
+        self.url = without_password(url).rstrip("/")
+        """For display."""
+        try:
+            import fsspec
+        except ImportError as error:
+            raise StoreError(
+                f"{self.url} needs fsspec, which is not installed; "
+                f"install it with: pip install 'tflgpu[fleet]'"
+            ) from error
+        protocol = url.partition("://")[0].lower()
+        settings = {**SETTINGS.get(protocol, {}), **fsspec.config.conf.get(protocol, {})}
+        self._protocol = protocol
+        with self._reported("open", ""):
+            # An instance of its own: one that lost its connection would be of no use to the next.
+            self._files, root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **settings)
+        self._root = root.rstrip("/")
+
+    def at(self, path: str) -> str:
+        """The URL of a path, for display."""
+        return f"{self.url}/{path}" if path else self.url
+
+    def check_writable(self) -> None:
+        """StoreError if nothing can be written by the URL's protocol."""
+        if self._protocol in READ_ONLY:
+            raise StoreError(f"{self.url} is for reading only; write to the store by another URL")
+
+    def names(self, path: str = "") -> list[str]:
+        """The names in a folder, sorted; none if there is no such folder."""
+        with self._reported("list", path), suppress(FileNotFoundError):
+            self._files.invalidate_cache()
+            found = self._files.ls(self._path(path), detail=False)
+            return sorted({name.rstrip("/").rpartition("/")[2] for name in found})
+        return []
+
+    def sizes(self, path: str) -> dict[str, int]:
+        """The bytes of each file below a folder, by its path in there."""
+        with self._reported("list", path), suppress(FileNotFoundError):
+            self._files.invalidate_cache()
+            start = self._path(path)
+            found = self._files.find(start, detail=True)
+            return {
+                name[name.index(start) + len(start) + 1 :]: int(info["size"])
+                for name, info in found.items()
+            }
+        return {}
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a file; None if there is no such file."""
+        with self._reported("read", path), suppress(FileNotFoundError):
+            return bytes(self._files.cat_file(self._path(path)))
+        return None
+
+    def download(self, files: Mapping[str, Path]) -> list[str]:
+        """Copy files of the store to paths of this machine; returns those that do not exist."""
+
+        def copy(path: str) -> bool:
+            with self._reported("read", path), suppress(FileNotFoundError):
+                self._files.get_file(self._path(path), str(files[path]))
+                return True
+            return False
+
+        found = self.each(copy, list(files))
+        return [path for path, present in zip(files, found, strict=True) if not present]
+
+    def upload(self, files: Mapping[str, Path]) -> None:
+        """Copy files of this machine into the store, with the folders that they need."""
+        self.check_writable()
+
+        def copy(path: str) -> None:
+            with self._reported("write", path):
+                self._files.put_file(str(files[path]), self._path(path))
+
+        self.each(copy, list(files))
+
+    def replace(self, path: str, content: bytes, temporary: str = "") -> None:
+        """Write a file, or replace it; the new content appears whole or not at all.
+
+        It is written to another path first, by default beside it.
+        """
+        self.check_writable()
+        folder, _, name = path.rpartition("/")
+        temporary = temporary or f"{folder}/.{name}.{token_hex(8)}.tmp".lstrip("/")
+        try:
+            with self._reported("write", path):
+                self._files.pipe_file(self._path(temporary), content)
+                self._files.mv(self._path(temporary), self._path(path))
+        except BaseException:
+            with suppress(Exception):
+                self._files.rm_file(self._path(temporary))
+            raise
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a folder with all that is in it, if it exists."""
+        self.check_writable()
+        with self._reported("remove", path), suppress(FileNotFoundError):
+            self._files.rm(self._path(path), recursive=True)
+
+    def remove_if_empty(self, folder: str) -> None:
+        """Remove a folder that holds nothing, on stores that have folders."""
+        # sshfs inherits a `rmdir` that does nothing; its `rm` removes an empty folder.
+        remove = self._files.rm if self._protocol in SSH else self._files.rmdir
+        with suppress(Exception):
+            remove(self._path(folder))
+
+    def each(self, act: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+        """What a function returns for each item, computed for several at a time."""
+        with ThreadPoolExecutor(CONNECTIONS, "store") as threads:
+            return list(threads.map(act, items))
+
+    def _path(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else self._root or "/"
+
+    @contextmanager
+    def _reported(self, doing: str, path: str) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:
+            raise
+        # Each protocol has exceptions of its own, and few of them are an OSError.
+        except Exception as error:
+            raise StoreError(f"cannot {doing} {self.at(path)}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

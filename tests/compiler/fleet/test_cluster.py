@@ -1,0 +1,166 @@
+"""Compiling on workers of Dask, and what happens if they or their scheduler are lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import invoke
+from variant_files import variants
+
+import tflgpu
+from tflgpu.compiler import OptionError, Options
+from tflgpu.compiler.errors import WorkerError
+from tflgpu.compiler.fleet import cluster
+
+distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
+
+DEVICES = ("mali", "gpu")
+
+
+@pytest.fixture
+def threads() -> Iterator[Any]:
+    """A scheduler that listens as any other, with two workers that are threads of this process."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address=None,
+    ) as local:
+        yield local
+
+
+def test_the_bytes_are_those_of_this_process(folder: Path, threads: Any, tmp_path: Path) -> None:
+    (folder / "COPY.tflite").write_bytes((folder / "ABS.tflite").read_bytes())
+    profile = tmp_path / "my gpu.toml"
+    profile.write_text(
+        (Path(cluster.__file__).parents[1] / "devices/profiles/gpu.toml").read_text()
+    )
+    common: dict[str, Any] = {
+        "devices": (*DEVICES, str(profile)),
+        "precisions": ("f32", "f16"),
+        "options": Options(precision="f16", keep_f32=("ABS",)),
+    }
+    here = list(tflgpu.compile_many([folder], tmp_path / "here", **common))
+    there = list(
+        tflgpu.compile_many(
+            [folder], tmp_path / "there", scheduler=threads.scheduler_address, **common
+        )
+    )
+    assert variants(tmp_path / "here") == variants(tmp_path / "there")
+
+    def told(results: list[Any]) -> set[tuple[str, str, str]]:
+        return {(item.row.request, item.row.model, item.row.error) for item in results}
+
+    assert told(here) == told(there)
+    assert len(there) == 30 and {item.status for item in there} == {"compiled", "present", "failed"}
+
+
+def test_a_tuning_table_travels(folder: Path, threads: Any, tmp_path: Path) -> None:
+    (tmp_path / "table.json").write_text('{"device": "abacus", "kernels": {}}')
+    options = Options(tuning=str(tmp_path / "table.json"))
+    (result,) = tflgpu.compile_many(
+        [folder / "ABS.tflite"],
+        tmp_path / "store",
+        devices=["gpu"],
+        options=options,
+        scheduler=threads.scheduler_address,
+    )
+    assert result.status == "compiled"
+
+
+def test_another_version_on_a_worker_is_an_error_before_work_begins(
+    folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = cluster.compiler_version()
+    monkeypatch.setattr(cluster, "compiler_version", lambda: "0.0+ours")
+    with pytest.raises(WorkerError) as raised:
+        list(tflgpu.compile_many([folder], tmp_path, scheduler=threads.scheduler_address))
+    first, second = str(raised.value).splitlines()
+    expected = f": it has tflgpu {version}, but this is 0.0+ours; install the same on both"
+    assert first.startswith("worker tcp://") and first.endswith(expected)
+    assert second.endswith(expected)
+
+
+def test_a_scheduler_that_is_lost(folder: Path, threads: Any, tmp_path: Path) -> None:
+    run = tflgpu.compile_many(
+        [folder], tmp_path / "store", devices=DEVICES, scheduler=threads.scheduler_address
+    )
+    next(run)
+    threads.close()
+    with pytest.raises(WorkerError, match=r"the scheduler at tcp://.* is gone; what was compiled"):
+        list(run)
+    assert (tmp_path / "store" / "manifest.json").exists()
+
+
+def test_no_scheduler_and_no_workers(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    command = ("compile", folder, "-o", tmp_path / "store", "--scheduler")
+    message = invoke(*command, "tcp://127.0.0.1:9", code=1).stderr
+    assert "error: there is no scheduler at tcp://127.0.0.1:9 (" in message
+    empty = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None)
+    with empty:
+        message = invoke(*command, empty.scheduler_address, code=1).stderr
+        assert "has no workers; start one with: dask worker inproc://" in message
+    message = invoke(*command, "tcp://127.0.0.1:9", "--jobs", 2, code=1).stderr
+    assert "a scheduler has workers of its own" in message
+
+
+@pytest.mark.slow
+def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
+    """Each time while it compiles or starts; the rest of the work is as if nothing had happened."""
+    precisions = ("f32", "f16")
+    devices = (*DEVICES, "nvidia", "adreno", "amd")
+    list(tflgpu.compile_many([folder], tmp_path / "here", devices=devices, precisions=precisions))
+    run = tflgpu.compile_many(
+        [folder], tmp_path / "there", devices=devices, precisions=precisions, jobs=2
+    )
+    failed, killed = 0, 0
+    for result in run:
+        failed += result.error is not None
+        if killed < 3:
+            workers = [
+                child
+                for child in psutil.Process().children(recursive=True)
+                if "spawn_main" in " ".join(child.cmdline())
+            ]
+            os.kill(workers[0].pid, signal.SIGKILL)
+            killed += 1
+    assert (failed, killed) == (10, 3)
+    assert variants(tmp_path / "here") == variants(tmp_path / "there")
+
+
+def test_neither_dask_nor_fsspec_are_imported_without_need() -> None:
+    script = (
+        "import sys, tflgpu, tflgpu.compiler.cli; tflgpu.compile, tflgpu.compile_many\n"
+        "print(*sys.modules, sep='\\n')"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert "tflgpu.compiler.fleet.api" in loaded
+    assert not loaded & {"dask", "distributed", "fsspec", "tornado", "cryptography"}
+
+
+def test_without_the_extra(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "tflgpu.compiler.fleet.cluster")
+    command = ("compile", folder / "ABS.tflite", "-o", tmp_path / "store", "--device", "gpu")
+    invoke(*command)
+    message = invoke(*command, "--jobs", 2, code=1).stderr
+    assert message.startswith("error: several jobs and schedulers need Dask, which cannot be")
+    assert "pip install 'tflgpu[fleet]'" in message
+
+
+def test_jobs_are_a_positive_number(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="jobs=0: give at least 1"):
+        list(tflgpu.compile_many([folder], tmp_path, jobs=0))

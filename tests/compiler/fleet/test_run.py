@@ -1,0 +1,224 @@
+"""Compiling many models in this process: what is compiled, what is not, and what is recorded."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import as_json, invoke
+from variant_files import variants
+
+import tflgpu
+from tflgpu.compiler import ModelError, OptionError, Options, pipeline
+from tflgpu.compiler.emit import folder as emitted
+from tflgpu.compiler.fleet.result import Result
+from tflgpu.runtime import PlanError
+
+DEVICES = ("mali", "gpu")
+
+
+def compiled(folder: Path, store: Path, **options: Any) -> list[Result]:
+    return list(tflgpu.compile_many([folder], store, **{"devices": DEVICES, **options}))
+
+
+def statuses(results: list[Result]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for result in results:
+        found.setdefault(result.task.model.stem, []).append(result.status)
+    return found
+
+
+def rows(store: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((store / "manifest.json").read_text())["variants"]
+    return found
+
+
+def test_the_bytes_are_those_of_single_compilations(folder: Path, tmp_path: Path) -> None:
+    found = compiled(folder, tmp_path / "store", precisions=("f32", "f16"))
+    for result in found:
+        if result.path is not None:
+            options = result.task.options
+            single = tflgpu.compile(
+                result.task.model,
+                tmp_path / "single",
+                device=options.device,
+                precision=options.precision,
+            )
+            assert single.name == result.variant
+    assert variants(tmp_path / "store") == variants(tmp_path / "single")
+    assert len({result.path for result in found if result.path}) == 12
+
+
+def test_a_failing_model_stops_nothing_and_is_recorded(folder: Path, tmp_path: Path) -> None:
+    (folder / "GONE.tflite").symlink_to("nowhere")
+    found = compiled(folder, tmp_path / "store")
+    assert statuses(found) == {
+        **dict.fromkeys(("ABS", "COS", "EXP"), ["compiled"] * 2),
+        **dict.fromkeys(("BAD", "GONE"), ["failed"] * 2),
+    }
+    (bad, _) = (row for row in rows(tmp_path / "store") if row["model"].endswith("BAD.tflite"))
+    assert "not a .tflite model" in bad["error"]
+    assert (bad["variant"], bad["status"], bad["bytes"]) == ("", "failed", 0)
+    errors = {result.task.model.stem: result.error for result in found if result.error}
+    assert isinstance(errors["GONE"], ModelError) and "No such file" in str(errors["GONE"])
+
+
+def test_the_manifest_describes_each_variant(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    compiled(folder, store)
+    (row,) = (row for row in rows(store) if "ABS" in row["model"] and row["profile"] == "mali")
+    variant = store / row["fingerprint"] / row["variant"]
+    assert row["model"] == str(folder / "ABS.tflite")
+    assert row["bytes"] == sum(path.stat().st_size for path in variant.rglob("*") if path.is_file())
+    assert row["findings"] == [] and row["seconds"] > 0
+    assert (row["target"], row["precision"], row["status"]) == ("opencl", "f32", "compiled")
+
+
+def test_findings_are_recorded_and_remembered(tmp_path: Path) -> None:
+    from graphs.steps import elementwise
+
+    model = elementwise(tmp_path / "m.tflite", "ABS", "Mystery")
+    options = Options(custom_ops=("Mystery",))
+    (result,) = tflgpu.compile_many([model], tmp_path, devices=["gpu"], options=options)
+    assert result.status == "compiled"
+    (failed,) = tflgpu.compile_many(
+        [model], tmp_path, devices=["gpu"], options=Options(fallback="none")
+    )
+    assert [item["operator"] for item in failed.findings] == ["Mystery"]
+
+
+def test_what_is_there_is_not_compiled_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    compiled(folder, store)
+    (folder / "BAD.tflite").unlink()
+    before = rows(store)
+    monkeypatch.setattr(pipeline, "build", lambda *_: 1 / 0)
+    found = compiled(folder, store)
+    assert {result.status for result in found} == {"present"}
+    kept = [{**row, "status": "present"} for row in before if row["variant"]]
+    assert rows(store) == kept
+    # Nor if the manifest is lost, or the models have other names.
+    (store / "manifest.json").unlink()
+    (folder / "ABS.tflite").rename(folder / "Z.tflite")
+    assert {result.status for result in compiled(folder, store)} == {"present"}
+
+
+def test_a_damaged_variant_is_compiled_again(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    compiled(folder, store)
+    whole = variants(store)
+    weights = next(store.glob("*/*/plan.tflgpu"))
+    weights.write_bytes(weights.read_bytes()[:-1])
+    assert sorted(result.status for result in compiled(folder, store)) == [
+        "compiled",
+        *["failed"] * 2,
+        *["present"] * 5,
+    ]
+    assert variants(store) == whole
+
+
+def test_equal_models_are_compiled_once(folder: Path, tmp_path: Path) -> None:
+    (folder / "COPY.tflite").write_bytes((folder / "ABS.tflite").read_bytes())
+    found = statuses(compiled(folder, tmp_path / "store"))
+    assert (found["ABS"], found["COPY"]) == (["compiled"] * 2, ["present"] * 2)
+    assert len(rows(tmp_path / "store")) == 10
+
+
+def test_a_tuning_table_is_part_of_what_is_asked_for(folder: Path, tmp_path: Path) -> None:
+    store, table = tmp_path / "store", tmp_path / "table.json"
+    table.write_text(json.dumps({"device": "abacus", "kernels": {}}))
+    options = Options(tuning=str(table))
+    first = statuses(compiled(folder, store, options=options))
+    assert first["ABS"] == ["compiled"] * 2
+    assert statuses(compiled(folder, store, options=options))["ABS"] == ["present"] * 2
+    table.write_text(json.dumps({"device": "another", "kernels": {}}))
+    assert statuses(compiled(folder, store, options=options))["ABS"] == ["compiled"] * 2
+    table.write_text("[]")
+    with pytest.raises(OptionError, match="is not a tuning table"):
+        compiled(folder, store, options=options)
+
+
+def test_runs_keep_each_others_rows(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    one = tflgpu.compile_many([folder], store, devices=["mali"])
+    next(one)
+    compiled(folder, store, devices=["gpu"])
+    list(one)
+    kept = [row for row in rows(store) if row["variant"]]
+    assert sorted(row["profile"] for row in kept) == [*["gpu"] * 3, *["mali"] * 3]
+
+
+def test_a_run_that_ends_early_is_continued(folder: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    run = tflgpu.compile_many([folder], store, devices=DEVICES)
+    names = [next(run).task.model.stem for _ in range(3)]
+    run.close()  # type: ignore[attr-defined]
+    assert len(rows(store)) == 3
+    found = compiled(folder, store)
+    # Those that were being written when the run ended are there as well.
+    assert [result.status for result in found].count("present") >= 3 - names.count("BAD")
+
+
+def test_a_full_store_ends_the_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, written = tmp_path / "store", 0
+    write = emitted._write
+
+    def full(*arguments: Any) -> None:
+        nonlocal written
+        written += 1
+        if written > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(*arguments)
+
+    monkeypatch.setattr(emitted, "_write", full)
+    with pytest.raises(PlanError, match=r"cannot write .*: No space left on device"):
+        compiled(folder, store)
+    assert len(list(store.glob("*/*/plan.tflgpu"))) == len(list(store.glob("*/opencl-*"))) == 2
+    assert len([row for row in rows(store) if row["variant"]]) == 2
+    monkeypatch.undo()
+    assert statuses(compiled(folder, store))["EXP"] == ["compiled"] * 2
+
+
+def test_a_store_that_cannot_be_written_is_an_error_at_once(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PlanError, match="a cache is a folder"):
+        compiled(folder, tmp_path / "file")
+    (tmp_path / "manifest.json").write_text("[]")
+    with pytest.raises(PlanError, match=r"manifest.json is not a manifest of tflgpu: "):
+        compiled(folder, tmp_path)
+
+
+def test_the_command(folder: Path, tmp_path: Path) -> None:
+    common = ("compile", folder, "-o", tmp_path / "store")
+    columns = ("--device", "mali", "--device", "gpu", "--precision", "f32", "--precision", "f16")
+    result = invoke(*common, *columns, code=1)
+    first, _, *lines = result.stdout.splitlines()
+    assert first == "12 compiled, 4 failed"
+    assert [line.split()[1].rsplit("-", 1)[0] for line in lines[:4]] == [
+        *("opencl-f32-mali", "opencl-f16-mali", "opencl-f32-gpu", "opencl-f16-gpu")
+    ]
+    assert result.stderr.startswith("error: 4 of 16 compilations failed:\n")
+    (folder / "BAD.tflite").unlink()
+    value = as_json(*common, *columns)
+    assert value["manifest"] == str(tmp_path / "store" / "manifest.json")
+    assert {row["status"] for row in value["variants"]} == {"present"}
+    assert all(Path(row["path"]).is_dir() for row in value["variants"])
+    shown = invoke(*common, "--device", "amd", "--verbose").stderr.splitlines()
+    assert shown[0].startswith("1 of 3, about ") and shown[0].endswith("compiled")
+
+
+def test_a_table_of_several_keeps_operators_only_in_half_precision(folder: Path) -> None:
+    command = ("compile", folder / "ABS.tflite", "-o", folder / "s", "--device", "gpu")
+    both = ("--precision", "f32", "--precision", "f16")
+    value = as_json(*command, *both, "--keep-f32", "ABS")
+    assert [row["precision"] for row in value["variants"]] == ["f32", "f16"]
+    message = invoke(*command, "--keep-f32", "ABS", code=1).stderr
+    assert "choose precision='f16'" in message

@@ -1,0 +1,100 @@
+"""A matrix compiled into a store: the same bytes as in a folder, signed, and once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from commands import as_json, invoke
+from paths import ROOT
+from servers import make_key
+
+import tflgpu
+from tflgpu.compiler.fleet.places import Change, place
+from tflgpu.runtime.remote.keys import Trusted
+from tflgpu.runtime.remote.published import entries
+from tflgpu.runtime.remote.store import Store
+
+pytest.importorskip("fsspec")
+
+DIGITS = ROOT / "samples" / "digits" / "digits.tflite"
+DEVICES = ("gpu", "mali")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return (tmp_path / "store").as_uri()
+
+
+def test_the_bytes_are_those_of_a_folder(url: str, tmp_path: Path) -> None:
+    key = make_key(tmp_path / "key")
+    results = list(tflgpu.compile_many([DIGITS], url, devices=DEVICES, sign=key))
+    assert [result.status for result in results] == ["compiled", "compiled"]
+    trusted = Trusted(key.with_suffix(".pub"))
+    by_name = sorted(results, key=lambda each: each.variant)
+    for result, entry in zip(by_name, entries(Store(url)), strict=True):
+        assert result.path == f"{url}/{entry.path}"
+        assert entry.publication and trusted.objection(entry.publication) is None
+        folder = tflgpu.compile(DIGITS, tmp_path / "cache", device=result.task.options.device)
+        assert contents(tmp_path / "store" / entry.publication.files) == contents(folder)
+
+
+def test_a_second_run_compiles_what_is_missing_or_unsigned(url: str, tmp_path: Path) -> None:
+    def statuses(sign: str | Path = "", devices: tuple[str, ...] = DEVICES) -> list[str]:
+        found = tflgpu.compile_many([DIGITS], url, devices=devices, sign=sign)
+        return sorted(result.status for result in found)
+
+    assert statuses(devices=("gpu",)) == ["compiled"]
+    assert statuses() == ["compiled", "present"]
+    assert statuses() == ["present", "present"]
+    key = make_key(tmp_path / "key")
+    assert statuses(key) == ["compiled", "compiled"]
+    assert statuses(key) == statuses() == ["present", "present"]
+    plan = next((tmp_path / "store").glob("*/*/files-*/weights.bin"))
+    for path in plan.parents[1].glob("files-*/weights.bin"):
+        path.unlink()
+    assert statuses() == ["compiled", "present"]
+
+
+def test_commands(url: str, tmp_path: Path) -> None:
+    key = make_key(tmp_path / "key")
+    command = ("compile", DIGITS, "-o", url, "--device", "gpu")
+    assert invoke(*command, "--sign", key).stdout.splitlines()[-1].startswith(f"{url}/")
+    found = as_json(*command, "--device", "mali", "--sign", key)
+    assert found["manifest"] == f"{url}/manifest.json"
+    assert sorted(each["status"] for each in found["variants"]) == ["compiled", "present"]
+    invoke("cache", "verify", url, "--trust", f"{key}.pub")
+    wrong = invoke("compile", DIGITS, "-o", tmp_path / "x", "--sign", key, code=1)
+    assert "only what goes to a URL is signed" in wrong.stderr
+    for option in ("--tune", "--prebuild=auto"):
+        invoke(*command, option, code=2)
+    wrong = invoke("compile", DIGITS, "-o", "http://127.0.0.1:1/x", code=1)
+    assert "http://127.0.0.1:1/x is for reading only" in wrong.stderr
+    with pytest.raises(tflgpu.OptionError, match="is a URL, but `compile` writes a folder"):
+        tflgpu.compile(DIGITS, url)
+
+
+def test_two_runs_on_one_store(url: str) -> None:
+    """No row of the manifest is lost, though nothing locks it."""
+    runs = [
+        threading.Thread(target=place(url).change, args=("file", adding(name))) for name in "abcd"
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert place(url).read("file") == b"abcd"
+
+
+def adding(name: str) -> Change:
+    return lambda content: bytes(sorted({*(content or b""), *name.encode()}))

@@ -1,0 +1,111 @@
+"""Tuning on the workers that have the devices."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases.convolutions import conv
+from commands import as_json, invoke
+from graphs import model, x
+
+from tflgpu.compiler.schedule.sizes import Sizes
+from tflgpu.compiler.tools import tune as search
+
+distributed = pytest.importorskip("distributed")
+
+
+class Measured:
+    """Measurements with a known result: groups of 4 work-items are the fastest."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._busy = threading.Lock()
+
+    def __call__(self, subject: object, sizes: Sequence[Sizes]) -> list[float]:
+        assert self._busy.acquire(blocking=False), "two measurements at a time"
+        self.count += 1
+        time.sleep(0.01)
+        self._busy.release()
+        return [1.0 + number for number in reversed(range(len(sizes)))]
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Measured:
+    made = Measured()
+    monkeypatch.setattr(search, "_measure", made)
+    return made
+
+
+@pytest.fixture
+def networks(tmp_path: Path) -> Path:
+    """Models that share a kernel, and one that is damaged."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    shared = conv(x(1, 13, 11, 7), (37, 7), (1, 1))
+    (folder / "one.tflite").write_bytes(model({"y": shared}).content)
+    both = {"y": shared, "z": conv(x(1, 5, 3, 2), (3, 2), (1, 1))}
+    (folder / "two.tflite").write_bytes(model(both).content)
+    return folder
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    """The address of a scheduler with two workers, which have the devices of this machine."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+    ) as local:
+        yield local.scheduler_address
+
+
+def test_the_table_is_that_of_this_process(
+    networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
+) -> None:
+    common = ("--device", opencl_device)
+    (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
+    common = (*common, "--scheduler", scheduler)
+    (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
+    assert Path(here["path"]).read_bytes() == Path(there["path"]).read_bytes()
+    assert here["kernels"] == there["kernels"] > 1
+    measured.count = 0
+    assert as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"] == [there]
+    assert measured.count == 0
+
+
+def test_the_same_table_gives_the_same_plan(
+    networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
+) -> None:
+    common = ("--device", opencl_device, "--scheduler", scheduler)
+    (table,) = as_json("tune", networks, "-o", tmp_path / "c", *common)["tables"]
+    tuned = ("compile", networks, "--device", opencl_device, "--tuning", table["path"])
+    rows = as_json(*tuned, "-o", tmp_path / "one")["variants"]
+    others = as_json(*tuned, "-o", tmp_path / "other", "--scheduler", scheduler)["variants"]
+    assert [row["variant"] for row in rows] == [row["variant"] for row in others]
+    assert all(row["tuned"] for row in rows)
+
+
+def test_a_model_that_fails_stops_no_other(
+    networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
+) -> None:
+    (networks / "a.tflite").write_text("this is not a model")
+    command = ("tune", networks, "-o", tmp_path / "cache", "--device", opencl_device)
+    for where in ((), ("--scheduler", scheduler)):
+        result = invoke(*command, *where, code=1)
+        assert "error: 1 searches failed:\n" in result.stderr
+        assert "a.tflite: not a .tflite model" in result.stderr
+        (table,) = (tmp_path / "cache" / "tuning").glob("*.json")
+        assert len(json.loads(table.read_text())["kernels"]) > 1
+        table.unlink()
+
+
+def test_a_device_that_no_worker_has(networks: Path, scheduler: str, tmp_path: Path) -> None:
+    command: tuple[Any, ...] = ("tune", networks, "-o", tmp_path, "--scheduler", scheduler)
+    message = invoke(*command, "--device", "abacus", code=1).stderr
+    assert message.startswith("error: no worker has a device 'abacus' for opencl; they have:")
+    message = invoke(*command, "--tuning", tmp_path / "table.json", code=1).stderr
+    assert "tables of several devices lie in a folder" in message

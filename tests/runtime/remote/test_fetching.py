@@ -1,0 +1,242 @@
+"""One variant is fetched, whole or not at all, with its own files only; then no store is needed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+from plans import chain
+from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
+from servers import make_key
+
+from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime.remote import index
+from tflgpu.runtime.remote.fetch import copies_of, fetch
+from tflgpu.runtime.remote.keys import SigningKey
+from tflgpu.runtime.remote.manifest import Publication
+from tflgpu.runtime.remote.publish import publish
+from tflgpu.runtime.remote.published import listed, published
+from tflgpu.runtime.remote.store import Store
+from tflgpu.runtime.store.variant import read_variant
+
+
+class Counted(LocalFileSystem):  # type: ignore[misc]
+    """This machine's disk, which notes the paths that are read and listed."""
+
+    protocol = "counted"
+    seen: list[str] = []  # noqa: RUF012
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        return LocalFileSystem._strip_protocol(str(path).removeprefix("counted://"))
+
+    def cat_file(self, path: str, *others: Any, **more: Any) -> Any:
+        self.seen.append(path)
+        return super().cat_file(path, *others, **more)
+
+    def get_file(self, path: str, *others: Any, **more: Any) -> Any:
+        self.seen.append(path)
+        return super().get_file(path, *others, **more)
+
+    def ls(self, path: str, *others: Any, **more: Any) -> Any:
+        self.seen.append(f"{path}/")
+        return super().ls(path, *others, **more)
+
+
+@pytest.fixture
+def seen() -> Iterator[list[str]]:
+    """What has been read and listed at counted:// URLs."""
+    fsspec.register_implementation("counted", Counted, clobber=True)
+    Counted.seen.clear()
+    yield Counted.seen
+    Counted.seen.clear()
+
+
+class Unreachable(LocalFileSystem):  # type: ignore[misc]
+    """A disk behind a connection that is lost as soon as something is asked for."""
+
+    def _lost(self, *arguments: Any, **more: Any) -> Any:
+        raise ConnectionError("the connection was lost")
+
+    cat_file = get_file = ls = find = put_file = pipe_file = _lost
+
+
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A function after whose call file:// URLs of stores can no longer be reached."""
+
+    def lose(store: Store) -> None:
+        from tflgpu.runtime.remote import fetch as fetching
+
+        def opened(url: str) -> Store:
+            found = Store(url)
+            if found.url == store.url:
+                found._files = Unreachable()
+            return found
+
+        monkeypatch.setattr(fetching, "Store", opened)
+
+    return lose
+
+
+def many(store: Store, tmp_path: Path, models: int) -> None:
+    """Publish two variants of each of several models."""
+    for number in range(models):
+        parts = chain(f"{number:064x}", f"model_{number}.tflite")
+        for variant in ("one", "two"):
+            publish(parts.write(tmp_path / "cache", variant), store)
+
+
+def test_only_its_own_files_are_touched(local: Store, tmp_path: Path, seen: list[str]) -> None:
+    many(local, tmp_path, 6)
+    folder, model = f"{tmp_path}/store", f"{3:064x}"
+    read_variant(fetched(f"counted://{folder}/{model}/two"))
+    own = f"{folder}/{model}/two/"
+    assert seen and [path for path in seen if not path.startswith(own)] == []
+    assert len(seen) == len(set(seen)) == 1 + len(present_of(local, model).manifest.files)
+
+    seen.clear()
+    chosen = []
+
+    def second(found: Any) -> Any:
+        chosen.extend(found)
+        return found[1][0]
+
+    fetch(f"counted://{folder}", model, "anyone", second)
+    assert {plan.fingerprint for _, plan in chosen} == {model}
+    assert [path for path in seen if model not in path] == [f"{folder}/"]
+
+
+def present_of(store: Store, model: str) -> Publication:
+    found = published(store, model, "two")
+    assert found is not None
+    return found
+
+
+def test_a_listing_reads_few_files(
+    local: Store, tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many variants there are: five files of the index at most."""
+    monkeypatch.setattr(index, "FILES", 4)
+    many(local, tmp_path, 8)
+    found = listed(Store(f"counted://{tmp_path}/store"))
+    assert [record.path for record in found] == [
+        f"{number:064x}/{variant}" for number in range(8) for variant in ("one", "two")
+    ]
+    assert len(seen) <= 6 and all("/index/" in path for path in seen)
+
+
+def test_a_model_by_name_file_and_digits(local: Store, tmp_path: Path) -> None:
+    for digits, name in (("ab", "a.tflite"), ("cd", "b.tflite")):
+        publish(chain(digits * 32, name).write(tmp_path / "cache"), local)
+    for model in ("b.tflite", "cdcdcd", "cd" * 32):
+        assert fetched(local.url, model).parent.name == "cd" * 32
+    assert fetched(f"{local.url}/{'cd' * 32}").parent.name == "cd" * 32
+    with pytest.raises(PlanError, match=r"several models; choose one of them:\n  abab.*a\.tflite"):
+        fetched(local.url)
+    with pytest.raises(PlanError, match=r"holds no compiled model of c\.tflite"):
+        fetched(local.url, "c.tflite")
+    with pytest.raises(PlanError, match=r"compiled from a different model \(b\.tflite\)"):
+        fetched(f"{local.url}/{'cd' * 32}", "a.tflite")
+    with pytest.raises(PlanError, match=f"no compiled model at {local.url}/{CHAIN}/none"):
+        fetched(f"{local.url}/{CHAIN}/none")
+
+
+def test_the_first_that_runs_is_taken(local: Store, tmp_path: Path, opencl_device: str) -> None:
+    """Of several variants the newest that the device can run, and it alone is kept."""
+    publish(chain().write(tmp_path / "cache", "runs"), local)
+    publish(chain(target="glsl").write(tmp_path / "cache", "other"), local)
+    with load(local.url, device=opencl_device, trust="anyone") as session:
+        assert session.plan.target == "opencl"
+    kept = copies_of(local.url) / CHAIN
+    assert [path.name for path in kept.iterdir() if path.is_dir()] == ["runs"]
+
+
+@pytest.mark.parametrize("damage", ["changed", "short", "missing"])
+@pytest.mark.parametrize("file", ["plan.tflgpu", "weights.bin", "kernels/001_scale.cl"])
+def test_damage_names_the_file(
+    local: Store, disk: Path, folder: Path, file: str, damage: str
+) -> None:
+    publish(folder, local)
+    path = files_on(disk, local) / file
+    if damage == "missing":
+        path.unlink()
+    else:
+        content = path.read_bytes()
+        path.write_bytes(bytes(len(content)) if damage == "changed" else content[:-3])
+    what = {"changed": "is damaged", "short": r"has \d+ bytes instead of", "missing": "is missing"}
+    url = f"{local.url}/{PATH}/files-.*/{file}"
+    with pytest.raises(PlanError, match=f"{url} {what[damage]}.*publish the variant again"):
+        fetched(local.url)
+    kept = copies_of(local.url) / CHAIN
+    assert [each.name for each in kept.iterdir()] == [".variant.lock"]
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": 2}', b"\xff", b"[" * 100_000])
+def test_a_damaged_manifest(local: Store, disk: Path, folder: Path, content: bytes) -> None:
+    publish(folder, local)
+    (disk / PATH / "manifest.json").write_bytes(content)
+    with pytest.raises(
+        PlanError, match=f"{local.url}/{PATH}/manifest.json (is damaged|has format)"
+    ):
+        fetched(local.url)
+
+
+def test_offline(local: Store, folder: Path, key: Path, tmp_path: Path, unreachable: Any) -> None:
+    publish(folder, local, SigningKey(key))
+    trusted, other = key.with_suffix(".pub"), make_key(tmp_path / "other").with_suffix(".pub")
+    first = fetched(local.url, trust=trusted)
+    unreachable(local)
+    for model in (None, "chain.tflite", CHAIN):
+        assert fetched(local.url, model, trusted) == first
+    assert fetched(f"{local.url}/{PATH}", trust=trusted) == first
+    lost = f"cannot (list|read) {local.url}.*: the connection was lost"
+    for model, trust in (("other.tflite", trusted), (None, other), (None, ())):
+        with pytest.raises(StoreError, match=lost):
+            fetched(local.url, model, trust)
+    (first / "weights.bin").write_bytes(b"damaged")
+    with pytest.raises(StoreError, match=lost):
+        fetched(local.url, trust=trusted)
+
+
+def test_a_store_that_is_gone_from_the_start() -> None:
+    with pytest.raises(StoreError, match=r"cannot open sftp://127\.0\.0\.1:1/models: Connect"):
+        fetched("sftp://127.0.0.1:1/models")
+
+
+def test_a_damaged_copy_is_fetched_again(local: Store, folder: Path) -> None:
+    publish(folder, local)
+    copy = fetched(local.url)
+    (copy / "weights.bin").write_bytes(b"damaged")
+    assert read_variant(fetched(local.url)).plan.model == "chain.tflite"
+
+
+def test_what_is_there_is_not_fetched_again(local: Store, folder: Path, disk: Path) -> None:
+    publish(folder, local)
+    fetched(local.url)
+    shutil.rmtree(files_on(disk, local))
+    assert fetched_plan(local.url).model == "chain.tflite"
+
+
+def test_an_unknown_server_is_refused(
+    sftp: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose key is not in the user's known_hosts."""
+    (tmp_path / ".ssh").mkdir()
+    shutil.copy(home / ".ssh" / "id_ed25519", tmp_path / ".ssh")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(StoreError, match="Host key is not trusted"):
+        Store(f"{sftp}{tmp_path}/store")
+
+
+def test_a_copy_that_cannot_be_written(local: Store, folder: Path, user: Path) -> None:
+    publish(folder, local)
+    user.write_text("no folder")
+    with pytest.raises(PlanError, match=r"cannot create the folder .*stores"):
+        fetched(local.url)
+    assert present(local).manifest.path == PATH

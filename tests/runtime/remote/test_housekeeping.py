@@ -1,0 +1,166 @@
+"""Listing, verifying and pruning stores; their index, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from commands import as_json, invoke
+from plans import chain
+from published_files import PATH, files_on, present
+
+from tflgpu.runtime import PlanError
+from tflgpu.runtime.remote import index, manifest
+from tflgpu.runtime.remote import publish as publish_module
+from tflgpu.runtime.remote.housekeeping import prune
+from tflgpu.runtime.remote.index import records
+from tflgpu.runtime.remote.keys import SigningKey, fingerprint
+from tflgpu.runtime.remote.publish import publish
+from tflgpu.runtime.remote.published import entries, listed
+from tflgpu.runtime.remote.store import Store
+
+DAY = 24 * 3600
+
+
+def three(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Publish three variants, one a minute; returns the bytes of one."""
+    now = time.time()
+    for number, variant in enumerate("bac"):
+        at = now - 300 + 60 * number
+        with monkeypatch.context() as patch:
+            patch.setattr(publish_module, "time", SimpleNamespace(time=lambda at=at: at))
+            publish(chain().write(tmp_path / "cache", variant), store)
+    return records(store)[0].size
+
+
+def names(store: Store) -> list[str]:
+    return [entry.path.partition("/")[2] for entry in entries(store)]
+
+
+def test_list(url: str, folder: Path, key: Path) -> None:
+    publish(folder, Store(url), SigningKey(key))
+    (entry,) = as_json("cache", "list", url)["entries"]
+    signer = fingerprint(present(Store(url)).signatures[0].key)
+    assert (entry["path"], entry["model"]) == (f"{url}/{PATH}", "chain.tflite")
+    assert entry["signed_by"] == [signer] and entry["bytes"] > 500
+    lines = invoke("cache", "list", url).stdout.splitlines()
+    assert lines[0].startswith("1 compiled model, ") and "chain.tflite" in lines[2]
+
+
+def test_empty(disk: Path) -> None:
+    url = disk.as_uri()
+    assert invoke("cache", "list", url).stdout == "0 compiled models, 0 bytes\n"
+    assert invoke("cache", "verify", url).stdout == "0 compiled models, no damage found\n"
+
+
+def test_verify(local: Store, disk: Path, folder: Path, key: Path) -> None:
+    publish(folder, local)
+    assert as_json("cache", "verify", local.url)["ok"]
+    wrong = invoke("cache", "verify", local.url, "--trust", f"{key}.pub", code=1)
+    assert f"{local.url}/{PATH} is refused, because it is not signed" in wrong.stderr
+    publish(folder, local, SigningKey(key))
+    invoke("cache", "verify", local.url, "--trust", f"{key}.pub")
+    weights = files_on(disk, local) / "weights.bin"
+    weights.write_bytes(weights.read_bytes()[::-1])
+    wrong = invoke("cache", "verify", local.url, code=1)
+    assert "weights.bin is damaged" in wrong.stderr and "\nerror" not in wrong.stderr
+    assert not as_json("cache", "verify", local.url, code=1)["ok"]
+
+
+def test_prune(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those published first go first, with all of their files."""
+    store = Store(url)
+    size = three(store, tmp_path, monkeypatch)
+    found = as_json("cache", "prune", url, "--max-size", str(2 * size + 1))
+    assert [item["path"][-2:] for item in found["removed"]] == ["/b"] and found["bytes"] == 2 * size
+    assert names(Store(url)) == ["a", "c"]
+    assert [record.path[-2:] for record in listed(Store(url))] == ["/a", "/c"]
+    invoke("cache", "clear", url)
+    assert names(Store(url)) == [] and listed(Store(url)) == []
+    assert Store(url).names() in (["index"], [])
+
+
+def test_leftovers_of_a_day_go(local: Store, disk: Path, folder: Path) -> None:
+    publish(folder, local)
+    (young, old) = (
+        disk / PATH / f"files-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(at))}-{'0' * 16}"
+        for at in (time.time() - DAY / 2, time.time() - 2 * DAY)
+    )
+    for leftover in (young, old):
+        shutil.copytree(files_on(disk, local), leftover)
+    assert prune(local, 10**9) == []
+    assert young.exists() and not old.exists() and files_on(disk, local).exists()
+
+
+def test_a_variant_that_is_replaced_meanwhile_stays(
+    local: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(folder, local)
+    before = entries(local)
+    publish(chain(model="new.tflite").write(tmp_path / "new"), local)
+    monkeypatch.setattr("tflgpu.runtime.remote.housekeeping.entries", lambda store: before)
+    assert prune(local, 0) == []
+    assert present(local).manifest.model == "new.tflite"
+
+
+def test_an_index_is_kept_short(
+    local: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "FILES", 4)
+    for number in range(12):
+        publish(chain().write(tmp_path / "cache", f"v{number:03}"), local)
+        assert len(local.names("index")) <= 5
+    assert [record.path.partition("/")[2] for record in records(local)] == names(local)
+
+
+def test_a_store_without_an_index_is_listed(local: Store, disk: Path, folder: Path) -> None:
+    publish(folder, local)
+    shutil.rmtree(disk / "index")
+    assert [record.model for record in listed(local)] == ["chain.tflite"]
+    prune(local, 10**9)
+    assert [record.model for record in records(local)] == ["chain.tflite"]
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 1}', b"[" * 100_000])
+def test_a_damaged_index(local: Store, disk: Path, folder: Path, content: bytes) -> None:
+    publish(folder, local)
+    (file,) = (disk / "index").iterdir()
+    file.write_bytes(content)
+    with pytest.raises(PlanError, match=rf"{local.url}/index/{file.name} is damaged .*remove the"):
+        listed(local)
+
+
+@pytest.mark.parametrize(
+    "field", ['"size": -1', '"size": "x"', '"model": 7', '"published": NaN', '"signers": ["x"]']
+)
+def test_a_damaged_record(local: Store, disk: Path, folder: Path, field: str) -> None:
+    publish(folder, local)
+    (file,) = (disk / "index").iterdir()
+    found = json.loads(file.read_bytes())
+    found["variants"][0].update(json.loads(f"{{{field}}}"))
+    file.write_text(json.dumps(found))
+    wrong = invoke("cache", "list", local.url, code=1)
+    assert f"{file.name} is damaged" in wrong.stderr
+
+
+def test_records_of_what_never_came_go_after_a_day(
+    local: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(folder, local)
+    ghost = index.Record(f"{'cd' * 32}/ghost", "ghost.tflite", 5, int(time.time()))
+    index.add(local, ghost)
+    prune(local, 10**9)
+    assert len(records(local)) == 2
+    monkeypatch.setattr(index, "UNFINISHED", -1)
+    prune(local, 10**9)
+    assert [record.path for record in records(local)] == [PATH]
+    assert manifest.UNFINISHED == DAY
+
+
+def test_other_commands_take_no_url() -> None:
+    wrong = invoke("inspect", "s3://user:secret@models", code=2)
+    assert "is a URL; this takes a path" in wrong.stderr and "secret" not in wrong.stderr

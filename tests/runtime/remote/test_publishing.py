@@ -1,0 +1,137 @@
+"""A variant is put into a store whole or not at all, by each protocol, and loaded from there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plans import chain, chain_result
+from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
+from servers import http_server
+
+from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime.remote.index import records
+from tflgpu.runtime.remote.keys import SigningKey
+from tflgpu.runtime.remote.publish import is_intact, publish
+from tflgpu.runtime.remote.published import published
+from tflgpu.runtime.remote.store import Store
+from tflgpu.runtime.remote.url import without_password
+
+FILES = {
+    "plan.tflgpu",
+    "weights.bin",
+    "kernels/000_add.cl",
+    "kernels/001_scale.cl",
+    "kernels/002_subtract.cl",
+}
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {file: (folder / file).read_bytes() for file in FILES}
+
+
+def test_what_is_fetched_is_what_was_published(url: str, folder: Path, user: Path) -> None:
+    store = Store(url)
+    assert publish(folder, store) == f"{url}/{PATH}"
+    copy = fetched(url)
+    assert copy.is_relative_to(user) and content(copy) == content(folder)
+    assert is_intact(store, present(store))
+    assert [record.model for record in records(store)] == ["chain.tflite"]
+
+
+def test_publishing_again_changes_nothing(url: str, folder: Path) -> None:
+    store = Store(url)
+    publish(folder, store)
+    before = present(store)
+    publish(folder, Store(url))
+    assert present(store) == before
+    assert store.names(PATH) == [before.folder, "manifest.json"]
+    assert len(store.names("index")) == 1
+
+
+def test_another_plan_of_the_same_name_replaces(url: str, folder: Path, tmp_path: Path) -> None:
+    store = Store(url)
+    publish(folder, store)
+    before = fetched_plan(url)
+    publish(chain(model="renamed.tflite").write(tmp_path / "other"), store)
+    assert (before.model, fetched_plan(url).model) == ("chain.tflite", "renamed.tflite")
+    assert [record.model for record in records(store)] == ["renamed.tflite"]
+
+
+def test_a_signature_is_added_and_stays(url: str, folder: Path, key: Path) -> None:
+    store = Store(url)
+    publish(folder, store)
+    publish(folder, store, SigningKey(key))
+    signed = present(store)
+    assert len(signed.signatures) == 1
+    publish(folder, store)
+    assert present(store) == signed
+
+
+@pytest.mark.parametrize("damage", ["changed", "short", "missing", "manifest"])
+def test_publishing_repairs(local: Store, disk: Path, folder: Path, damage: str) -> None:
+    publish(folder, local)
+    weights = files_on(disk, local) / "weights.bin"
+    if damage == "changed":
+        weights.write_bytes(bytes(weights.stat().st_size))
+    elif damage == "short":
+        weights.write_bytes(weights.read_bytes()[:-1])
+    elif damage == "missing":
+        weights.unlink()
+    else:
+        (disk / PATH / "manifest.json").write_text("{}")
+    with pytest.raises(PlanError):
+        fetched(local.url)
+    publish(folder, local)
+    assert content(fetched(local.url)) == content(folder)
+
+
+def test_session_from_a_url(url: str, folder: Path, opencl_device: str) -> None:
+    publish(folder, Store(url))
+    with load(url, device=opencl_device, trust="anyone") as session:
+        a, b = (np.arange(n, n + len(chain_result_input())) for n in (1, 2))
+        inputs = {"a": a.astype(np.float32), "b": b.astype(np.float32)}
+        out = session.run(inputs)
+    np.testing.assert_allclose(out["y"], chain_result(*inputs.values()), rtol=1e-6)
+
+
+def chain_result_input() -> range:
+    return range(chain().plan.inputs[0].shape[0])
+
+
+def test_http_is_for_reading(folder: Path, disk: Path, local: Store) -> None:
+    publish(folder, local)
+    with http_server(disk.parent) as root:
+        url = f"{root}/{disk.name}"
+        assert content(fetched(url)) == content(folder)
+        assert content(fetched(f"{url}/{PATH}")) == content(folder)
+        with pytest.raises(StoreError, match=f"{url} is for reading only"):
+            publish(folder, Store(url))
+
+
+def test_what_is_no_whole_variant_is_not_published(local: Store, disk: Path, folder: Path) -> None:
+    (folder / "weights.bin").write_bytes(b"short")
+    with pytest.raises(PlanError, match=r"weights\.bin has 5 bytes"):
+        publish(folder, local)
+    assert published(local, CHAIN, "variant") is None and not disk.exists()
+
+
+def test_binaries_of_devices_are_not_published(local: Store, folder: Path) -> None:
+    (folder / "binaries").mkdir()
+    (folder / "binaries" / "x.bin").write_bytes(b"of a driver")
+    publish(folder, local)
+    assert set(present(local).manifest.files) == FILES
+
+
+def test_passwords_are_not_shown() -> None:
+    url = "sftp://user:secret@host:22/models"
+    assert without_password(url) == "sftp://user@host:22/models"
+    with pytest.raises(StoreError) as raised:
+        Store("sftp://user:secret@127.0.0.1:1/models")
+    assert "user@127.0.0.1:1" in str(raised.value) and "secret" not in str(raised.value)
+
+
+def test_unknown_protocol() -> None:
+    with pytest.raises(StoreError, match="cannot open gopher://host/models: Protocol not known"):
+        Store("gopher://host/models")

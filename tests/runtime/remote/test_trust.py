@@ -1,0 +1,191 @@
+"""Variants of a store run only if a trusted key signed them, under the name that they have."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from plans import chain
+from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
+from servers import make_key
+
+from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime.remote.keys import SigningKey, fingerprint
+from tflgpu.runtime.remote.publish import publish
+from tflgpu.runtime.remote.store import Store
+
+
+def public(key: Path) -> Path:
+    return key.with_suffix(".pub")
+
+
+def edit_manifest(disk: Path, **fields: object) -> None:
+    """Change what a manifest says, as somebody who can write to the store but has no key."""
+    path = disk / PATH / "manifest.json"
+    found = json.loads(path.read_bytes())
+    found["manifest"].update(fields)
+    path.write_text(json.dumps(found))
+
+
+def test_signed(local: Store, folder: Path, key: Path) -> None:
+    publish(folder, local, SigningKey(key))
+    for trust in ([public(key)], public(key), public(key).read_text(), [str(public(key))]):
+        assert fetched_plan(local.url, trust).model == "chain.tflite"
+
+
+def test_pem(local: Store, folder: Path, tmp_path: Path) -> None:
+    """Keys as OpenSSL writes them."""
+    key, other = tmp_path / "key.pem", tmp_path / "public.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+    subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", other], check=True)
+    publish(folder, local, SigningKey(key))
+    for trust in (other, other.read_text()):
+        assert fetched_plan(local.url, trust).model == "chain.tflite"
+
+
+def test_unsigned(local: Store, folder: Path, key: Path) -> None:
+    publish(folder, local)
+    with pytest.raises(PlanError, match=f"{local.url}/{PATH} is refused, because it is not signed"):
+        fetched(local.url, trust=public(key))
+    with pytest.raises(PlanError, match="is not signed"):
+        load(local.url)
+    assert fetched_plan(local.url, "anyone").model == "chain.tflite"
+
+
+def test_signed_by_another(local: Store, folder: Path, key: Path, tmp_path: Path) -> None:
+    publish(folder, local, SigningKey(make_key(tmp_path / "other")))
+    with pytest.raises(PlanError, match="which is not among the trusted keys") as raised:
+        fetched(local.url, trust=public(key))
+    signer = present(local).signatures[0].key
+    shown = subprocess.run(
+        ["ssh-keygen", "-l", "-f", tmp_path / "other.pub"], capture_output=True, text=True
+    )
+    assert fingerprint(signer) in shown.stdout and fingerprint(signer) in str(raised.value)
+
+
+def test_tampered_files(local: Store, disk: Path, folder: Path, key: Path) -> None:
+    publish(folder, local, SigningKey(key))
+    kernel = files_on(disk, local) / "kernels" / "000_add.cl"
+    kernel.write_text(kernel.read_text().replace("a[i] + b[i]", "a[i] - b[i]"))
+    with pytest.raises(PlanError, match=r"kernels/000_add\.cl is damaged"):
+        fetched(local.url, trust=public(key))
+
+
+def test_tampered_manifest(local: Store, disk: Path, folder: Path, key: Path) -> None:
+    """Files of an attacker, with a manifest that fits, but keeps the old signature."""
+    publish(folder, local, SigningKey(key))
+    good = present(local)
+    evil = chain(model="evil.tflite").write(disk.parent / "evil")
+    publish(evil, local)
+    found = json.loads((disk / PATH / "manifest.json").read_bytes())
+    signature = good.signatures[0]
+    found["signatures"] = [{"key": signature.key, "value": signature.value}]
+    (disk / PATH / "manifest.json").write_text(json.dumps(found))
+    with pytest.raises(PlanError, match=r"the signature by SHA256:.* is not that of this manifest"):
+        fetched(local.url, trust=public(key))
+    assert fetched_plan(local.url, "anyone").model == "evil.tflite"
+
+
+@pytest.mark.parametrize("place", ["variant", "fingerprint"])
+def test_replayed(local: Store, disk: Path, folder: Path, key: Path, place: str) -> None:
+    """An older variant, rightly signed, under the name of another."""
+    publish(folder, local, SigningKey(key))
+    other = f"{CHAIN}/newer" if place == "variant" else f"{'cd' * 32}/variant"
+    shutil.copytree(disk / PATH, disk / other)
+    with pytest.raises(PlanError, match=f"is the manifest of another variant, {PATH}"):
+        fetched(f"{local.url}/{other}", trust=public(key))
+    edit = json.loads((disk / other / "manifest.json").read_bytes())
+    edit["manifest"]["fingerprint"], edit["manifest"]["variant"] = other.split("/")
+    (disk / other / "manifest.json").write_text(json.dumps(edit))
+    with pytest.raises(PlanError, match="is not that of this manifest"):
+        fetched(f"{local.url}/{other}", trust=public(key))
+
+
+def test_replayed_through_the_index(local: Store, disk: Path, folder: Path, key: Path) -> None:
+    """The index, which is not signed, says that a model has the name of another."""
+    publish(folder, local, SigningKey(key))
+    (index,) = (disk / "index").iterdir()
+    index.write_text(index.read_text().replace("chain.tflite", "wanted.tflite"))
+    with pytest.raises(PlanError, match=r"compiled from a different model \(chain\.tflite\)"):
+        fetched(local.url, "wanted.tflite", public(key))
+
+
+@pytest.mark.parametrize(
+    "path", ["../../x", "/etc/passwd", "kernels/../x", "kernels/a/b", "kernels\\x", "binaries/x"]
+)
+def test_files_outside(local: Store, disk: Path, folder: Path, path: str) -> None:
+    publish(folder, local)
+    files = json.loads((disk / PATH / "manifest.json").read_bytes())["manifest"]["files"]
+    edit_manifest(disk, files={**files, path: files["weights.bin"]})
+    with pytest.raises(PlanError, match=r"manifest\.json is damaged \(.* is not a file\)"):
+        fetched(local.url)
+
+
+def test_folders_outside(local: Store, disk: Path, folder: Path) -> None:
+    publish(folder, local)
+    path = disk / PATH / "manifest.json"
+    path.write_text(path.read_text().replace(present(local).folder, "../../x"))
+    with pytest.raises(PlanError, match="is not a folder"):
+        fetched(local.url)
+
+
+def test_an_unsigned_variant_does_not_hide_a_signed_one(
+    local: Store, folder: Path, key: Path, tmp_path: Path
+) -> None:
+    publish(folder, local, SigningKey(key))
+    publish(chain(model="evil.tflite").write(tmp_path / "evil", "newer"), local)
+    assert fetched_plan(local.url, public(key)).model == "chain.tflite"
+
+
+def test_trust_is_for_urls(folder: Path, key: Path) -> None:
+    with pytest.raises(PlanError, match="is a folder of yours"):
+        load(folder, trust=[public(key)])
+
+
+def test_keys_that_are_none(key: Path, tmp_path: Path) -> None:
+    rsa, locked = tmp_path / "rsa", tmp_path / "locked"
+    make = ["ssh-keygen", "-q", "-C", ""]
+    subprocess.run([*make, "-t", "rsa", "-b", "2048", "-N", "", "-f", rsa], check=True)
+    subprocess.run([*make, "-t", "ed25519", "-N", "words", "-f", locked], check=True)
+    for path, problem in (
+        (tmp_path / "none", "cannot read the key .*none: No such file"),
+        (public(key), "is not a private key"),
+        (rsa, "is not an ed25519 key; make one with: ssh-keygen -t ed25519"),
+        (locked, "is encrypted"),
+    ):
+        with pytest.raises(StoreError, match=problem):
+            SigningKey(path)
+    for trust, problem in (
+        (tmp_path / "none.pub", "cannot read the key .*none.pub"),
+        (key, "is not a public key"),
+        (public(rsa), "is not an ed25519 key"),
+        ("everyone", "cannot read the key everyone"),
+    ):
+        with pytest.raises(StoreError, match=problem):
+            fetched("memory://nothing", trust=trust)
+
+
+def test_private_keys_stay_where_they_are(
+    local: Store,
+    disk: Path,
+    folder: Path,
+    key: Path,
+    user: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Neither a line of the key's file nor its bytes are in a store, a cache, a log or a repr."""
+    caplog.set_level(logging.DEBUG)
+    signing = SigningKey(key)
+    publish(folder, local, signing)
+    fetched(local.url, trust=public(key))
+    secrets = [line.encode() for line in key.read_text().splitlines()[1:-1]]
+    secrets += [signing._key.private_bytes_raw(), signing._key.private_bytes_raw().hex().encode()]
+    written = [
+        path.read_bytes() for top in (disk, user) for path in top.rglob("*.*") if path.is_file()
+    ]
+    seen = b"\n".join([*written, caplog.text.encode(), repr(signing).encode()])
+    assert len(written) > 10 and [secret for secret in secrets if secret in seen] == []
