@@ -37,7 +37,7 @@ def devices_here() -> list[DeviceInfo]:
         return []
 
 
-class Announce(WorkerPlugin):
+class Announce(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
     """Announces the devices of each worker, those that join later as well."""
 
     name = "tflgpu-devices"

@@ -17,9 +17,9 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from ...runtime.errors import TflgpuError
+from ...runtime.store.cache import fingerprint
 from ..emit.version import compiler_version
 from ..errors import ModelError, OptionError, WorkerError
-from ..pipeline import digest_of
 from .parcel import compile_parcel, pack, unequal, version_here
 from .tasks import Task
 from .workers import Outcome
@@ -261,7 +261,7 @@ def _content(task: Task) -> bytes:
         content = task.model.read_bytes()
     except OSError as error:
         raise ModelError(f"cannot read the model {task.model}: {error.strerror}") from error
-    if digest_of(content) != task.fingerprint:
+    if fingerprint(content) != task.fingerprint:
         raise ModelError(f"{task.model} has changed since the run began; run it again")
     return content
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...runtime.errors import TflgpuError
 from ..devices import names_profile, profiles
@@ -68,7 +69,8 @@ def unpacked(parcel: Parcel, model: bytes) -> Iterator[tuple[Path, Options]]:
         for field, content in parcel.files.items():
             path = _written(folder / field, getattr(options, field), content)
             given[path] = getattr(options, field)
-            options = replace(options, **{field: str(path)})
+            changed: dict[str, Any] = {field: str(path)}
+            options = replace(options, **changed)
         path = _written(folder / "model", parcel.model, model)
         given[path] = parcel.model
         try:

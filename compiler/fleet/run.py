@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from time import monotonic
 
@@ -13,6 +15,8 @@ from .result import Result
 from .tasks import Task
 from .workers import Built, Outcome, Workers
 
+WRITERS = 4
+"""Variants that are being written at a time."""
 SAVED_EVERY = 5.0
 """Seconds between writes of the manifest, so that a run that is killed loses little of it."""
 
@@ -60,10 +64,9 @@ def _results(
         else:
             yield found
             yield from (_like(found, task) for task in others)
-    for task, outcome in workers.run(missing):
-        result = _published(task, outcome, store)
+    for result in _all_published(workers.run(missing), store):
         yield result
-        others = equal[task.fingerprint, task.request][1:]
+        others = equal[result.task.fingerprint, result.task.request][1:]
         yield from (_like(result, other) for other in others)
 
 
@@ -85,6 +88,21 @@ def _present(task: Task, store: Place, manifest: Manifest) -> Result | None:
         )
     )
     return Result(task, "present", kept.path, findings, row.seconds if row else 0.0, kept.size)
+
+
+def _all_published(outcomes: Iterator[tuple[Task, Outcome]], store: Place) -> Iterator[Result]:
+    """The results of tasks in the order of their outcomes, each once its variant is in the store.
+
+    Waiting for a disk or a network can take as long as compiling, so it is done meanwhile.
+    """
+    with ThreadPoolExecutor(WRITERS, "publish") as writers:
+        waiting: deque[Future[Result]] = deque()
+        for task, outcome in outcomes:
+            waiting.append(writers.submit(_published, task, outcome, store))
+            while waiting and (len(waiting) > WRITERS or waiting[0].done()):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _published(task: Task, outcome: Outcome, store: Place) -> Result:

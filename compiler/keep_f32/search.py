@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...runtime import load
 from ...runtime.plan.records import TensorInfo
 from ..devices.attached import attached_device
-from ..errors import OptionError
+from ..errors import ModelError, OptionError, PassError
 from ..frontend.reader import read
 from ..ir import Array
 from ..litert.reference import Reference
@@ -74,7 +74,10 @@ class _Search:
                 f"all operators are kept; raise the tolerance"
             )
         arrays = [self._arrays[name] for name in graph.input_names]
-        copy = RoundedCopy(graph, halves, arrays)
+        try:
+            copy = RoundedCopy(graph, halves, arrays)
+        except (ModelError, PassError):
+            return everything  # LiteRT has no kernels for what is between the switches
         for attempt in range(ATTEMPTS):
             kept = copy.fewest(self._tolerance * STRICTER**attempt)
             if self._suffice(kept):
