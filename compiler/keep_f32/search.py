@@ -39,13 +39,14 @@ def settle(
 ) -> Options:
     """The options with the operators that a search finds in place of "auto".
 
-    The model runs on an attached device with random inputs. OptionError if it misses the tolerance
-    in single precision; also raises what compiling and loading raise.
+    The model runs on an attached device with random inputs of the first choice of shapes.
+    OptionError if it misses the tolerance in single precision; also raises what compiling and
+    loading raise.
     """
     if options.keep_f32 != AUTO:
         return options
     # LiteRT, whose results are the measure, knows nothing of formats.
-    plain = replace(options, inputs=(), outputs=())
+    plain = replace(options.for_each_choice()[0], inputs=(), outputs=())
     return replace(options, keep_f32=_Search(model, plain, tolerance, progress).fewest())
 
 

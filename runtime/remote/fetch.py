@@ -148,7 +148,8 @@ def _is_copy(folder: Path, publication: Publication) -> bool:
 def _download(store: Store, publication: Publication, folder: Path) -> None:
     """Fill a new folder with a variant's files, each as its manifest says."""
     files = publication.manifest.files
-    folders = sorted({(folder / path).parent for path in files} | {folder})
+    above = {parent for path in files for parent in (folder / path).parents}
+    folders = sorted({folder} | {each for each in above if folder in each.parents})
     for each in folders:
         each.mkdir(mode=0o700)
     download(store, publication, folder)

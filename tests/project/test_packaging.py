@@ -110,6 +110,10 @@ filterwarnings("error", category=tflgpu.CacheWarning)
 filterwarnings("ignore", category=tflgpu.FallbackWarning)
 
 
+def start(bound: tflgpu.BoundRun) -> tflgpu.SubmittedRun:
+    return bound.submit()
+
+
 def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> float:
     infos: list[tflgpu.DeviceInfo] = tflgpu.devices()
     options = tflgpu.Options(target="glsl")
