@@ -9,8 +9,8 @@ from typing import Literal
 from warnings import warn
 
 from ..runtime import load
-from ..runtime.remote.store import is_url, without_password
-from .emit.compiled_model import fallback_text
+from ..runtime.remote.url import is_url, without_password
+from .emit.compiled_model import fallback_texts
 from .errors import FallbackWarning, OptionError
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
@@ -31,7 +31,7 @@ def compile(
     tolerance: float = TOLERANCE,
     signature: str = "",
     tuning: str | os.PathLike[str] = "",
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | Sequence[Mapping[str, Sequence[int]]] = (),
     inputs: Mapping[str, str] | None = None,
     outputs: Mapping[str, str] | None = None,
     disable_passes: Sequence[str] = (),
@@ -65,7 +65,9 @@ def compile(
         signature: The model's signature to compile, which also names the inputs and outputs; ""
             compiles the first subgraph under its own tensor names.
         tuning: A tuning table with tiles and work-groups, as `tflgpu compile --tune` writes it.
-        input_shapes: Input shapes, by name, that replace the model's.
+        input_shapes: Input shapes, by name, that replace the model's. A list of several such
+            mappings, each naming the same inputs, compiles the model for each of them, with the
+            weights stored once; `Session.run` then picks by the shapes of its inputs.
         inputs: Formats of inputs, by name, for pictures of bytes that the device crops, resizes and
             normalizes: "rgba8, size=1920x1080, resize=bilinear, mean=127.5, std=127.5".
         outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
@@ -101,7 +103,11 @@ def compile(
         keep_f32=AUTO if keep_f32 == "auto" else tuple(keep_f32),
         signature=signature,
         tuning=os.fspath(tuning),
-        input_shapes=tuple((name, tuple(shape)) for name, shape in (input_shapes or {}).items()),
+        input_shapes=tuple(
+            (name, tuple(shape))
+            for choice in ([input_shapes] if isinstance(input_shapes, Mapping) else input_shapes)
+            for name, shape in choice.items()
+        ),
         inputs=tuple((inputs or {}).items()),
         outputs=tuple((outputs or {}).items()),
         disable_passes=tuple(disable_passes),
@@ -110,8 +116,8 @@ def compile(
     )
     options = settle(model, options, tolerance)
     compiled = build(model, options)
-    if compiled.fallback:
-        warn(fallback_text(compiled.report["fallback"]), FallbackWarning, stacklevel=2)
+    for text in fallback_texts(compiled.report):
+        warn(text, FallbackWarning, stacklevel=2)
     folder = store(compiled, Path(cache))
     if prebuild:
         build_kernels(folder, prebuild)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeGuard, get_args
 
 from .errors import OptionError
@@ -48,7 +49,8 @@ class Options:
     """Path of a tuning table, as `tflgpu compile --tune` writes it; "" for none. In a plan: a
     digest of the table's entries for the plan's kernels."""
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """Input shapes, by name, that replace the model's."""
+    """Input shapes, by name, that replace the model's. With several for each name, the first ones
+    of all names together are the first choice, and so on; see `for_each_choice`."""
     inputs: tuple[tuple[str, str], ...] = ()
     """Formats of inputs, by name, such as "rgba8, mean=127.5, std=127.5"; see `formats`."""
     outputs: tuple[tuple[str, str], ...] = ()
@@ -108,6 +110,13 @@ class Options:
                 f"input_shapes={self.input_shapes!r}: give a tuple of (name, shape) pairs, such as "
                 f'(("image", (1, 224, 224, 3)),)'
             )
+        named = Counter(name for name, _ in self.input_shapes)
+        if len(set(named.values())) > 1:
+            counts = ", ".join(f"{count} for {name}" for name, count in named.items())
+            raise OptionError(
+                f"input_shapes has {counts}: give as many for each input, since the first ones of "
+                f"all inputs are used together, then the second ones, and so on"
+            )
 
         for name, parse in (("inputs", input_format), ("outputs", output_format)):
             formats = getattr(self, name)
@@ -120,6 +129,18 @@ class Options:
                 raise OptionError(f"{name}={formats!r}: give one format for each name")
             for key, text in formats:
                 parse(key, text)
+
+    def for_each_choice(self) -> tuple[Options, ...]:
+        """These options for each choice of input shapes, in their order."""
+        choices: list[dict[str, tuple[int, ...]]] = [{}]
+        for name, shape in self.input_shapes:
+            for choice in choices:
+                if name not in choice:
+                    choice[name] = shape
+                    break
+            else:
+                choices.append({name: shape})
+        return tuple(replace(self, input_shapes=tuple(choice.items())) for choice in choices)
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,9 +13,11 @@ from ..runtime.store.cache import variant_folder
 from .codegen.generate import generate
 from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
+from .emit.complete import complete
 from .emit.folder import pack
 from .emit.plan import emit
 from .emit.version import compiler_version
+from .emit.weights import Weights
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.model_file import file_digest
@@ -27,6 +29,7 @@ from .memory.allocation import allocate
 from .memory.arrange import arrange
 from .options import Options
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
+from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats
 from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
@@ -81,8 +84,8 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     table = read_table(Path(options.tuning)) if options.tuning else None
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
-    selected = select(model, options, target, progress)
-    compiled = generate_plan(selected, options, target, _name(model), content, sizing, progress)
+    chosen = (select(model, each, target, progress) for each in options.for_each_choice())
+    compiled = generate_plan(chosen, options, target, _name(model), content, sizing, progress)
     if _fingerprint(model) != content:
         name = compiled.plan.model
         raise ModelError(f"{name} changed while it was being compiled; compile it again")
@@ -99,7 +102,8 @@ def select(
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
-    Events are appended to `events`, if given, even if an UnsupportedError is raised.
+    The options have a single choice of input shapes. Events are appended to `events`, if given,
+    even if an UnsupportedError is raised.
     """
     events = [] if events is None else events
     _check_passes(options.disable_passes)
@@ -153,7 +157,7 @@ def select(
 
 
 def generate_plan(
-    selected: Selected,
+    chosen: Iterable[Selected],
     options: Options,
     target: Target,
     name: str,
@@ -161,7 +165,45 @@ def generate_plan(
     sizing: Sizing,
     progress: Progress = silent,
 ) -> CompiledModel:
-    """Run the stages after `select`; `name` and `fingerprint` are those of the model file."""
+    """Run the stages after `select` for each choice of input shapes in the options.
+
+    `name` and `fingerprint` are those of the model file.
+    """
+    weights = Weights(target.device.alignment)
+    emitted = []
+    for selected in chosen:
+        given = (selected, weights, options, target, name, fingerprint, sizing, progress)
+        emitted.append(_emit(*given))
+        if len(options.for_each_choice()) > 1 and _keeps_state(selected.graph):
+            raise OptionError(
+                f"{name} keeps variables from run to run, which would be those of one choice of "
+                f"input_shapes alone; compile each choice by itself"
+            )
+    # Two tables with the same entries for this model must give the same plan, so the plan records
+    # the entries and not the path.
+    return complete(emitted, weights, replace(options, tuning=digest(sizing.used)))
+
+
+def _keeps_state(graph: Graph) -> bool:
+    """Whether there are variables, on the device or in parts on LiteRT."""
+    operators = {inner.name for op in graph.ops for inner in op.ops}
+    return (
+        bool(graph.kept)
+        or any(tensor.variable for tensor in graph.tensors)
+        or not operators.isdisjoint(VARIABLES)
+    )
+
+
+def _emit(
+    selected: Selected,
+    weights: Weights,
+    options: Options,
+    target: Target,
+    name: str,
+    fingerprint: str,
+    sizing: Sizing,
+    progress: Progress,
+) -> CompiledModel:
     graph, storages = selected.graph, selected.storages
     scheduled = schedule(graph, selected.choice, target, sizing)
 
@@ -182,9 +224,8 @@ def generate_plan(
         graph,
         kernels,
         allocation,
-        # Two tables with the same entries for this model must give the same plan, so the plan
-        # records the entries and not the path.
-        replace(options, tuning=digest(sizing.used)),
+        weights,
+        options,
         name,
         fingerprint,
         [*selected.events, *arrangement.events],
@@ -254,4 +295,5 @@ def store(compiled: CompiledModel, cache: Path) -> Path:
     plan = compiled.plan
     variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
     folder = variant_folder(cache, plan.fingerprint, variant)
-    return pack(plan, compiled.sources, compiled.weights, folder, compiled.companions)
+    content = (compiled.sources, compiled.weights, folder, compiled.companions)
+    return pack(plan, *content, compiled.specializations)

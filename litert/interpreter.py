@@ -57,15 +57,18 @@ class Interpreter:
         device: str | None = None,
         cache: str | os.PathLike[str] | None = None,
         custom_ops: Mapping[str, CustomOp] | None = None,
+        input_shapes: Sequence[Mapping[str, Sequence[int]]] = (),
     ) -> None:
         """Open a model, given as a file or as its content (ValueError).
 
         With `experimental_preserve_all_tensors`, `get_tensor` reads intermediate tensors as well.
         `device` is the one to run on, as in `tflgpu.load`, "auto" if not given, and `cache` the
         folder of compiled models, one in the user's cache folder if not given. `custom_ops` has
-        functions for operators, as for `tflgpu.load`. The other options choose among LiteRT's own
-        kernels: they are checked, and make no difference. A warning says that delegates are not
-        used.
+        functions for operators, as for `tflgpu.load`. `input_shapes` are choices of input shapes by
+        name, as for `tflgpu.compile`, that are compiled at once and share their weights on the
+        device; resizing inputs to one of them then compiles nothing. The other options choose among
+        LiteRT's own kernels: they are checked, and make no difference. A warning says that
+        delegates are not used.
         """
         if not isinstance(experimental_op_resolver_type, enum.Enum):
             raise ValueError(
@@ -82,7 +85,9 @@ class Interpreter:
         if experimental_delegates:
             warnings.warn("tflgpu does not use delegates: it has its own device", stacklevel=2)
         model = os.fsdecode(model_path) if model_path else bytes(model_content or b"")
-        self._model = Opened(model, device, cache, experimental_preserve_all_tensors, custom_ops)
+        self._model = Opened(
+            model, device, cache, experimental_preserve_all_tensors, custom_ops, input_shapes
+        )
         self._main = self._model.subgraph(0)
         self._compressed = experimental_compress_quantization_zero_points
 

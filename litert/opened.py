@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..runtime.custom_op import CustomOp
@@ -11,7 +11,7 @@ from .defaults import DEFAULTS
 from .file import File, Model
 from .preserved import with_all_outputs
 from .subgraph import Subgraph
-from .variants import Variants
+from .variants import Key, Shapes, Variants
 
 
 class Opened:
@@ -24,11 +24,14 @@ class Opened:
         cache: str | os.PathLike[str] | None = None,
         preserve: bool = False,
         custom_ops: Mapping[str, CustomOp] | None = None,
+        input_shapes: Sequence[Mapping[str, Sequence[int]]] = (),
     ) -> None:
         """With `preserve`, intermediate tensors of the first subgraph can be read after a run.
 
-        `custom_ops` has functions for operators, as for `tflgpu.load`.
+        `custom_ops` has functions for operators, as for `tflgpu.load`; `input_shapes` are those of
+        the first subgraph to compile at once, as for `tflgpu.compile`.
         """
+        self._input_shapes = input_shapes
         self._custom_ops = custom_ops or {}
         self.file = File(model)
         self._device = device or DEFAULTS.device
@@ -48,8 +51,21 @@ class Opened:
         preserved: tuple[int, ...] = ()
         if self._preserve and not index:
             model, preserved = with_all_outputs(self.file)
-        variants = Variants(model, key, self._device, self._cache, self._custom_ops)
-        return Subgraph(self.file, index, self._input_names(index, key), variants, preserved)
+        names = self._input_names(index, key)
+        choices = {} if index else self._choices(names)
+        variants = Variants(model, key, self._device, self._cache, self._custom_ops, choices)
+        return Subgraph(self.file, index, names, variants, preserved)
+
+    def _choices(self, names: Mapping[int, str]) -> Mapping[Key, Shapes]:
+        """The input shapes to compile at once, by what differs from the file's."""
+        tensors = self.file.subgraph(0).tensors
+        own = {name: tensors[index].shape for index, name in names.items()}
+        found: dict[Key, Shapes] = {}
+        for choice in self._input_shapes:
+            shapes = {name: tuple(shape) for name, shape in choice.items()}
+            differing = {name: shape for name, shape in shapes.items() if shape != own.get(name)}
+            found[tuple(sorted(differing.items()))] = shapes
+        return found
 
     def _signature(self, index: int) -> str:
         """The signature that runs a subgraph; "" for the first one, which needs none."""

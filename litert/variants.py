@@ -32,7 +32,7 @@ Shapes = Mapping[str, Shape]
 """The input shapes that differ from the model's, by name."""
 
 Key = tuple[tuple[str, Shape], ...]
-"""The same as sorted pairs."""
+"""The same as sorted pairs; or the pairs of all choices that are compiled at once."""
 
 
 class Variants:
@@ -48,8 +48,11 @@ class Variants:
         device: str,
         cache: Path,
         custom_ops: Mapping[str, CustomOp],
+        choices: Mapping[Key, Shapes],
     ) -> None:
-        self._custom_ops = custom_ops
+        """`choices` are input shapes to compile at once, by what differs from the model's."""
+        self._custom_ops, self._choices = custom_ops, choices
+        self._together: Key = tuple(pair for choice in choices.values() for pair in choice.items())
         self._model, self._signature = model, signature
         self._device, self._cache = device, cache
         self._loaded: OrderedDict[Key, Session] = OrderedDict()
@@ -62,30 +65,32 @@ class Variants:
         Its variables have their initial content. Raises what `tflgpu.compile` and `tflgpu.load`
         raise.
         """
-        key = tuple(sorted(shapes.items()))
+        choice = self._choices.get(tuple(sorted(shapes.items())))
+        key = tuple(sorted(shapes.items())) if choice is None else self._together
         if key in self._loaded:
             self._loaded.move_to_end(key)
             self._loaded[key].reset()
         else:
-            self._loaded[key] = self._load(shapes)
+            self._loaded[key] = self._load(key)
             if len(self._loaded) > KEPT:
                 self._loaded.popitem(last=False)[1].close()
-        return self._loaded[key]
+        session = self._loaded[key]
+        return session if choice is None else session.with_shapes(choice)
 
     def shapes(self, shapes: Shapes) -> Shapes:
         """The shapes of all tensors for these input shapes. Raises what `tflgpu.compile` raises."""
-        return inferred_shapes(self._model, self._options(shapes))
+        return inferred_shapes(self._model, self._options(tuple(sorted(shapes.items()))))
 
-    def _options(self, shapes: Shapes) -> Options:
+    def _options(self, shapes: Key) -> Options:
         return Options(
             device=self._device,
             fallback="litert" if _litert_is_installed() else "none",
             custom_ops=tuple(sorted(self._custom_ops)),
             signature=self._signature,
-            input_shapes=tuple(sorted(shapes.items())),
+            input_shapes=shapes,
         )
 
-    def _load(self, shapes: Shapes) -> Session:
+    def _load(self, shapes: Key) -> Session:
         options = for_attached_device(self._options(shapes))
         folder = compiled_folder(self._model, options, self._cache)
         return load_or_compile(

@@ -6,6 +6,7 @@ loaded, the compiler never.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .api import devices, load
@@ -22,9 +23,12 @@ from .launch.device import DeviceInfo
 from .plan.records import TensorInfo
 
 if TYPE_CHECKING:
+    from .binding.bound import BoundRun
+    from .binding.submitted import SubmittedRun
     from .session import Session
 
 __all__ = [
+    "BoundRun",
     "BuildError",
     "CacheWarning",
     "DeviceError",
@@ -33,6 +37,7 @@ __all__ = [
     "PlanError",
     "Session",
     "StoreError",
+    "SubmittedRun",
     "TensorInfo",
     "TflgpuError",
     "devices",
@@ -40,12 +45,18 @@ __all__ = [
 ]
 
 
+_LATE = {
+    "BoundRun": "tflgpu.runtime.binding.bound",
+    "Session": "tflgpu.runtime.session",
+    "SubmittedRun": "tflgpu.runtime.binding.submitted",
+}
+"""The module of each class that is imported on first use, since numpy takes long to import."""
+
+
 # Hidden from type checkers, which would take it to provide any name.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name == "Session":
-            from .session import Session
-
-            return Session
+        if name in _LATE:
+            return getattr(import_module(_LATE[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

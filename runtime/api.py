@@ -68,7 +68,7 @@ def load(
     driver call fails, or LiteRT is needed but not installed; BuildError, a DeviceError, if the
     driver rejects a kernel.
     """
-    from .remote.store import is_url
+    from .remote.url import is_url
     from .store.cache import read_settled
 
     if not isinstance(device, str):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 from warnings import warn
@@ -13,18 +11,17 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from .copies import CopyIn, CopyOut
 from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
 from .exchange import Exchange, PartTime
-from .forks import DRIVER_PROCESS
 from .indices import CheckedQueue
-from .inputs import device_arrays
 from .launch.commands import Buffers, Commands, bind_commands, compile_commands, restore_commands
 from .launch.device import Command, Device
 from .launch.memory import DeviceMemory
 from .parts import load_parts
 from .plan.records import Plan, Region
-from .plan.storage import device_dtype
+from .session_device import SessionDevice
 from .store.binaries import read_binary, write_binary
 from .store.variant import Variant, read_sources
 
@@ -33,93 +30,58 @@ NO_TARGETS: Mapping[int, Array] = {}
 
 
 class Execution:
-    """A variant on a device, for use by one thread at a time.
+    """A plan on a device, for use by one thread at a time.
 
-    Its methods must be called inside a `with` block, for which other threads wait. Entering one
-    raises DeviceError if the execution is closed, or belongs to the process that this one was
-    forked from.
+    Its methods must be called inside a `with` block, which is one of the `SessionDevice`.
     """
 
     def __init__(
         self,
         variant: Variant,
-        device: Device,
+        owner: SessionDevice,
         store_binaries: bool,
         custom_ops: Mapping[str, CustomOp],
+        beside: Sequence[DeviceMemory] = (),
     ) -> None:
-        """Load the variant onto the device, which is released if that fails.
+        """Load the variant onto the device, beside those for other shapes of its inputs.
 
         Raises as `Session` does.
         """
-        self.device = device
+        device = owner.device
+        self.device, self.owner = device, owner
         self.plan: Plan = variant.plan
-        self._lock = threading.Lock()
-        self._closed = False
-        self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
-        """Those that are to be released before the device."""
-        self.dropped: list[tuple[Callable[[], None], Any]] = []
-        """What frees slots that nobody closed, each with what its run in flight uses until then."""
-        weakref.finalize(self, _free, device, self.dropped).atexit = False
-        self._folder = variant.folder
-        self.used: Buffers | None = None
-        """The buffers of the last run; None before the first."""
+        self._folder, self._whole = variant.folder, variant.whole
+        self.finishing = _Finishing(device)
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
         buffers = variant.plan.input_buffers
         self.uploaded = [index for index, buffer in enumerate(buffers) if buffer.used]
         """The inputs that the device reads."""
-        try:
-            reason = device.unsupported_reason(self.plan)
-            if reason is not None:
-                raise PlanError(
-                    f"{variant.folder} cannot run on {device.info}: {reason}; compile the model "
-                    f"for this device: tflgpu-compile --target {device.info.target} "
-                    f"--device '{device.info.name}'"
-                )
-            self._parts = load_parts(variant, custom_ops)
-            self.memory = DeviceMemory(self.plan, device, variant.weights.content)
-            self._schedule = self.plan.schedule(device.resident_groups)
-            restored = self._restore()
-            self.commands = restored or compile_commands(
-                self.plan, self._schedule, device, self.memory.buffers, variant.sources
+        reason = device.unsupported_reason(self.plan)
+        if reason is not None:
+            raise PlanError(
+                f"{variant.folder} cannot run on {device.info}: {reason}; compile the model "
+                f"for this device: tflgpu-compile --target {device.info.target} "
+                f"--device '{device.info.name}'"
             )
-            # Nothing may run before the weights have been checked.
-            variant.weights.check(self.plan)
-            if restored is None and store_binaries and device.has_binaries:
-                self._store_binary()
-        except BaseException:
-            device.release()
-            raise
+        self.parts = load_parts(variant, custom_ops)
+        self.memory = DeviceMemory(self.plan, device, variant.weights.content, beside)
+        self._schedule = self.plan.schedule(device.resident_groups)
+        restored = self._restore()
+        self.commands = restored or compile_commands(
+            self.plan, self._schedule, device, self.memory.buffers, variant.sources
+        )
+        # Nothing may run before the weights have been checked.
+        variant.weights.check(self.plan)
+        if restored is None and store_binaries and device.has_binaries:
+            self._store_binary()
 
     def __enter__(self) -> Execution:
-        # Another thread of the process that was forked may have held the lock.
-        self.check_process()
-        self._lock.acquire()
-        if self._closed:
-            self._lock.release()
-            raise DeviceError("the session is closed; load the model again")
-        _free(self.device, self.dropped)
+        self.owner.__enter__()
         return self
 
-    def check_process(self) -> None:
-        """DeviceError if it belongs to a process that this one was forked from."""
-        DRIVER_PROCESS.check("this session was loaded")
-
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def close(self) -> None:
-        """Release the device. Closing again, or in a forked process, does nothing."""
-        if DRIVER_PROCESS.lost:
-            return
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                for slot in list(self.slots):
-                    slot.release()
-                _free(self.device, self.dropped)
-                self.device.release()
-                self._parts.clear()
+        self.owner.__exit__()
 
     def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
@@ -147,7 +109,7 @@ class Execution:
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                write_binary(self._folder, self.device, self.plan, binary)
+                write_binary(self._folder, self.device, self.plan, binary, self._whole)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -161,10 +123,10 @@ class Execution:
     ) -> list[Array]:
         """The model's outputs, in order, for inputs as `arrays_for` returns them.
 
-        Each is written into its array of `targets`, by its index, if there is one that is
-        contiguous and of the device's dtype.
+        Those that kernels compute are written into the arrays of `targets`, by their index, if
+        there are any.
         """
-        with self.device.calls, self.finishing():
+        with self.device.calls, self.finishing:
             self._upload(arrays)
             values = self.execute(arrays, self.commands.recorded, self.device.enqueue)
             return self._results(values, targets)
@@ -172,7 +134,7 @@ class Execution:
     def run_checked(self, arrays: Sequence[Array]) -> list[Array]:
         """The same, dispatch by dispatch; InputError if an index is out of bounds."""
         queue = CheckedQueue(self.plan, self.device, self.memory.buffers)
-        with self.finishing():
+        with self.finishing:
             self._upload(arrays)
             values = self.execute(arrays, self._single_dispatches().segments, queue.enqueue)
             return self._results(values)
@@ -184,7 +146,7 @@ class Execution:
         def enqueue(commands: Sequence[Command]) -> None:
             times.extend(self.device.profile(commands))
 
-        with self.finishing():
+        with self.finishing:
             self._upload(arrays)
             self.device.finish()
             self.execute(arrays, self._single_dispatches().segments, enqueue)
@@ -194,7 +156,7 @@ class Execution:
     def profile_parts(self, arrays: Sequence[Array]) -> list[PartTime]:
         """The time that each part takes."""
         times: list[PartTime] = []
-        with self.finishing():
+        with self.finishing:
             self._upload(arrays)
             self.execute(arrays, self.commands.recorded, self.device.enqueue, times=times)
             self.device.finish()
@@ -203,18 +165,8 @@ class Execution:
     def reset(self) -> None:
         """Give the variables of the plan and of its parts their initial content."""
         self.memory.reset()
-        for part in self._parts:
+        for part in self.parts:
             part.reset()
-
-    @contextmanager
-    def finishing(self) -> Iterator[None]:
-        """If a run fails, wait for the commands it has started, which would disturb the next."""
-        try:
-            yield
-        except BaseException:
-            with suppress(DeviceError):
-                self.device.finish()
-            raise
 
     @cached_property
     def host_inputs(self) -> set[int]:
@@ -227,12 +179,31 @@ class Execution:
         on_host = {tensor.output for tensor in self.plan.host_tensors}
         return [index for index in range(len(self.plan.outputs)) if index not in on_host]
 
+    @cached_property
+    def _copies_in(self) -> list[tuple[int, CopyIn]]:
+        """For each input that the device reads."""
+        inputs, buffers = self.plan.inputs, self.memory.buffers
+        return [
+            (index, CopyIn(self.device, inputs[index], buffers[Region.INPUT, index]))
+            for index in self.uploaded
+        ]
+
+    @cached_property
+    def _copies_out(self) -> list[tuple[int, CopyOut]]:
+        """For each output that kernels compute."""
+        outputs, buffers = self.plan.outputs, self.memory.buffers
+        return [
+            (index, CopyOut(self.device, outputs[index], buffers[Region.OUTPUT, index]))
+            for index in self.device_outputs
+        ]
+
     def _upload(self, arrays: Sequence[Array]) -> None:
         """Copy the inputs that the device reads."""
-        infos = [self.plan.inputs[index] for index in self.uploaded]
-        converted = device_arrays(infos, [arrays[index] for index in self.uploaded])
-        for index, array in zip(self.uploaded, converted, strict=True):
-            self.device.upload(self.memory.buffers[Region.INPUT, index], array)
+        if self.owner.slots:
+            # Their runs in flight may read the same memory, if it is that of `mapped_input`.
+            self.device.finish()
+        for index, copy in self._copies_in:
+            copy.start(arrays[index], may_change=False)
 
     def execute(
         self,
@@ -247,10 +218,14 @@ class Execution:
         `buffers` are those of the segments' commands, the session's own by default. `times`
         receives the time of each part.
         """
-        self.used = buffers or self.memory.buffers
-        exchange = Exchange(self.plan, self.device, self.used, arrays)
+        used = buffers or self.memory.buffers
+        self.owner.used = (self.plan, used)
+        if not self.parts:
+            enqueue(segments[0])
+            return {}
+        exchange = Exchange(self.plan, self.device, used, arrays)
         *before, last = segments
-        for part, segment in zip(self._parts, before, strict=True):
+        for part, segment in zip(self.parts, before, strict=True):
             enqueue(segment)
             exchange.run(part, times)
         enqueue(last)
@@ -271,19 +246,17 @@ class Execution:
         self, values: dict[int, Array], targets: Mapping[int, Array] = NO_TARGETS
     ) -> list[Array]:
         """The model's outputs, from the host if a part has computed them."""
-        on_host = self.host_outputs(values)
-        results = []
-        for index, info in enumerate(self.plan.outputs):
-            if index in on_host:
-                results.append(on_host[index])
-            else:
-                dtype, target = device_dtype(info.dtype), targets.get(index)
-                if target is None or target.dtype != dtype or not target.flags.c_contiguous:
-                    target = np.empty(info.shape, dtype)
-                self.device.download(self.memory.buffers[Region.OUTPUT, index], target)
-                results.append(target)
+        results = dict(targets)
+        for index, copy in self._copies_out:
+            if index not in results:
+                info = self.plan.outputs[index]
+                results[index] = np.empty(info.shape, info.dtype)
+            copy.start(results[index])
         self.device.finish()
-        return results
+        for index, copy in self._copies_out:
+            copy.finish(results[index])
+        results |= self.host_outputs(values)
+        return [results[index] for index in range(len(self.plan.outputs))]
 
     def host_outputs(self, values: dict[int, Array]) -> dict[int, Array]:
         """The model's outputs that parts have computed, by index, of what `execute` returned."""
@@ -291,10 +264,19 @@ class Execution:
         return {tensors[i].output: array for i, array in values.items()}
 
 
-def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None:
-    """Free the memory of slots, once the runs that use it are done."""
-    if dropped and not DRIVER_PROCESS.lost:
-        with suppress(DeviceError):
-            device.finish()
-        while dropped:
-            dropped.pop()[0]()
+class _Finishing:
+    """A block that waits, if it fails, for what it has started, which would disturb the next one.
+
+    A class, because entering one takes a fifth of the time of a generator.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with suppress(DeviceError):
+                self._device.finish()

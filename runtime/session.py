@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -11,8 +11,10 @@ from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime, as_declared
 from .execution import Execution
+from .input_shapes import shapes_of
 from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
+from .loaded_model import LoadedModel
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
 from .store.variant import Variant
 
@@ -46,21 +48,54 @@ class Session:
         DeviceError if a driver call fails or LiteRT is needed but not installed, BuildError if the
         driver rejects a kernel.
         """
-        self.plan: Plan = variant.plan
-        """The compiled model."""
-        self._execution = Execution(variant, device, store_binaries, custom_ops or {})
+        self._use(LoadedModel(variant, device, store_binaries, custom_ops or {}))
+
+    def _use(self, model: LoadedModel, chosen: Execution | None = None) -> None:
+        """Run a model, for all its choices of input shapes unless one is chosen."""
+        self._model, self._chosen = model, chosen
+        self._execution = chosen or model.first
+        self.plan: Plan = self._execution.plan
+        """The compiled model, for the first choice of input shapes."""
+
+    def _for(self, inputs: Any) -> Execution:
+        """The execution for the shapes of inputs (InputError)."""
+        return self._chosen or self._model.for_inputs(inputs)
 
     # -- running ----------------------------------------------------------------------------
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
-        """Name, shape, dtype and quantization of each input, in the model's order."""
+        """Name, shape, dtype and quantization of each input, in the model's order.
+
+        For the first choice of input shapes, as are `outputs`; see `with_shapes`.
+        """
         return self.plan.inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
         """Name, shape, dtype and quantization of each output, in the model's order."""
         return self.plan.outputs
+
+    @property
+    def input_shapes(self) -> tuple[Mapping[str, tuple[int, ...]], ...]:
+        """The shapes of the inputs by name, for each choice that the model was compiled for.
+
+        `run`, `bind`, `stream` and `profile` choose by the shapes of their inputs. A choice is
+        loaded when it is first used; all of them share the weights on the device.
+        """
+        return (shapes_of(self.inputs),) if self._chosen else self._model.choices
+
+    def with_shapes(self, shapes: Mapping[str, Sequence[int]]) -> Session:
+        """This session for one of the `input_shapes`, which also are its `inputs` and `plan`.
+
+        `shapes` has the shapes by which the choice is known, by the names of the inputs. Both
+        sessions share the device and its memory, and closing either closes both. InputError, with
+        a list of the choices, unless exactly one fits; otherwise raises what `load` raises.
+        """
+        chosen = self._model.for_shapes(shapes)
+        session = Session.__new__(Session)
+        session._use(self._model, chosen)
+        return session
 
     @property
     def device(self) -> DeviceInfo:
@@ -79,7 +114,8 @@ class Session:
 
         `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
         a single array for a model with one input; a model without inputs needs none. Each array
-        must have the shape of its `TensorInfo`, and its dtype or one that numpy converts safely,
+        must have the shape of its `TensorInfo`, or together those of one of the `input_shapes`. It
+        must have its dtype or one that numpy converts safely,
         such as float16 to float32. Numbers and nested lists work as well if their values fit, and
         arrays need not be contiguous. Quantized inputs take integers or, with `quantize`, arrays of
         real numbers as well, which are rounded to integers by the scale and the zero point of their
@@ -103,18 +139,20 @@ class Session:
         InputError names all inputs or outputs that do not fit. DeviceError if a driver call fails
         or the session is closed.
         """
+        execution = self._for(inputs)
+        plan = execution.plan
         if quantize:
-            inputs = quantized(self.plan.inputs, inputs)
-        arrays = arrays_for(self.plan.inputs, inputs)
+            inputs = quantized(plan.inputs, inputs)
+        arrays = arrays_for(plan.inputs, inputs)
         if outputs is not None:
             from .binding.into import run_into
 
-            return run_into(self._execution, arrays, outputs, check)
-        with self._execution as execution:
+            return run_into(execution, arrays, outputs, check)
+        with execution:
             results = execution.run_checked(arrays) if check else execution.run(arrays)
         return {
             info.name: as_declared(info, result)
-            for info, result in zip(self.plan.outputs, results, strict=True)
+            for info, result in zip(plan.outputs, results, strict=True)
         }
 
     def bind(self, inputs: Any = None, outputs: Mapping[str, Any] | None = None) -> BoundRun:
@@ -127,19 +165,21 @@ class Session:
           protocol or DLPack on the host, or plain bytes (bytearray, mmap) of that size. Every run
           copies it to the device or from it, and it need not be contiguous;
         - on OpenCL a pyopencl Buffer, Array or SVM, on OpenGL a moderngl Buffer, which kernels use
-          without any copy, or a moderngl Texture of floats or integers with 32 bits, which the
-          device copies. The model must have been loaded with `context=` that of the object. The
-          elements are row-major: bytes for int8 and uint8, float32 for floats of 16 or 32 bits,
-          int32 for all others. Kernels may access, and write, more bytes than the tensor has:
+          without any copy; or a pyopencl Image or a moderngl Texture, of bytes or of floats or
+          integers with 32 bits, which the device copies. The model must have been loaded with
+          `context=` that of the object. The elements are row-major: bytes for int8 and uint8,
+          float32 for floats of 16 or 32 bits, int32 for all others. Kernels may access, and write,
+          more bytes than the tensor has:
           `plan.input_buffers[i].reach` and `plan.output_buffers[i].reach`.
 
-        InputError names all objects that do not fit, and what would. DeviceError if a driver call
-        fails or the session is closed.
+        If the model was compiled for several input shapes, the shapes of the inputs choose; for
+        objects without a shape, bind with that of `with_shapes`. InputError names all objects that
+        do not fit, and what would. DeviceError if a driver call fails or the session is closed.
         """
         from .binding.bound import BoundRun
 
         given = {} if inputs is None else inputs
-        return BoundRun(self._execution, given, {} if outputs is None else outputs)
+        return BoundRun(self._for(given), given, {} if outputs is None else outputs)
 
     def stream(self, frames: Iterable[Any], depth: int = 2) -> Iterator[dict[str, Array]]:
         """Run the model on each of many frames; yields their outputs, in their order.
@@ -151,13 +191,14 @@ class Session:
         """
         from .binding.stream import stream
 
-        return stream(self._execution, frames, depth)
+        return stream(self._execution, self._for, frames, depth)
 
     def map_input(self, name: str) -> Array:
         """The device memory of an input as an array, to be written in place of passing one.
 
         The array has the input's shape and, as on the device, float32 or int32 elements. Bound to
-        the input, it is not copied. It must not be written while a run is in flight. InputError if
+        the input, it is not copied. It must not be written while a run is in flight. If the model
+        was compiled for several input shapes, those of `with_shapes` have arrays too. InputError if
         there is no such input; DeviceError if the device does not share memory with the host.
         """
         from .binding.mapped import mapped_input
@@ -168,14 +209,16 @@ class Session:
     def profile(self, inputs: Any = ()) -> list[tuple[int, float]]:
         """Run the model one dispatch at a time, and time each on the device.
 
-        Returns pairs of an index into `plan.dispatches` and seconds: device time on OpenCL, and
-        wall-clock time from launch to completion on OpenGL. `inputs` and errors are those of `run`.
+        Returns pairs of an index into `plan.dispatches`, of the plan for these inputs, and seconds:
+        device time on OpenCL, and wall-clock time from launch to completion on OpenGL. `inputs` and
+        errors are those of `run`.
 
         On devices that run persistent kernels, the first call compiles the kernels of the
         dispatches, from the sources in the plan's folder (PlanError, BuildError).
         """
-        arrays = arrays_for(self.plan.inputs, inputs)
-        with self._execution as execution:
+        execution = self._for(inputs)
+        arrays = arrays_for(execution.plan.inputs, inputs)
+        with execution:
             times = execution.profile(arrays)
         return list(enumerate(times))
 
@@ -184,8 +227,9 @@ class Session:
 
         `inputs` and errors are those of `run`.
         """
-        arrays = arrays_for(self.plan.inputs, inputs)
-        with self._execution as execution:
+        execution = self._for(inputs)
+        arrays = arrays_for(execution.plan.inputs, inputs)
+        with execution:
             times = execution.profile_parts(arrays)
         return times
 
@@ -208,27 +252,20 @@ class Session:
         if the last run was one of `bind` or `stream`, whose inputs and outputs have memory of their
         own.
         """
-        tensor = self._tensor(name)
-        with self._execution as execution:
-            if execution.used is None:
-                raise InputError(f"tensor {name} has no content before the first run")
+        execution = self._chosen or self._model.of_last_run()
+        tensor = _tensor(execution.plan, name)
+        with execution:
+            used = execution.owner.used
+            if used is None or used[0] is not execution.plan:
+                what = "the first run" if used is None else "a run with these input shapes"
+                raise InputError(f"tensor {name} has no content before {what}")
             place = tensor.region, tensor.index
-            if execution.used[place] != execution.memory.buffers[place]:
+            if used[1][place] != execution.memory.buffers[place]:
                 raise InputError(
                     f"tensor {name} is an input or output that was bound for the last run, which "
                     "used other memory; read the bound object, or call Session.run first"
                 )
             return execution.memory.read(tensor)
-
-    def _tensor(self, name: str) -> PlacedTensor:
-        for tensor in self.plan.tensors:
-            if tensor.name == name:
-                return tensor
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, [tensor.name for tensor in self.plan.tensors], n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise InputError(f"the plan has no tensor {name!r} in device memory{hint}")
 
     def poison(self, byte: int = 0xFF) -> None:
         """Fill the arena and the outputs with one byte value; 0xFF turns floats into NaN.
@@ -246,7 +283,7 @@ class Session:
 
         Closing a session again, or in a forked process, does nothing.
         """
-        self._execution.close()
+        self._model.close()
 
     def __enter__(self) -> Session:
         with self._execution:
@@ -254,3 +291,14 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tensor(plan: Plan, name: str) -> PlacedTensor:
+    for tensor in plan.tensors:
+        if tensor.name == name:
+            return tensor
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [tensor.name for tensor in plan.tensors], n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise InputError(f"the plan has no tensor {name!r} in device memory{hint}")

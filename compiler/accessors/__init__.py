@@ -6,7 +6,7 @@ writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 
 from .accessor import Accessor, Unreachable, accessor, image
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor
+from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, PairsAccessor
 from .position import Position
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -17,6 +17,7 @@ __all__ = [
     "HalvesAccessor",
     "ImageAccessor",
     "LinearAccessor",
+    "PairsAccessor",
     "Position",
     "RowsAccessor",
     "SlicedAccessor",

@@ -66,6 +66,25 @@ class HalvesAccessor(HalfAccessor):
 
 
 @dataclass(frozen=True)
+class PairsAccessor(HalvesAccessor):
+    """The same for an array whose elements are two slices; indices still count slices."""
+
+    stored = "pairs"
+    pairs = True
+
+    def slice_at(self, index: str) -> str:
+        halves = self.call("slice_of_pair", self.array, index)
+        return self.language.widen(halves, self.lanes) if self.widens else halves
+
+    def lane_at(self, index: str, lane: str) -> str:
+        return f"{self.slice_at(index)}[{lane}]"
+
+    def pair_at(self, start: str, number: str) -> str:
+        """A pair of slices, by the index of an even slice and the number of pairs after it."""
+        return f"{self.array}[{affine(f'({start} >> 1)', 1, number)}]"
+
+
+@dataclass(frozen=True)
 class ByteAccessor(SlicedAccessor):
     """A tensor of whole numbers in channel slices of bytes, each the number less the least one.
 

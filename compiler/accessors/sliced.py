@@ -39,6 +39,8 @@ class SlicedAccessor:
     """The kind of array elements, as `Language.element` takes it."""
     texel = 0
     """Bytes of a texel of an image buffer; 0 for a buffer."""
+    pairs = False
+    """Whether an element of the array is two slices."""
 
     @classmethod
     def of(cls: type[Kind], array: str, shape: Shape, target: Target, used: set[str]) -> Kind:

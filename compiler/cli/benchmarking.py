@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -20,6 +21,7 @@ from ..tools.trace.summary import by_type
 from .benchmark_data import as_csv, as_dict, timed
 from .input_arrays import RANDOM, model_metadata, read_inputs
 from .options import compile_options, input_options, model_argument
+from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
 from .tracing import print_types, trace_option, write_trace
 from .whole_file import write_whole
@@ -124,13 +126,16 @@ def benchmark_command(
 
     if plot is not None:
         drawing.require()
+    choices = options.for_each_choice()
+    if len(choices) > 1 and (plot or trace_file or csv_file):
+        raise click.UsageError("--plot, --trace and --csv show one choice of input shapes")
     trace = Trace() if trace_file is not None else None
     try:
         with progress() as show:
-            result = benchmark(
+            measure = partial(
+                benchmark,
                 model,
-                options,
-                feed,
+                feed=feed,
                 rounds=rounds,
                 min_seconds=min_seconds,
                 warm_up=warmup,
@@ -140,12 +145,16 @@ def benchmark_command(
                 trace=trace,
                 progress=show,
             )
+            results = [measure(options=choice) for choice in choices]
     except ReferenceMissingError as error:
         raise Failure(f"{error}; or leave LiteRT out with --no-litert") from error
     if as_json:
-        print_json(as_dict(result, plot))
+        print_json(per_choice(choices, [as_dict(result, plot) for result in results]))
     else:
-        _print(result, everything)
+        for choice, result in zip(choices, results, strict=True):
+            print_choice(choice, choices)
+            _print(result, everything)
+    result = results[0]
     written = [path for path in (trace_file, csv_file) if path is not None]
     if trace is not None and trace_file is not None:
         write_trace(trace_file, trace, f"{result.plan.model} on {result.device.name}")

@@ -148,11 +148,12 @@ def _print_entries(title: str, found: list[Entry]) -> None:
         click.echo(title)
     print_table(
         title,
-        ("model", "variant", "devices", "size", "last used", "fingerprint"),
+        ("model", "variant", "shapes", "devices", "size", "last used", "fingerprint"),
         [
             (
                 entry.model or "(damaged)",
                 entry.folder.name,
+                entry.choices,
                 entry.binaries,
                 decimal(entry.size),
                 datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M"),
@@ -160,7 +161,7 @@ def _print_entries(title: str, found: list[Entry]) -> None:
             )
             for entry in found
         ],
-        right=("devices", "size"),
+        right=("shapes", "devices", "size"),
     )
 
 
@@ -170,6 +171,7 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
         "model": entry.model,
         "fingerprint": entry.folder.parent.name,
         "bytes": entry.size,
+        "shapes": entry.choices,
         "binaries": entry.binaries,
         "used": entry.used,
     }

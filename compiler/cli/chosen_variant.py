@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...runtime.errors import PlanError
+from ...runtime.input_shapes import specialized
 from ...runtime.store.cache import find_variants, newest_first
 from ...runtime.store.variant import Variant, read_plan, read_variant
 from .shell import note
 
 
-def newest_variant(cache: Path, model: str | None, target: str | None = None) -> Variant:
+def newest_variant(
+    cache: Path,
+    model: str | None,
+    target: str | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Variant:
     """The variant compiled last, of a model if there are several; others are listed on stderr.
 
-    With a target, only its variants count. PlanError if there is none or it is damaged.
+    With a target, only its variants count; `shapes` are the input shapes to take, by name.
+    PlanError if there is none or it is damaged, InputError if it is not for these shapes.
     """
     newest, *others = _folders(cache, model, target)
     if others:
         listed = "".join(f"\n  {folder}" for folder in others)
         note(f"this is the variant compiled last; the others are{listed}")
-    return read_variant(newest)
+    return specialized(read_variant(newest), shapes)
 
 
 def variants_for(
-    cache: Path, model: str | None, target: str | None, profiles: Sequence[str]
+    cache: Path,
+    model: str | None,
+    target: str | None,
+    profiles: Sequence[str],
+    shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Variant]:
-    """The variant compiled last for each device profile (PlanError)."""
+    """The variant compiled last for each device profile (PlanError), for input shapes by name."""
     newest: dict[str, Path] = {}
     for folder in _folders(cache, model, target):
         newest.setdefault(read_plan(folder).profile, folder)
@@ -37,7 +48,8 @@ def variants_for(
                 f"{cache} has no variant for {profile}, only for {present}; compile it with: "
                 f"tflgpu-compile MODEL -o {cache} --device {profile}"
             )
-    return [read_variant(newest[profile]) for profile in dict.fromkeys(profiles)]
+    found = [read_variant(newest[profile]) for profile in dict.fromkeys(profiles)]
+    return [specialized(variant, shapes) for variant in found]
 
 
 def _folders(cache: Path, model: str | None, target: str | None) -> list[Path]:

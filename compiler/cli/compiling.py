@@ -12,10 +12,11 @@ import click
 from rich.filesize import decimal
 
 from ...runtime.errors import TflgpuError
+from ...runtime.input_shapes import Shapes, choices_of, listed
 from ...runtime.plan.records import Plan
 from ..api import build_kernels
 from ..devices import names_profile, profile
-from ..emit.compiled_model import fallback_text
+from ..emit.compiled_model import fallback_texts
 from ..fleet.api import workers
 from ..fleet.models import find_models
 from ..fleet.places import place
@@ -176,8 +177,8 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
             f"{tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
         )
-    if result.report["fallback"]:
-        warn(fallback_text(result.report["fallback"]))
+    for text in fallback_texts(result.report):
+        warn(text)
     if as_json:
         print_json({"path": result.path, **result.report, "tuning": tuning or None})
         return
@@ -192,6 +193,13 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
     return [
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
+        *(
+            ("input shapes", _choice_text(shapes, each))
+            for shapes, each in zip(
+                choices_of(plan), (report, *report.get("specializations", ())), strict=True
+            )
+            if plan.specializations
+        ),
         ("kernels out", kernels_in_launches(plan)),
         *(
             (
@@ -216,3 +224,8 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ),
         *(("tuning", f"{name}, {report['tuned']} kernels") for name in [tuning] if name),
     ]
+
+
+def _choice_text(shapes: Shapes, report: Mapping[str, Any]) -> str:
+    arena = decimal(report["memory"]["planned"])
+    return f"{listed(shapes)}: {report['kernels']} kernels, memory {arena}"

@@ -13,6 +13,7 @@ from ..options import Options
 from ..tools.explain import Explanation
 from ..tools.explain import explain as explain_model
 from .options import compile_options, format_options, model_argument
+from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
 
 WIDTH = 80
@@ -43,14 +44,19 @@ def explain(
     model: Path, options: Options, dump: Path | None, everything: bool, as_json: bool
 ) -> None:
     """Show which rewrites of MODEL were applied or declined and why, and what cannot run."""
+    choices = options.for_each_choice()
+    if dump and len(choices) > 1:
+        raise click.UsageError("--dump takes the graphs of one choice of input shapes")
     with progress() as show:
         try:
-            explanation = explain_model(model, options, show, dump)
+            found = [explain_model(model, each, show, dump) for each in choices]
         except OSError as error:
             raise Failure(f"cannot write to {dump}: {error.strerror}") from error
     if as_json:
-        print_json(explanation.as_dict())
-    else:
+        print_json(per_choice(choices, [explanation.as_dict() for explanation in found]))
+        return
+    for choice, explanation in zip(choices, found, strict=True):
+        print_choice(choice, choices)
         _print_explanation(explanation, everything)
 
 

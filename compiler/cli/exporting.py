@@ -10,13 +10,14 @@ from ..export import RUNTIMES
 from ..export import export as export_project
 from .chosen_variant import newest_variant, variants_for
 from .device_names import DeviceName
-from .options import cache_argument, model_option
+from .options import cache_argument, model_option, shape_option
 from .shell import Command, FilePath, json_option, print_json
 
 
 @click.command(cls=Command, short_help="Write a compiled model as C99.")
 @cache_argument
 @model_option
+@shape_option
 @click.option(
     "-o",
     "--output",
@@ -51,6 +52,7 @@ from .shell import Command, FilePath, json_option, print_json
 def export(
     cache: Path,
     model: str | None,
+    shapes: dict[str, tuple[int, ...]],
     output: Path,
     name: str,
     backend: str | None,
@@ -64,9 +66,9 @@ def export(
     """
     target = next((target for target, runtime in RUNTIMES.items() if runtime == backend), None)
     if profiles:
-        variants = variants_for(cache, model, target, profiles)
+        variants = variants_for(cache, model, target, profiles, shapes)
     else:
-        variants = [newest_variant(cache, model, target)]
+        variants = [newest_variant(cache, model, target, shapes)]
     export_project(variants, output, name, weights == "embed")
     files = sorted(path.name for path in output.iterdir())
     if as_json:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tokenize import TokenError
 
@@ -147,6 +148,16 @@ def random(info: TensorInfo, generator: np.random.Generator) -> Array:
         limits = np.iinfo(dtype)
         return generator.integers(limits.min, limits.max, info.shape, dtype, endpoint=True)
     return generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, dtype, endpoint=True)
+
+
+def stored_shapes(sources: Mapping[str, str]) -> dict[str, tuple[int, ...]]:
+    """The shapes of those sources, by input, that are .npy files."""
+    found = {}
+    for name, source in sources.items():
+        if source != RANDOM and not is_image(source):
+            with suppress(OSError, ValueError, TokenError):  # as reading the array will say
+                found[name] = np.lib.format.open_memmap(source, mode="r").shape
+    return found
 
 
 def array_file(path: str, info: TensorInfo) -> Array:

@@ -12,6 +12,7 @@ import click
 from rich.filesize import decimal
 from rich.syntax import Syntax
 
+from ...runtime.input_shapes import choices_of, listed
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
@@ -19,7 +20,7 @@ from ...runtime.store.variant import Variant
 from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant
 from .machine_code import described, print_machine_code
-from .options import cache_argument, model_option
+from .options import cache_argument, model_option, shape_option
 from .shell import (
     Command,
     FilePath,
@@ -38,6 +39,7 @@ BAR = 32
 @click.command(cls=Command, short_help="Show kernels, tensors and memory.")
 @cache_argument
 @model_option
+@shape_option
 @click.option(
     "--source", metavar="KERNEL", help="Print the kernel with this index or part of a name."
 )
@@ -69,6 +71,7 @@ BAR = 32
 def inspect(
     cache: Path,
     model: str | None,
+    shapes: dict[str, tuple[int, ...]],
     source: str | None,
     html: Path | None,
     profile: Path | None,
@@ -83,7 +86,7 @@ def inspect(
         raise click.UsageError("--profile needs --html")
     if compare is not None and profile is None:
         raise click.UsageError("--compare needs --profile, the times to compare with it")
-    variant = newest_variant(cache, model)
+    variant = newest_variant(cache, model, shapes=shapes)
     chosen = COMPILERS[compiler] if compiler else None
     if html is not None:
         write_report(variant, html, model, profile, compare, chosen)
@@ -132,6 +135,7 @@ def _as_dict(variant: Variant) -> dict[str, Any]:
         **{key: getattr(plan, key) for key in ("target", "precision", "profile")},
         "inputs": [asdict(info) for info in plan.inputs],
         "outputs": [asdict(info) for info in plan.outputs],
+        "input_shapes": choices_of(plan),
         "memory": {
             **asdict(plan.memory),
             "arena": plan.arena_size,
@@ -187,6 +191,7 @@ def _print_plan(variant: Variant) -> None:
         ("compiler", plan.compiler),
         *(("input", f"{i.name} {i.dtype}{list(i.shape)}") for i in plan.inputs),
         *(("output", f"{o.name} {o.dtype}{list(o.shape)}") for o in plan.outputs),
+        *(("also for", listed(choice)) for choice in choices_of(plan)[1:]),
         ("kernels", kernels_in_launches(plan)),
         ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
         ("weights", decimal(plan.weights_size)),

@@ -23,6 +23,27 @@ model_argument = click.argument("model", type=FilePath())
 models_argument = click.argument("models", nargs=-1, required=True, type=FilePath())
 cache_argument = click.argument("cache", type=FilePath())
 
+
+def parse_choice(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of one choice, by name."""
+    pairs = parse_shapes(context, parameter, values)
+    if len(dict(pairs)) < len(pairs):
+        raise click.BadParameter("an input is named twice; give one choice of shapes")
+    return dict(pairs)
+
+
+shape_option = click.option(
+    "--input-shape",
+    "shapes",
+    callback=parse_choice,
+    multiple=True,
+    metavar="NAME=SIZES",
+    help="Of a model compiled for several input shapes, those to take, such as image=4,224,224,3; "
+    "default: the first.",
+)
+
 model_option = click.option(
     "--model",
     type=str,
@@ -232,7 +253,9 @@ def compile_options(
             callback=parse_shapes,
             multiple=True,
             metavar="NAME=SIZES",
-            help="A shape for an input that replaces the model's, such as image=1,224,224,3.",
+            help="A shape for an input that replaces the model's, such as image=1,224,224,3."
+            " Repeat it to compile for several: the first shapes of all inputs named are one "
+            "choice, the second ones the next, and so on.",
         ),
         click.option(
             "--disable-pass",

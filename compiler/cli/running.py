@@ -26,8 +26,8 @@ from ..tools.trace.events import Trace
 from ..tools.trace.session import TracedSession
 from ..tools.trace.summary import by_type, timed
 from .device_names import DeviceName
-from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs
-from .options import input_options, model_option
+from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs, stored_shapes
+from .options import input_options, model_option, shape_option
 from .run_results import RunResult, summary
 from .shell import Command, FilePath, json_option, note, warn
 from .tracing import trace_option, write_trace
@@ -46,6 +46,7 @@ UNLABELED = ("image", "keypoints")
 @click.argument("source", metavar="MODEL|CACHE", type=FilePath())
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
+@shape_option
 @click.option(
     "--device",
     type=DeviceName(profile=False),
@@ -79,6 +80,7 @@ def run(
     source: Path,
     values: tuple[str, ...],
     model: str | None,
+    shapes: dict[str, tuple[int, ...]],
     device: str,
     named: tuple[str, ...],
     seed: int,
@@ -102,10 +104,11 @@ def run(
     _check_files((*values, *named))
     file = source if source.is_file() else Path(model) if model else None
     trace = Trace() if trace_file is not None else None
-    folder = compiled(source, device, trace) if source.is_file() else source
+    folder = compiled(source, device, shapes, trace) if source.is_file() else source
     metadata = model_metadata(file if file is not None and file.is_file() else None)
-    observed = TracedSession(folder, model, device, trace) if trace else None
-    with observed.session if observed else runtime.load(folder, model, device=device) as session:
+    observed = TracedSession(folder, model, device, trace, shapes) if trace else None
+    with observed.session if observed else runtime.load(folder, model, device=device) as whole:
+        session = whole if observed else _chosen(whole, shapes, (*values, *named))
         plan, place = session.plan, session.device
         photo = _photo((*values, *named), session.inputs)
         drawn = output is not None and output.suffix.lower() != ARRAYS
@@ -130,6 +133,17 @@ def run(
         write_trace(trace_file, trace, f"{plan.model} on {place.name}")
         result.types, result.trace = by_type(timed(trace.events)), trace_file
     result.print(as_json)
+
+
+def _chosen(
+    session: runtime.Session, shapes: Mapping[str, Sequence[int]], values: Sequence[str]
+) -> runtime.Session:
+    """The session for the input shapes, by default those of the arrays given (InputError)."""
+    if len(session.input_shapes) == 1 and not shapes:
+        return session
+    if not shapes:
+        shapes = stored_shapes(assign(values, session.inputs))
+    return session.with_shapes(shapes or session.input_shapes[0])
 
 
 def _check_files(values: Sequence[str]) -> None:

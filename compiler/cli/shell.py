@@ -28,7 +28,7 @@ from rich.table import Table
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
-from ...runtime.remote.store import is_url, without_password
+from ...runtime.remote.url import is_url, without_password
 from ..pipeline import Progress, silent
 
 WIDTH_IN_A_PIPE = 120

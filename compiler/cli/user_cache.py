@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...runtime.store.variant import read_variant
@@ -12,12 +13,20 @@ from ..user_cache import for_attached_device, load_or_compile, user_cache
 from .shell import note, progress
 
 
-def compiled(model: Path, device: str, trace: Trace | None = None) -> Path:
+def compiled(
+    model: Path,
+    device: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    trace: Trace | None = None,
+) -> Path:
     """The folder of a model compiled for an attached device, now unless it was before and is whole.
+
+    `shapes` are input shapes that replace the model's, by name.
 
     `trace` records the stages. Raises what `pipeline.build` raises.
     """
-    options, cache = for_attached_device(Options(device=device)), user_cache()
+    options = for_attached_device(Options(device=device, input_shapes=tuple(shapes.items())))
+    cache = user_cache()
 
     def compile() -> Path:
         with progress() as show:

@@ -16,6 +16,7 @@ from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
 from .input_arrays import RANDOM, model_metadata, read_inputs
 from .options import compile_options, input_options, model_argument, tolerance_option
+from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
 
@@ -49,17 +50,24 @@ def verify(
         return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
 
     with progress() as show:
-        options = settle(model, options, tolerance, show)
-        result = verification.verify(model, options, feed, layers=layers, progress=show)
-        departs = result.departure is not None
-        culprit = find_culprit(model, options, feed, show) if bisect and departs else None
+        choices = settle(model, options, tolerance, show).for_each_choice()
+        results = [
+            verification.verify(model, each, feed, layers=layers, progress=show) for each in choices
+        ]
+        failed = next((n for n, result in enumerate(results) if not result.ok), None)
+        culprit = None
+        if bisect and failed is not None:
+            culprit = find_culprit(model, choices[failed], feed, show)
     if as_json:
-        print_json(_as_dict(result, layers))
+        values = per_choice(choices, [_as_dict(result, layers) for result in results])
+        print_json({"ok": failed is None, **values})
     else:
-        _print(result)
-    if result.departure is not None:
+        for choice, result in zip(choices, results, strict=True):
+            print_choice(choice, choices)
+            _print(result)
+    if failed is not None:
         found = f"\n{culprit}" if culprit else ""
-        raise Failure(_message(result, layers or bisect) + found)
+        raise Failure(_message(results[failed], layers or bisect) + found)
 
 
 def _message(result: verification.Verification, layers: bool) -> str:

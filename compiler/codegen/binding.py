@@ -13,6 +13,7 @@ from ..accessors import (
     HalfAccessor,
     HalvesAccessor,
     LinearAccessor,
+    PairsAccessor,
     SlicedAccessor,
     accessor,
     image,
@@ -180,6 +181,8 @@ class Binding:
 
     def _add_constant(self, what: str, array: Constant) -> int:
         """Append an array to the constants; returns its start."""
+        if self._pairs and array.size // self.target.lanes % 2:
+            array = np.pad(np.asarray(array).reshape(-1, self.target.lanes), ((0, 1), (0, 0)))
         base = self.taken
         self.contents.append((what, base))
         self.taken += array.size // (self.target.lanes if self.sliced else 1)
@@ -191,8 +194,14 @@ class Binding:
         if not self.sliced:
             return LinearAccessor.of(CONSTANTS, shape, self.target.lanes, self.used)
         narrow = HalvesAccessor if self.half else HalfAccessor
+        narrow = PairsAccessor if self._pairs else narrow
         kind = narrow if self.halved else SlicedAccessor
         return kind.of(CONSTANTS, shape, self.target, self.used)
+
+    @property
+    def _pairs(self) -> bool:
+        """Whether elements of the array of constants are two slices."""
+        return self.half and self.launch.pairs and bool(self.target.language.half_pair)
 
     def _in_a_row(self, size: int) -> Shape:
         """A shape that holds that many floats in a row: each slice is a column if sliced."""

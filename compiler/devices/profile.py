@@ -151,7 +151,7 @@ def parse(text: str, name: str, place: str) -> Profile:
     targets = _chosen(values.pop("targets", list(TARGETS)), TARGETS, f"{place}: targets")
     if not targets:
         raise OptionError(f"{place}: targets is empty, but must have one of {', '.join(TARGETS)}")
-    half = _chosen(values.pop("half_arithmetic", []), LANGUAGES, f"{place}: half_arithmetic")
+    half = _chosen(values.pop("half_arithmetic", []), tuple(LANGUAGES), f"{place}: half_arithmetic")
     products = _chosen(values.pop("byte_products", []), BYTE_PRODUCTS, f"{place}: byte_products")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums"):

@@ -33,6 +33,8 @@ class CompiledModel:
     """Number of operators in the model file."""
     tuned: int
     """Number of distinct kernels with sizes from the tuning table."""
+    specializations: tuple[CompiledModel, ...] = ()
+    """The model for its other choices of input shapes, on the same weights."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled for other processes, which memory views cannot be."""
@@ -45,7 +47,9 @@ class CompiledModel:
     def report(self) -> dict[str, Any]:
         """The summary that `tflgpu compile --json` prints."""
         memory = self.plan.memory
+        others = [each.report for each in self.specializations]
         return {
+            "inputs": {info.name: list(info.shape) for info in self.plan.inputs},
             "operators": self.operators,
             "kernels": len(self.plan.dispatches),
             "launches": self.plan.launches,
@@ -68,7 +72,14 @@ class CompiledModel:
                 if item.index in part.operators
             ],
             "passes": [event.as_dict() for event in self.events],
+            **({"specializations": others} if others else {}),
         }
+
+
+def fallback_texts(report: Mapping[str, Any]) -> list[str]:
+    """The texts of FallbackWarnings of a report, which may differ by the input shapes."""
+    found = [each["fallback"] for each in (report, *report.get("specializations", ()))]
+    return list(dict.fromkeys(fallback_text(entries) for entries in found if entries))
 
 
 def fallback_text(entries: Sequence[Mapping[str, Any]]) -> str:

@@ -6,18 +6,19 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...runtime.errors import PlanError
 from ...runtime.plan.file import to_bytes
-from ...runtime.plan.records import Plan
+from ...runtime.plan.records import Plan, Specialization
 from ...runtime.plan.validate import validate
 from ...runtime.store.cache import lock
 from ...runtime.store.private_files import make_private, sync_folder
 from ...runtime.store.replacing import replace_folder
-from ...runtime.store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS, read_variant
+from ...runtime.store.variant import KERNELS, PLAN, WEIGHTS, read_variant
+from .compiled_model import CompiledModel
 
 ATTEMPTS = 100
 """How often to write a folder that another process removes meanwhile, each time after a pause."""
@@ -34,21 +35,29 @@ def pack(
     weights: Any,
     folder: Path,
     companions: Mapping[str, bytes] | None = None,
+    specializations: Sequence[CompiledModel] = (),
 ) -> Path:
     """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return its path.
 
     `sources` has the text of each kernel file by its path in the folder, `companions` the plan's
-    companion files and LiteRT parts likewise; `weights` supports the buffer protocol. A valid
+    companion files and LiteRT parts likewise; `weights` supports the buffer protocol;
+    `specializations` are those of the plan, in its order. A valid
     folder with the same plan is left alone, any other is replaced. The folder appears complete or
     not at all, even if several processes write it at once.
 
     PlanError if the files do not match the plan, or the folder cannot be written or is not private.
     """
     validate(plan)
+    for other in specializations:
+        validate(other.plan)
     view = memoryview(weights).cast("B") if memoryview(weights).nbytes else memoryview(b"")
     texts = {file: text.encode("utf-8") for file, text in sources.items()} | dict(companions or {})
     _check_parts(plan, texts, view)
     contents: dict[str, bytes | memoryview] = {PLAN: to_bytes(plan), **texts, WEIGHTS: view}
+    for record, other in zip(plan.specializations, specializations, strict=True):
+        files = _specialized(record, other)
+        _check_parts(other.plan, {name: files[name] for name in files if name != PLAN}, view)
+        contents |= {f"{record.folder}/{name}": content for name, content in files.items()}
     for attempt in range(1, ATTEMPTS + 1):
         make_private(folder.parent.parent)
         make_private(folder.parent)
@@ -65,6 +74,15 @@ def pack(
                 raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
         time.sleep(PAUSE * attempt)
     raise AssertionError("unreachable")
+
+
+def _specialized(record: Specialization, model: CompiledModel) -> dict[str, bytes]:
+    """The files of a specialization, by their path in its folder (PlanError)."""
+    file = to_bytes(model.plan)
+    if hashlib.sha256(file).digest() != record.sha256:
+        raise PlanError(f"the plan does not describe the one in {record.folder}")
+    texts = {name: text.encode("utf-8") for name, text in model.sources.items()}
+    return {PLAN: file, **texts, **model.companions}
 
 
 def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) -> None:
@@ -97,8 +115,8 @@ def _is_same(folder: Path, plan: bytes | memoryview) -> bool:
 
 def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
     """Write files that only this user can read, and wait until they are on the disk."""
-    parts = any(name.startswith(f"{FALLBACK}/") for name in contents)
-    below = [folder / KERNELS, *([folder / FALLBACK] if parts else [])]
+    parents = {parent for name in contents for parent in (folder / name).parents}
+    below = sorted(parent for parent in parents | {folder / KERNELS} if folder in parent.parents)
     for directory in (folder, *below):
         directory.mkdir(mode=0o700)
     for name, content in contents.items():
@@ -107,5 +125,5 @@ def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    for directory in (*below, folder):
+    for directory in (*reversed(below), folder):
         sync_folder(directory)

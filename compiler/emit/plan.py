@@ -1,14 +1,11 @@
-"""The plan of a compiled model, assembled from the results of all stages."""
+"""The plan for one choice of input shapes, assembled from the results of all stages."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ...runtime.plan.records import Memory, Plan
-from ...runtime.plan.seal import sealed
 from ..codegen.generate import Kernels
 from ..codegen.persistent import merge
 from ..codegen.translate import translate
@@ -19,7 +16,6 @@ from ..memory.allocation import Allocation
 from ..options import Options
 from .compiled_model import CompiledModel
 from .dispatches import dispatches
-from .facts import stated
 from .index_checks import index_checks
 from .parts import host_parts
 from .tensors import inputs, kept_variables, outputs, placed
@@ -31,6 +27,7 @@ def emit(
     graph: Graph,
     kernels: Kernels,
     allocation: Allocation,
+    weights: Weights,
     options: Options,
     name: str,
     fingerprint: str,
@@ -39,13 +36,14 @@ def emit(
     operators: int = 0,
     tuned: int = 0,
 ) -> CompiledModel:
-    """Assemble the compiled model; `name` and `fingerprint` are those of the model file.
+    """Assemble a model, whose constants are added to `weights`; `complete` adds these to it.
 
-    `operators` is the number of operators in the file, `tuned` the number of kernels with sizes
-    from a tuning table. ToolError if a program that the target needs is not installed.
+    `name` and `fingerprint` are those of the model file. `operators` is the number of operators in
+    the file, `tuned` the number of kernels with sizes from a tuning table. ToolError if a program
+    that the target needs is not installed.
     """
     device = allocation.target.device
-    weights = Weights(device.alignment, graph.release)
+    weights = weights.continued(graph.release)
     dispatched = dispatches(kernels, allocation, weights)
     checks = tuple(index_checks(kernels, allocation, weights))
     kept = kept_variables(graph, weights)
@@ -62,13 +60,13 @@ def emit(
         profile=device.name,
         model=name,
         fingerprint=fingerprint,
-        options=replace(options, device=device.name).as_json(),
+        options="",
         passes=json.dumps([event.as_dict() for event in events]),
         inputs=inputs(graph),
         outputs=outputs(graph),
         arena_size=arena.total,
-        weights_size=len(weights.data),
-        weights_sha256=hashlib.sha256(weights.data).digest(),
+        weights_size=0,
+        weights_sha256=b"",
         kernels=shipped.kernels,
         dispatches=dispatched,
         tensors=tuple(placed(graph, allocation, parts=bool(host.records))),
@@ -81,9 +79,9 @@ def emit(
         index_checks=checks,
     )
     return CompiledModel(
-        sealed(stated(plan)),
+        plan,
         shipped.sources,
-        memoryview(weights.data).toreadonly(),
+        memoryview(b""),
         {**shipped.companions, **host.contents},
         tuple(events),
         tuple(fallback),

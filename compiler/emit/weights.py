@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,11 +21,15 @@ class Weights:
     """Concatenated arrays, each of whole words at an aligned offset; equal ones are stored once."""
 
     alignment: int
-    release: Callable[[], None]
+    release: Callable[[], None] = lambda: None
     """Called after each array, whose sources need no memory any more."""
     data: bytearray = field(default_factory=bytearray)
     _places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     """Offset and size of each array, by its SHA-256."""
+
+    def continued(self, release: Callable[[], None]) -> Weights:
+        """The same weights, for the constants of another graph."""
+        return replace(self, release=release)
 
     def add(self, array: Array) -> Argument:
         """The location of an array, which is appended unless an equal one is there already.

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from ...runtime.input_shapes import choices_of, lines
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
@@ -129,6 +130,11 @@ def unsupported(plans: Sequence[Plan]) -> list[str]:
     if first.target not in RUNTIMES:
         reasons.append(
             f"it was compiled for {first.target}; compile it with --target {' or '.join(RUNTIMES)}"
+        )
+    if first.specializations:
+        reasons.append(
+            f"it was compiled for several input shapes, and a program has those of one; choose "
+            f"them with --input-shape:{lines(choices_of(first))}"
         )
     for plan in plans[1:]:
         if plan.target != first.target:

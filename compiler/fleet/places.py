@@ -18,7 +18,8 @@ from ...runtime.remote.files import read_plan
 from ...runtime.remote.keys import SigningKey
 from ...runtime.remote.publish import is_intact, publish
 from ...runtime.remote.published import listed, published
-from ...runtime.remote.store import Store, is_url
+from ...runtime.remote.store import Store
+from ...runtime.remote.url import is_url
 from ...runtime.store.cache import variant_folder
 from ...runtime.store.private_files import make_private, read_file, replace_file
 from ...runtime.store.variant import PLAN, read_variant

@@ -107,9 +107,14 @@ def _can_round(tensor: Tensor, stored: Collection[str]) -> bool:
 
 
 def _has_weights(op: Op) -> bool:
-    """Whether an operator reads constants that kernels store in half precision."""
+    """Whether an operator reads constants that kernels store in half precision.
+
+    It must have no state, as a second one with other constants would change it, too.
+    """
+    if len(op.outputs) > 1 or op.output.dtype != "float32" or any(t.variable for t in op.reads):
+        return False
     weights = [tensor for tensor in op.reads if tensor.constant and tensor.dtype == "float32"]
-    return any(tensor.elements > 1 for tensor in weights) and len(op.outputs) == 1
+    return any(tensor.elements > 1 for tensor in weights)
 
 
 def _with_half_weights(op: Op, graph: Graph, exact: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...runtime import load
 from ...runtime.plan.records import TensorInfo
 from ..devices.attached import attached_device
-from ..errors import OptionError
+from ..errors import ModelError, OptionError, PassError
 from ..frontend.reader import read
 from ..ir import Array
 from ..litert.reference import Reference
@@ -39,13 +39,14 @@ def settle(
 ) -> Options:
     """The options with the operators that a search finds in place of "auto".
 
-    The model runs on an attached device with random inputs. OptionError if it misses the tolerance
-    in single precision; also raises what compiling and loading raise.
+    The model runs on an attached device with random inputs of the first choice of shapes.
+    OptionError if it misses the tolerance in single precision; also raises what compiling and
+    loading raise.
     """
     if options.keep_f32 != AUTO:
         return options
     # LiteRT, whose results are the measure, knows nothing of formats.
-    plain = replace(options, inputs=(), outputs=())
+    plain = replace(options.for_each_choice()[0], inputs=(), outputs=())
     return replace(options, keep_f32=_Search(model, plain, tolerance, progress).fewest())
 
 
@@ -74,7 +75,10 @@ class _Search:
                 f"all operators are kept; raise the tolerance"
             )
         arrays = [self._arrays[name] for name in graph.input_names]
-        copy = RoundedCopy(graph, halves, arrays)
+        try:
+            copy = RoundedCopy(graph, halves, arrays)
+        except (ModelError, PassError):
+            return everything  # LiteRT has no kernels for what is between the switches
         for attempt in range(ATTEMPTS):
             kept = copy.fewest(self._tolerance * STRICTER**attempt)
             if self._suffice(kept):

@@ -26,6 +26,9 @@ class Language:
     """The same for a slice."""
     half_arrays: bool
     """Whether arrays can have such slices as elements; otherwise functions unpack them."""
+    half_pair: str
+    """The element type of an array that kernels load two such slices from at once; "" where their
+    compilers join loads by themselves."""
     half_extensions: tuple[str, ...]
     """What a device must have for that, under the names that drivers give it."""
     byte_vector: str
@@ -51,12 +54,13 @@ class Language:
     """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
-        """The element type of an array: int, float, int8, uint8, slice, half, halves or byte."""
+        """The element type of an array: int, float, or one of the kinds below."""
         types = {
             "int8": self.int8,
             "uint8": self.uint8,
             "slice": self.float_vector,
             "half": self.half_vector,
+            "pairs": self.half_pair,
             "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
         }
@@ -123,6 +127,7 @@ OPENCL = Language(
     half="half",
     halves="half{S}",
     half_arrays=True,
+    half_pair="",
     half_extensions=("cl_khr_fp16",),
     byte_vector="uchar{S}",
     int8="char",
@@ -146,6 +151,7 @@ GLSL = Language(
     half="mediump float",
     halves="mediump vec{S}",
     half_arrays=False,
+    half_pair="",
     half_extensions=(),
     byte_vector="uint",
     int8="uint",
@@ -169,6 +175,7 @@ VULKAN = Language(
     half="float16_t",
     halves="f16vec{S}",
     half_arrays=True,
+    half_pair="uvec4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     byte_vector="uint",
     int8="uint",

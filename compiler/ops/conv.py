@@ -133,6 +133,7 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
             "groups": groups(op),
         },
         flatten=flat,
+        pairs=weights.shape[3] % target.lanes == 0,
         heavy=True,
         flops=2 * op.output.elements * prod(weights.shape[1:]),
     )
@@ -284,7 +285,7 @@ IMPLEMENTATIONS = (
     TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
     Implementation("conv_split", _build_split, _one_pixel, half_arithmetic=True),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
-    TiledImplementation("conv_1x1_split", conv_1x1_split.build, _few_pixels),
+    TiledImplementation("conv_1x1_split", conv_1x1_split.build, _few_pixels, half_arithmetic=True),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise, half_arithmetic=True),
     TiledImplementation("conv_winograd", _build_winograd, _winograd),
     TiledImplementation("conv", _build_window, _aligned, half_arithmetic=True),

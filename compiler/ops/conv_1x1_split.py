@@ -28,7 +28,7 @@ GAIN = 0.9
 def unsuited(op: Op, target: Target) -> str | None:
     """Why sharing the sums of a 1x1 convolution does not pay; None if it does."""
     inputs = op.operand(1).shape[3]
-    if not target.device.shared_sums:
+    if target.on_processor or not target.device.shared_sums:
         return "work-items of the device do not gain by sharing sums"
     if target.device.heavy_group < PARTS * PARTS:
         return "the device's work-groups are too small to share sums"
@@ -89,6 +89,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Sequence[Launch]:
             group=group,
             batches=1,
             flatten=True,
+            pairs=True,
             heavy=True,
             flops=2 * op.output.elements * prod(weights.shape[1:]),
         )

@@ -35,6 +35,8 @@ MAX_PIXELS = 8
 """Adjacent pixels that a work-item computes at most."""
 MAX_SEEN = 11
 """Rows of the image that a work-item walks at most: compilers load those of a column ahead."""
+FEW_ROWS = 4
+"""Pixels below each other where the profile does not say how many registers there are."""
 MAX_TAPS = 49
 """Most taps of a window that is written out."""
 
@@ -123,7 +125,7 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequ
     outer = batch * slice_count(channels, target)
     shape = window(op)
     seen = (shape.height - 1) * shape.dilation_y + 1
-    rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1)
+    rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
     # A column of weights and a pixel.
     loads = Loads(held=shape.height + 1)

@@ -82,7 +82,7 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
     Raises what reading a model raises. If the choices cannot be worked out, as with a device
     profile that is not here, only the graph is returned, with a note.
     """
-    options = _options(plan)
+    options, *_ = _options(plan).for_each_choice()
     graph = file_graph(read(model, dict(options.input_shapes), options.signature or None))
     try:
         selected = select(model, options, target_of(options), progress)

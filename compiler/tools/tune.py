@@ -97,11 +97,12 @@ def tune(
     info = select_device(attached_device(options.device), options.target)
     table = _table_of(str(info), path)
     target = pipeline.target_of(options)
-    selected = pipeline.select(model, options, target, progress)
     subjects: dict[str, _Subject] = {}
-    for op, implementation in selected.choice.items():
-        key = signature(op, implementation, target)
-        subjects[key] = _Subject(op, implementation, target, options, str(info))
+    for choice in options.for_each_choice():
+        selected = pipeline.select(model, choice, target, progress)
+        for op, implementation in selected.choice.items():
+            key = signature(op, implementation, target)
+            subjects[key] = _Subject(op, implementation, target, choice, str(info))
     # Fail now if the table cannot be written, before the search takes long.
     write_table(table, path)
     start, missing = perf_counter(), [key for key in subjects if key not in table.kernels]
@@ -267,7 +268,7 @@ def _compile(subject: _Subject, sizes: Sequence[Sizes]) -> CompiledModel:
     selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(sizes))
     content = hashlib.sha256(graph.name.encode()).hexdigest()
     fixed = _FixedSizes(wanted)
-    return pipeline.generate_plan(selected, options, target, graph.name, content, fixed)
+    return pipeline.generate_plan([selected], options, target, graph.name, content, fixed)
 
 
 def _copy(op: Op, inputs: Mapping[Tensor, Tensor], number: int) -> Op:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -105,15 +105,22 @@ class BoundRun:
             self._slot.finish(self._targets)
         return self.outputs
 
-    def submit(self) -> SubmittedRun:
+    def submit(self, wait_for: Sequence[Any] = ()) -> SubmittedRun:
         """Start a run and return at once, unless the last one that was submitted is still going on.
+
+        The device first waits for the events of `wait_for`, such as those of commands that write
+        device memory that is bound: pyopencl events, or on OpenGL each GLsync as a number. Arrays
+        of the host are read before.
 
         Inputs must not change until the run is done, and arrays of the host hold the results once
         `SubmittedRun.wait` has returned. Runs are done in the order in which they were submitted.
         For several runs in flight on arrays of the host, bind each to arrays of its own. Operators
-        on LiteRT are run before this returns. Errors are those of `run`.
+        on LiteRT are run before this returns. Errors are those of `run`, and InputError for objects
+        that are no events.
         """
         with self._execution as execution, execution.device.calls:
+            if wait_for:
+                execution.device.wait_for(wait_for)
             self._slot.start(self._sources, self._targets)
             run = self._slot.mark(self._targets)
         return SubmittedRun(self._execution, self._slot, run, self.outputs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..copies import CopyIn, CopyOut
 from ..errors import DeviceError
 from ..execution import Execution
 from ..forks import DRIVER_PROCESS
@@ -17,7 +18,6 @@ from ..launch.commands import Buffers
 from ..launch.device import Command, Marker
 from ..plan.records import Region
 from ..plan.storage import region_size
-from .copies import CopyIn, CopyOut
 
 Array = NDArray[Any]
 Arrays = Mapping[int, Array]
@@ -87,11 +87,11 @@ class Slot:
         """The outputs of the last run that parts on LiteRT have computed."""
         self._in_flight: list[Run] = []
         """The run that has not been settled, if there is one."""
-        execution.slots.add(self)
+        execution.owner.slots.add(self)
         # A slot may be dropped on any thread, in the middle of a run of another one. The driver may
         # still be using the memory of its own run, so that is kept.
         dropped = (free, (owners, self._in_flight))
-        self._finalizer = weakref.finalize(self, execution.dropped.append, dropped)
+        self._finalizer = weakref.finalize(self, execution.owner.dropped.append, dropped)
         self._finalizer.atexit = False
 
     def start(self, sources: Arrays, targets: Arrays, may_change: bool = False) -> None:
@@ -105,21 +105,13 @@ class Slot:
             raise DeviceError("the bound run is closed; bind its inputs and outputs again")
         self.settle()
         execution = self._execution
-        with execution.finishing():
+        with execution.finishing:
             for index, copy_in in self._copies_in.items():
                 copy_in.start(sources[index], may_change)
-            if execution.plan.parts:
-                arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
-                values = execution.execute(
-                    arrays,
-                    self._segments,
-                    execution.device.enqueue,
-                    self._buffers,
-                )
-                self._on_host = execution.host_outputs(values)
-            else:
-                execution.used = self._buffers
-                execution.device.enqueue(self._segments[0])
+            arrays = [sources.get(index) for index in range(len(execution.plan.inputs))]
+            enqueue = execution.device.enqueue
+            values = execution.execute(arrays, self._segments, enqueue, self._buffers)
+            self._on_host = execution.host_outputs(values)
             for index, copy_out in self._copies_out.items():
                 if index in targets:
                     copy_out.start(targets[index])
@@ -167,5 +159,5 @@ class Slot:
         """The same, inside a `with` block."""
         if self._finalizer.detach() is not None:
             self.settle()
-            self._execution.slots.discard(self)
+            self._execution.owner.slots.discard(self)
             self._free()

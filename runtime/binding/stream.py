@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,38 +20,54 @@ from .submitted import SubmittedRun
 Array = NDArray[Any]
 
 
-def stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
-    """The outputs for each frame, as `Session.stream` describes it."""
+Pick = Callable[[Any], Execution]
+"""Returns the execution for the shapes of a frame."""
+
+
+def stream(
+    execution: Execution, pick: Pick, frames: Iterable[Any], depth: int
+) -> Iterator[dict[str, Array]]:
+    """The outputs for each frame, as `Session.stream` describes it.
+
+    `execution` is that of the first choice of input shapes.
+    """
     if not isinstance(depth, int):
         raise InputError(f"depth={depth!r}: give the number of runs in flight")
     if depth < 1:
         raise InputError(f"depth={depth}: at least one run must be in flight")
-    for info in execution.plan.outputs:
-        check_bindable(info)
-    return _stream(execution, frames, depth)
+    _check_bindable(execution)
+    return _stream(pick, frames, depth)
 
 
-def _stream(execution: Execution, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
+def _stream(pick: Pick, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
     with ExitStack() as opened:
-        idle = [_slot(execution, opened) for _ in range(depth)]
-        in_flight: deque[tuple[Slot, SubmittedRun]] = deque()
+        idle: dict[Execution, list[Slot]] = {}
+        in_flight: deque[tuple[Execution, Slot, SubmittedRun]] = deque()
         for frame in frames:
+            execution = pick(frame)
             arrays = arrays_for(execution.plan.inputs, frame)
             results = None
-            if not idle:
-                slot, run = in_flight.popleft()
+            if len(in_flight) == depth:
+                done, slot, run = in_flight.popleft()
                 results = run.wait()
-                idle.append(slot)
-            slot = idle.pop()
-            in_flight.append((slot, _submitted(execution, slot, arrays)))
+                idle[done].append(slot)
+            waiting = idle.setdefault(execution, [])
+            slot = waiting.pop() if waiting else _slot(execution, opened)
+            in_flight.append((execution, slot, _submitted(execution, slot, arrays)))
             if results is not None:
                 yield results
         while in_flight:
-            _, run = in_flight.popleft()
+            *_, run = in_flight.popleft()
             yield run.wait()
 
 
+def _check_bindable(execution: Execution) -> None:
+    for info in execution.plan.outputs:
+        check_bindable(info)
+
+
 def _slot(execution: Execution, opened: ExitStack) -> Slot:
+    _check_bindable(execution)
     with execution, execution.device.scope() as free:
         slot = Slot(execution, {}, free)
     opened.callback(slot.close)

@@ -28,7 +28,7 @@ class SubmittedRun:
     @property
     def done(self) -> bool:
         """Whether the device is done with the run. DeviceError if it has failed."""
-        self._execution.check_process()
+        self._execution.owner.check_process()
         if not self._run.settled:
             with self._racing_with_close():
                 return self._run.marker.done
@@ -51,7 +51,7 @@ class SubmittedRun:
         With a timeout in seconds, TimeoutError if the run is not done by then. DeviceError if the
         run has failed.
         """
-        self._execution.check_process()
+        self._execution.owner.check_process()
         if not self._run.settled:
             with self._racing_with_close():
                 if timeout is None:

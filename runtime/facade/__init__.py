@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tflgpu.compiler.errors import FallbackWarning, WorkerError
     from tflgpu.compiler.fleet.api import compile_many
     from tflgpu.runtime import (
+        BoundRun,
         BuildError,
         CacheWarning,
         DeviceError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         PlanError,
         Session,
         StoreError,
+        SubmittedRun,
         TensorInfo,
         TflgpuError,
         devices,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "BoundRun",
     "BuildError",
     "CacheWarning",
     "DeviceError",
@@ -55,6 +58,7 @@ __all__ = [
     "PlanError",
     "Session",
     "StoreError",
+    "SubmittedRun",
     "TensorInfo",
     "TflgpuError",
     "UnsupportedError",

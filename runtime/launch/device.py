@@ -183,6 +183,12 @@ class Device(Protocol):
     def download(self, buffer: Buffer, array: Any, offset: int = 0) -> None:
         """Start copying from `offset` of a buffer to a contiguous array, filled at `finish`."""
 
+    def wait_for(self, events: Sequence[Any]) -> None:
+        """Let what is started from now on wait for events of the caller, such as `Marker.event`.
+
+        InputError for objects that are none.
+        """
+
     def mark(self) -> Marker:
         """A marker after everything that was started, which begins without waiting for more."""
 

@@ -37,7 +37,7 @@ class ForeignMemory:
     shape: tuple[int, ...] = ()
     contiguous: bool = True
     texture: bool = False
-    """Whether it is a texture, of `shape` [height, width, channels]."""
+    """Whether it is a texture or an image, of `shape` [height, width, channels]."""
 
     def mismatch(self, dtype: str, shape: tuple[int, ...], size: int) -> str | None:
         """Why it cannot hold a tensor, of which kernels access `size` bytes; None if it can.
@@ -146,14 +146,34 @@ def _texture(library: str, kind: str, value: Any) -> ForeignMemory:
     )
 
 
-_TEXELS = {"f4": "float32", "i4": "int32"}
+_TEXELS = {"f4": "float32", "i4": "int32", "f1": "uint8", "u1": "uint8"}
 """The dtype of the channels of a texture, by moderngl's name for it."""
+
+
+def _image(library: str, kind: str, value: Any) -> ForeignMemory:
+    layout = value.format
+    order, dtype = layout.channel_order, layout.channel_data_type
+    if value.depth > 1 or value.array_size or order not in _CHANNELS:
+        raise InputError(f"a {kind} of {layout} cannot be bound; bind one of 2 dimensions in RGBA")
+    return ForeignMemory(
+        *(library, kind, value, value.int_ptr, 0),
+        dtype=_CHANNEL_TYPES.get(dtype, f"{layout} as pyopencl calls them"),
+        shape=(value.height, value.width, _CHANNELS[order]),
+        texture=True,
+    )
+
+
+_CHANNELS = {0x10B0: 1, 0x10B2: 2, 0x10B5: 4}
+"""The channels of an image by its order: CL_R, CL_RG and CL_RGBA."""
+_CHANNEL_TYPES = {0x10D2: "uint8", 0x10DA: "uint8", 0x10D9: "int32", 0x10DE: "float32"}
+"""The dtype of channels by CL_UNORM_INT8, CL_UNSIGNED_INT8, CL_SIGNED_INT32 and CL_FLOAT."""
 
 _READERS: dict[str, Callable[[str, str, Any], ForeignMemory]] = {
     "pyopencl.Buffer": _opencl_buffer,
     "pyopencl.PooledBuffer": _opencl_buffer,
     "pyopencl.SVMPointer": _shared_memory,
     "pyopencl.Array": _array,
+    "pyopencl.Image": _image,
     "moderngl.Buffer": _opengl_buffer,
     "moderngl.Texture": _texture,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from math import prod
 from typing import Any
 
@@ -19,14 +19,32 @@ Array = NDArray[Any]
 class DeviceMemory:
     """One buffer for each region and index. Releasing the device frees them."""
 
-    def __init__(self, plan: Plan, device: Device, weights: memoryview) -> None:
-        """Allocate all buffers and initialize the variables (DeviceError)."""
+    def __init__(
+        self,
+        plan: Plan,
+        device: Device,
+        weights: memoryview,
+        beside: Sequence[DeviceMemory] = (),
+    ) -> None:
+        """Allocate all buffers and initialize the variables (DeviceError).
+
+        `beside` is the memory of plans on the same weights, of which one runs at a time: they have
+        a single buffer of weights, and an arena in common if one is large enough.
+        """
         self._plan, self._device = plan, device
         self._initial: dict[int, Array] = {}
         """Initial content of the variables that do not start with zeros."""
+        large = (other for other in beside if other.arena_size >= plan.arena_size)
+        shared = next(large, None)
+        self.arena_size: int = shared.arena_size if shared else plan.arena_size
+        """Bytes of the arena's buffer."""
         self.buffers: dict[tuple[Region, int], Buffer] = {
-            (Region.ARENA, 0): device.allocate(plan.arena_size),
-            (Region.WEIGHTS, 0): device.constant(weights),
+            (Region.ARENA, 0): (
+                shared.buffers[Region.ARENA, 0] if shared else device.allocate(plan.arena_size)
+            ),
+            (Region.WEIGHTS, 0): (
+                beside[0].buffers[Region.WEIGHTS, 0] if beside else device.constant(weights)
+            ),
         }
         counts = {
             Region.INPUT: len(plan.inputs),

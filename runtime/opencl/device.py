@@ -21,6 +21,7 @@ from ..plan.running import Limits
 from ..processor import usable_cores
 from .command_buffers import EXTENSION, CommandBuffers
 from .foreign import check_memory
+from .images import image_copy
 from .info import device_platform, orders_atomics, shares_memory
 from .library import (
     OpenCLError,
@@ -33,7 +34,7 @@ from .library import (
     query,
     sizes,
 )
-from .marker import OpenCLMarker
+from .marker import OpenCLMarker, wait_for
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
 
@@ -137,7 +138,11 @@ class OpenCLDevice:
         self, memory: ForeignMemory, size: int, writes: bool
     ) -> tuple[int, Sequence[Command]]:
         check_memory(memory, self.info, self._context, writes)
-        return self._memory.adopt(memory, size), ()
+        adopted = self._memory.adopt(memory, size)
+        if not memory.texture:
+            return adopted, ()
+        buffer = self.allocate(size)
+        return buffer, [image_copy(self._queue, memory, buffer, writes)]
 
     def mapped(self, buffer: int, size: int) -> Any:
         return self._memory.mapped(buffer, size)
@@ -206,6 +211,10 @@ class OpenCLDevice:
             if status:
                 with driver_call(self._name, "launching the kernels"):
                     raise OpenCLError(enqueue.__name__, status)
+
+    def wait_for(self, events: Sequence[Any]) -> None:
+        wait_for(self._name, self._queue, events)
+        self._memory.busy = True
 
     def mark(self) -> OpenCLMarker:
         return OpenCLMarker(self._name, self._queue, self._memory.taken())

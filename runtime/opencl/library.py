@@ -38,6 +38,7 @@ _QUERY = (c_void_p, c_uint, c_size_t, c_void_p, _SIZES)
 
 _CALLS: dict[str, tuple[Any, ...]] = {
     "clBuildProgram": (c_void_p, c_uint, _HANDLES, c_char_p, c_void_p, c_void_p),
+    "clEnqueueBarrierWithWaitList": (c_void_p, *_EVENTS),
     "clEnqueueFillBuffer": (
         *(c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t),
         *_EVENTS,

@@ -1,13 +1,14 @@
-"""Events of an OpenCL queue."""
+"""Events of an OpenCL queue, and those it waits for."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from ctypes import c_void_p
 from typing import Any
 
-from ..errors import DeviceError
+from ..errors import DeviceError, InputError
 from ..forks import DRIVER_PROCESS
 from .library import OpenCLError, call, driver_call, handles, query
 
@@ -56,3 +57,14 @@ class OpenCLMarker:
         if hasattr(self, "_event") and not DRIVER_PROCESS.lost:
             with suppress(OpenCLError):
                 call("clReleaseEvent", self._event)
+
+
+def wait_for(device: str, queue: int, events: Sequence[Any]) -> None:
+    """Let what follows in a queue wait for pyopencl events of its context (InputError)."""
+    others = [event for event in events if not isinstance(getattr(event, "int_ptr", None), int)]
+    if others:
+        kind = type(others[0]).__name__
+        raise InputError(f"wait_for has a {kind}; on OpenCL, give events of pyopencl")
+    with driver_call(device, "waiting for events"):
+        listed = handles(*(event.int_ptr for event in events))
+        call("clEnqueueBarrierWithWaitList", queue, len(events), listed, None)

@@ -239,6 +239,11 @@ class OpenGLDevice:
                 buffer.buffer.read_into(array, array.nbytes, buffer.offset + offset)
                 self._check("copying an output")
 
+    def wait_for(self, events: Sequence[Any]) -> None:
+        with self._current:
+            self._fences.wait_for(events)
+            self._check("waiting for fences")
+
     def mark(self) -> Fence:
         with self._current:
             fence = self._fences.make()

@@ -6,11 +6,12 @@ With glFenceSync of OpenGL ES 3.0 and OpenGL 3.2.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from ctypes import CFUNCTYPE, c_uint, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, c_ubyte, c_uint, c_uint64, c_void_p
 from typing import Any
 
-from ..errors import DeviceError
+from ..errors import DeviceError, InputError
 from ..forks import DRIVER_PROCESS
 from .egl import Context
 
@@ -22,8 +23,12 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "glFenceSync": (c_void_p, c_uint, c_uint),
     "glClientWaitSync": (c_uint, c_void_p, c_uint, c_uint64),
     "glDeleteSync": (None, c_void_p),
+    "glIsSync": (c_ubyte, c_void_p),
+    "glWaitSync": (None, c_void_p, c_uint, c_uint64),
 }
 """The result and the parameters of each function."""
+_NO_TIMEOUT = (1 << 64) - 1
+"""GL_TIMEOUT_IGNORED."""
 _PAUSE = 1e-4
 """Seconds between two looks at a fence."""
 
@@ -41,6 +46,14 @@ class Fences:
     def make(self) -> Fence:
         """A fence after everything that was given to the context, which must be current."""
         return Fence(self, self.gl["glFenceSync"](_GPU_COMMANDS_COMPLETE, 0))
+
+    def wait_for(self, events: Sequence[Any]) -> None:
+        """Let what the context is given from now on wait for GLsyncs, as numbers (InputError)."""
+        for event in events:
+            if not isinstance(event, int) or not self.gl["glIsSync"](event):
+                raise InputError(f"wait_for has {event!r}; on OpenGL, give each GLsync as a number")
+        for event in events:
+            self.gl["glWaitSync"](event, 0, _NO_TIMEOUT)
 
 
 class Fence:

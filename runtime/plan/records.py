@@ -228,8 +228,20 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Specialization:
+    """The same model for other shapes of its inputs: a plan of its own on the same weights."""
+
+    folder: str
+    """Path in the plan's folder, such as shapes/1, with the plan, its kernels and its parts."""
+    sha256: bytes
+    """Digest of its plan's file."""
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A compiled model."""
+    """A compiled model for one choice of input shapes."""
 
     compiler: str
     """Version of the compiler."""
@@ -275,6 +287,8 @@ class Plan:
     """What a device must have."""
     obstacles: tuple[str, ...] = ()
     """Why it cannot run without Python; empty if it can."""
+    specializations: tuple[Specialization, ...] = ()
+    """For the other choices of input shapes; those have none."""
 
     @property
     def launches(self) -> int:

@@ -29,6 +29,7 @@ from .limits import (
     LARGEST_GROUP,
     LARGEST_SIZE,
     LARGEST_SLICE,
+    SPECIALIZATION_FOLDER,
     check_argument,
     check_count,
     check_shape,
@@ -71,7 +72,7 @@ def _problems(plan: Plan) -> Iterator[str]:
     for check in (
         *(_header, _interface, check_buffers, _kernels, _dispatches),
         *(_tensors, check_host_tensors, check_parts, _persistent, check_index_checks),
-        *(check_needs, check_schedules),
+        *(check_needs, check_schedules, _specializations),
     ):
         found = False
         for problem in check(plan):
@@ -127,6 +128,27 @@ def _infos(kind: str, infos: Sequence[TensorInfo]) -> Iterator[str]:
         yield from check_shape(f"{kind} {info.name}", info.shape, info.dtype, HOST_TYPES)
         if not isfinite(info.scale) or abs(info.zero_point) > LARGEST_SIZE:
             yield f"{kind} {info.name} has scale {info.scale} and zero point {info.zero_point}"
+
+
+def _specializations(plan: Plan) -> Iterator[str]:
+    yield from check_count("specializations", len(plan.specializations))
+    yield from check_unique("specializations in", (item.folder for item in plan.specializations))
+    for item in plan.specializations:
+        if not SPECIALIZATION_FOLDER.match(item.folder):
+            yield f"the specialization in {item.folder!r} is not in a folder shapes/NUMBER"
+        if len(item.sha256) != 32:
+            yield f"{item.folder}: the digest has {len(item.sha256)} bytes instead of 32"
+        yield from _infos(f"{item.folder}: input", item.inputs)
+        yield from _infos(f"{item.folder}: output", item.outputs)
+        for kind, infos, own in (
+            ("inputs", item.inputs, plan.inputs),
+            ("outputs", item.outputs, plan.outputs),
+        ):
+            if [(info.name, info.dtype) for info in infos] != [(i.name, i.dtype) for i in own]:
+                yield f"{item.folder} has other {kind} than the plan"
+    shapes = [plan.inputs, *(item.inputs for item in plan.specializations)]
+    chosen = [str([info.shape for info in infos]) for infos in shapes]
+    yield from check_unique("choices of input shapes", chosen)
 
 
 def _kernels(plan: Plan) -> Iterator[str]:

@@ -25,7 +25,8 @@ from .files import read_plan as download_plan
 from .keys import Trust, Trusted, refusal
 from .manifest import MANIFEST, Publication, from_bytes, to_bytes
 from .published import Entry, address, find, published
-from .store import Store, without_password
+from .store import Store
+from .url import without_password
 
 ATTEMPTS = 5
 """How often to fetch a variant that another process replaces meanwhile."""
@@ -147,7 +148,8 @@ def _is_copy(folder: Path, publication: Publication) -> bool:
 def _download(store: Store, publication: Publication, folder: Path) -> None:
     """Fill a new folder with a variant's files, each as its manifest says."""
     files = publication.manifest.files
-    folders = sorted({(folder / path).parent for path in files} | {folder})
+    above = {parent for path in files for parent in (folder / path).parents}
+    folders = sorted({folder} | {each for each in above if folder in each.parents})
     for each in folders:
         each.mkdir(mode=0o700)
     download(store, publication, folder)

@@ -31,7 +31,7 @@ def check(store: Store, publication: Publication) -> None:
     """Read all files of a variant; PlanError, naming the file, if one is missing or changed."""
     with tempfile.TemporaryDirectory(prefix="tflgpu-") as temporary:
         for path in publication.manifest.files:
-            (Path(temporary) / path).parent.mkdir(exist_ok=True)
+            (Path(temporary) / path).parent.mkdir(parents=True, exist_ok=True)
         download(store, publication, Path(temporary))
 
 

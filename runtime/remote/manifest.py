@@ -29,7 +29,10 @@ FORMAT = 1
 UNFINISHED = 24 * 3600
 """Seconds after which what no manifest refers to is taken for the work of a killed process."""
 
-_FILE = re.compile(rf"({PLAN}|{WEIGHTS}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)\Z")
+_SHAPES = r"(shapes/[1-9][0-9]{0,6}/)?"
+_FILE = re.compile(
+    rf"({WEIGHTS}|{_SHAPES}({PLAN}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*))\Z"
+)
 _FOLDER = re.compile(r"files-(\d{8}T\d{6}Z)-[0-9a-f]{16}\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _VARIANT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\Z")

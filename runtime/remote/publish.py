@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from ..store.cache import is_fingerprint
-from ..store.variant import PLAN, WEIGHTS, read_variant
+from ..store.variant import PLAN, WEIGHTS, Variant, read_variant
 from .files import check
 from .index import add, record_of
 from .manifest import MANIFEST, File, Manifest, Publication, is_variant, new_folder, to_bytes
@@ -71,19 +71,27 @@ def is_intact(store: Store, publication: Publication) -> bool:
 
 def manifest_of(folder: Path) -> Manifest:
     """The manifest of a variant's folder in a cache (PlanError)."""
-    plan = read_variant(folder).plan
+    variant = read_variant(folder)
+    plan = variant.plan
     if not (is_fingerprint(plan.fingerprint) and is_variant(folder.name)):
         raise PlanError(f"{folder} is not named as a variant of a cache; compile the model again")
-    contents = {path: _digest(folder / path) for path in files_of(plan)}
+    contents = {path: _digest(folder / path) for path in files_of(variant)}
     return Manifest(plan.fingerprint, folder.name, plan.model, contents)
 
 
-def files_of(plan: Plan) -> list[str]:
-    """The paths of a variant's files in its folder."""
-    kernels = [kernel.file for kernel in plan.kernels]
-    companions = [companion.file for companion in plan.companions]
-    parts = [part.file for part in plan.parts]
-    return sorted({PLAN, WEIGHTS, *kernels, *companions, *parts})
+def files_of(variant: Variant) -> list[str]:
+    """The paths of a variant's files in its folder (PlanError)."""
+    plan = variant.plan
+    found = {PLAN, WEIGHTS} | _files_beside(plan)
+    for record in plan.specializations:
+        other = variant.specialized(record).plan
+        found |= {f"{record.folder}/{name}" for name in {PLAN} | _files_beside(other)}
+    return sorted(found)
+
+
+def _files_beside(plan: Plan) -> set[str]:
+    """The files that a plan names."""
+    return {record.file for record in (*plan.kernels, *plan.companions, *plan.parts)}
 
 
 def _digest(path: Path) -> File:

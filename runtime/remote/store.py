@@ -5,17 +5,15 @@ Every failure is a StoreError that names the URL, and never a password in it.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, TypeGuard, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any, TypeVar
 
 from ..errors import StoreError
+from .url import without_password
 
 CONNECTIONS = 16
 """How many files are asked for at a time."""
@@ -35,21 +33,8 @@ SSH = ("sftp", "ssh")
 READ_ONLY = ("http", "https")
 """Protocols by which nothing can be written."""
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-
-
-def is_url(place: str | os.PathLike[str]) -> TypeGuard[str]:
-    """Whether a place is a URL, and not a path of this machine."""
-    return isinstance(place, str) and _URL.match(place) is not None
-
-
-def without_password(url: str) -> str:
-    """A URL as it may be shown."""
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host))
 
 
 class Store:

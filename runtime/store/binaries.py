@@ -101,10 +101,13 @@ def split(content: bytes) -> tuple[bytes, bytes] | None:
     return bytes(body[:key_size]), bytes(body[key_size:])
 
 
-def write_binary(folder: Path, device: Device, plan: Plan, binary: bytes) -> None:
+def write_binary(
+    folder: Path, device: Device, plan: Plan, binary: bytes, whole: Path | None = None
+) -> None:
     """Store a binary in a variant's folder. The file appears whole or not at all.
 
-    PlanError if the folder cannot be written or is not private.
+    `whole` is `Variant.whole` unless that is the folder itself. PlanError if the folder cannot be
+    written or is not private.
     """
     # Imported here because it is slow, and only needed after compiling.
     from filelock import Timeout
@@ -117,7 +120,7 @@ def write_binary(folder: Path, device: Device, plan: Plan, binary: bytes) -> Non
     check_private(folder)
     try:
         # The lock keeps a process that compiles the model from replacing the folder meanwhile.
-        with lock(folder).acquire(timeout=LOCK_SECONDS):
+        with lock(whole or folder).acquire(timeout=LOCK_SECONDS):
             check_private(folder)
             make_private(path.parent)
             # Left behind by processes that were killed here.

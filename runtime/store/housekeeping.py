@@ -30,6 +30,8 @@ class Entry:
     folder: Path
     model: str
     """The model file's name; empty if the plan is damaged."""
+    choices: int
+    """The number of choices of input shapes that it was compiled for."""
     size: int
     """Bytes of all its files."""
     binaries: int
@@ -123,11 +125,13 @@ def _is_folder(path: Path) -> bool:
 
 def _entry(folder: Path) -> Entry:
     try:
-        model = read_plan(folder).model
+        plan = read_plan(folder)
+        model, choices = plan.model, 1 + len(plan.specializations)
     except PlanError:
-        model = ""
+        model, choices = "", 0
     size = sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
-    return Entry(folder, model, size, len(_binaries(folder)), _used(folder))
+    devices = {path.name for path in _binaries(folder)}
+    return Entry(folder, model, choices, size, len(devices), _used(folder))
 
 
 def _used(folder: Path) -> float:
@@ -140,7 +144,7 @@ def _used(folder: Path) -> float:
 
 
 def _binaries(folder: Path) -> Sequence[Path]:
-    return sorted((folder / BINARIES).glob("*.bin"))
+    return sorted(folder.glob(f"**/{BINARIES}/*.bin"))
 
 
 def _remove_variant(folder: Path) -> bool:

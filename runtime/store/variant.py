@@ -12,7 +12,7 @@ from pathlib import Path
 from ..background import in_background
 from ..errors import PlanError
 from ..plan.file import from_bytes
-from ..plan.records import Plan
+from ..plan.records import Plan, Specialization
 from .private_files import check_private, map_file, read_file
 
 PLAN = "plan.tflgpu"
@@ -30,16 +30,33 @@ class Variant:
     """One compiled model, read from its folder. Its plan is valid."""
 
     folder: Path
+    """With the plan, its kernels and its parts."""
     plan: Plan
     weights: Weights
     """The content of weights.bin, which is still being checked."""
     parts: Mapping[str, bytes]
     """The models of the parts on LiteRT, by `HostPart.file`."""
+    whole: Path
+    """The folder that is written and locked as a whole; `folder` unless that is of other shapes."""
 
     def check(self) -> None:
-        """PlanError if weights or kernels are damaged."""
+        """PlanError if weights or kernels are damaged, or those for other input shapes."""
         self.weights.check(self.plan)
         read_sources(self.folder, self.plan)
+        for record in self.plan.specializations:
+            self.specialized(record).check()
+
+    def specialized(self, record: Specialization) -> Variant:
+        """The model for other shapes of its inputs, on the same weights (PlanError)."""
+        folder = self.folder / record.folder
+        check_private(folder.parent)
+        check_private(folder)
+        file = folder / PLAN
+        plan = from_bytes(_read_checked(file, record.sha256, LARGEST_TEXT), str(file))
+        stated = (record.inputs, record.outputs, ())
+        if (plan.inputs, plan.outputs, plan.specializations) != stated:
+            raise PlanError(f"{file} is not the plan that {self.folder / PLAN} describes")
+        return open_variant(folder, plan, self.weights, self.whole)
 
     @cached_property
     def sources(self) -> Mapping[str, str]:
@@ -121,10 +138,11 @@ def read_variant(folder: Path) -> Variant:
     return variant
 
 
-def open_variant(folder: Path, plan: Plan, weights: Weights) -> Variant:
+def open_variant(folder: Path, plan: Plan, weights: Weights, whole: Path | None = None) -> Variant:
     """A variant whose plan has been read and whose weights have been opened (PlanError).
 
-    The weights may be used before `Weights.check` returns, but nothing may run on them.
+    `whole` is `Variant.whole` unless that is the folder itself. The weights may be used before
+    `Weights.check` returns, but nothing may run on them.
     """
     weights.check_size(plan)
     if plan.parts:
@@ -133,7 +151,7 @@ def open_variant(folder: Path, plan: Plan, weights: Weights) -> Variant:
         part.file: _read_checked(folder / part.file, part.sha256, LARGEST_PART)
         for part in plan.parts
     }
-    return Variant(folder, plan, weights, parts)
+    return Variant(folder, plan, weights, parts, whole or folder)
 
 
 def _read_checked(path: Path, sha256: bytes, limit: int) -> bytes:

@@ -18,6 +18,7 @@ from graphs.interfaces import EXPRESSIONS, batches
 from graphs.signatures import two_signatures
 from paths import DIGITS_MODEL
 
+from tflgpu.compiler.frontend.reader import read
 from tflgpu.compiler.ir import Array
 from tflgpu.litert import Interpreter, OpResolverType, load_delegate
 
@@ -93,6 +94,24 @@ def test_sizes_of_other_tensors_follow_a_resized_input(make: Any) -> None:
     interpreter.allocate_tensors()
     after = [tuple(item["shape"]) for item in interpreter.get_tensor_details()]
     assert (7, 3) not in before and after.count((7, 3)) == 2
+
+
+def test_sizes_that_are_compiled_at_once(make: Any, tmp_path: Path) -> None:
+    """Resizing to them compiles nothing, and they are on the device together."""
+    content = batches()
+    (name,) = read(content).input_names
+    sizes = [(2, 5), (7, 5)]
+    interpreter = make(content, input_shapes=[{name: size} for size in sizes])
+    for size in (*sizes, (2, 5), (3, 5)):
+        values = np.random.default_rng(size[0]).standard_normal(size, np.float32)
+        theirs = litert.Interpreter(model_content=content)
+        for each in (interpreter, theirs):
+            each.resize_tensor_input(given(each), size)
+            each.allocate_tensors()
+            each.set_tensor(given(each), values)
+            each.invoke()
+        np.testing.assert_allclose(result(interpreter), result(theirs), rtol=1e-5, atol=1e-5)
+        assert len(list(tmp_path.glob("cache/*/*/"))) == 1 + (size == (3, 5))
 
 
 def test_a_model_is_compiled_once(

@@ -35,13 +35,13 @@ STAGES = {
     "runtime": (
         *("printable", "errors", "forks", "background", "processor"),
         *("plan", "launch", "store", "remote", "litert", "custom_op", "parts"),
-        *("opencl", "opengl", "inputs", "indices", "exchange", "execution", "binding"),
-        *("session", "api"),
+        *("opencl", "opengl", "inputs", "input_shapes", "copies", "indices", "exchange"),
+        *("session_device", "execution", "loaded_model", "binding", "session", "api"),
     ),
     "litert": (
         *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
         *("subgraph", "opened", "signature_runner", "interpreter"),
-        *("options", "tensor_buffer", "compiled_model", "aliases", "__main__"),
+        *("options", "tensor_buffer", "signatures", "compiled_model", "aliases", "__main__"),
     ),
 }
 """Folders and loose modules in the order of the data: each may import those before it."""

@@ -110,6 +110,10 @@ filterwarnings("error", category=tflgpu.CacheWarning)
 filterwarnings("ignore", category=tflgpu.FallbackWarning)
 
 
+def start(bound: tflgpu.BoundRun) -> tflgpu.SubmittedRun:
+    return bound.submit()
+
+
 def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> float:
     infos: list[tflgpu.DeviceInfo] = tflgpu.devices()
     options = tflgpu.Options(target="glsl")
@@ -120,12 +124,13 @@ def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -
         raise SystemExit(f"{findings[0].operator} in tflgpu {tflgpu.__version__}") from error
     except (tflgpu.ModelError, tflgpu.OptionError, tflgpu.PlanError, tflgpu.StoreError, OSError):
         raise
+    statuses: list[str] = [each.status for each in tflgpu.compile_many([model], "s3://x", sign="k")]
     try:
-        with tflgpu.load(folder, device=str(infos[0])) as session:
+        with tflgpu.load(folder, device=str(infos[0]), trust=["k.pub", *statuses]) as session:
             return score(session, image)
     except tflgpu.BuildError as error:
         raise SystemExit(error.log) from error
-    except (tflgpu.DeviceError, tflgpu.InputError) as error:
+    except (tflgpu.DeviceError, tflgpu.InputError, tflgpu.WorkerError) as error:
         problem: tflgpu.TflgpuError = error
         raise SystemExit(str(problem)) from problem
 

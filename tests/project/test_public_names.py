@@ -15,6 +15,7 @@ HOMES = {
     tflgpu.compiler: ("Finding", "ModelError", "OptionError", "Options", "UnsupportedError"),
     tflgpu.compiler.errors: ("FallbackWarning", "WorkerError"),
     tflgpu.runtime: (
+        *("BoundRun", "SubmittedRun"),
         *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "InputError", "PlanError"),
         *("Session", "StoreError", "TensorInfo", "TflgpuError", "devices", "load"),
     ),

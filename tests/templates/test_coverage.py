@@ -14,6 +14,8 @@ BYTES = {"add_products", "add_signed_products", "as_ints", "bytes_at"}
 """For kernels that only OpenCL C has, as images are."""
 MEDIUM = {"load_medium", "medium_halves"}
 """For arithmetic in `mediump`; the other languages have arrays of halves."""
+PAIRS = {"slice_of_pair", "halves_of"}
+"""For weights in pairs of slices, in Vulkan's GLSL alone."""
 PACKED = {"int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"}
 """For bytes that share a word in GLSL; OpenCL C has arrays of bytes."""
 SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}
@@ -22,8 +24,17 @@ BUILT_IN = {
         *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "from_halves"),
         *PACKED,
         *MEDIUM,
+        *PAIRS,
     },
-    "glsl": {"int8_numbers", "uint8_numbers", "lane_of_halves", *IMAGES, *BYTES, *SUB_GROUPS},
+    "glsl": {
+        "int8_numbers",
+        "uint8_numbers",
+        "lane_of_halves",
+        *PAIRS,
+        *IMAGES,
+        *BYTES,
+        *SUB_GROUPS,
+    },
 }
 """Intrinsics a language has by itself, or that only others of another language need."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...devices import Profile
+from ...target import Target
 
 BESIDES = 12
 """Registers for addresses and counters."""
@@ -65,14 +65,21 @@ class Step:
         return text if idle <= 1 else f"{text} where {items * idle:.0f} keep it busy"
 
 
+def computes_in_half(loads: Loads, target: Target) -> bool:
+    """Whether the kernels of GPUs that load so multiply and add in half precision."""
+    return target.half_arithmetic and not target.on_processor and not loads.by_lane
+
+
 def estimate_step(
-    pixels: int, blocks: int, sums: int, loads: Loads, device: Profile, ragged: bool
+    pixels: int, blocks: int, sums: int, loads: Loads, target: Target, ragged: bool
 ) -> Step:
     """The step of a tile; `ragged` says that the last tile of a row reaches beyond its end.
 
     Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as much
-    as whole ones, which `choose_tile` accounts for.
+    as whole ones, which `choose_tile` accounts for. In half precision a slice takes half as many
+    registers, and a load gives two slices of weights.
     """
+    device, half = target.device, computes_in_half(loads, target)
     weights, lanes = blocks * sums, device.slice_width
     products = pixels * weights
     if device.kind == "processor":
@@ -82,6 +89,10 @@ def estimate_step(
     if held is None:
         held = weights + 1 if loads.by_lane else lanes + (1 if blocks == 1 else pixels)
     addresses = max(loads.addresses, ADDRESS if ragged else 0) * pixels
-    registers = lanes * (products + held) + addresses + BESIDES
+    if half:
+        loaded -= weights / 2
+        held += lanes * (blocks - 1)
+    wide = lanes // 2 if half else lanes
+    registers = wide * (products + held) + addresses + BESIDES
     cost = products + device.load_cost * loaded + 1
     return Step(products, loaded, cost, registers, device.registers)

@@ -55,6 +55,8 @@ class Launch:
     any other kernel."""
     batches: int | None = None
     """Batches along the last axis of the grid, if not those of the tensor written."""
+    pairs: bool = False
+    """Whether the kernel reads weights two slices at a time where that is one load."""
     heavy: bool = False
     """Whether each work-item does much work, as in a convolution; work-groups are then small."""
     limits: Mapping[str, Sequence[int]] = field(default_factory=dict)

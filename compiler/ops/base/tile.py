@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...target import Target
-from .cost import WHOLE_SLICES, Loads, estimate_step
+from .cost import WHOLE_SLICES, Loads, computes_in_half, estimate_step
 
 TileShape = tuple[int, int]
 """(pixels, slices of output channels)."""
@@ -40,8 +40,9 @@ class TileLimits:
     """Slices of output channels of a tile."""
 
     @classmethod
-    def of(cls, target: Target) -> TileLimits:
-        return cls(target.device.accumulators, target.device.tile_slices)
+    def of(cls, target: Target, half: bool = False) -> TileLimits:
+        """Those of the profile; twice as many accumulators if they are in half precision."""
+        return cls(target.device.accumulators * (1 + half), target.device.tile_slices)
 
     def shapes(self) -> list[TileShape]:
         """Every tile shape within the limits."""
@@ -74,7 +75,8 @@ def choose_tile(
 
     Tiles that need more registers than the device has for full speed are rejected, unless all do.
     """
-    limits = limits or TileLimits.of(target)
+    if limits is None:
+        limits = TileLimits.of(target, computes_in_half(loads, target))
     limits = TileLimits(max(limits.accumulators // sums, 1), limits.slices)
     widest = min(columns, most or columns)
 
@@ -85,13 +87,13 @@ def choose_tile(
     def estimated(shape: TileShape) -> Tile:
         pixels, blocks = shape
         items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
-        step = estimate_step(pixels, blocks, sums, loads, target.device, columns % pixels > 0)
+        step = estimate_step(pixels, blocks, sums, loads, target, columns % pixels > 0)
         idle = max(1.0, target.device.work_items / items)
         return Tile(*shape, sums, items * step.cost * idle, step.reckoning(items, idle))
 
     def spills(shape: TileShape) -> bool:
         ragged = columns % shape[0] > 0
-        return estimate_step(*shape, sums, loads, target.device, ragged).spills
+        return estimate_step(*shape, sums, loads, target, ragged).spills
 
     fitting = [shape for shape in limits.shapes() if fits(shape)]
     if wanted in fitting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -122,10 +122,13 @@ DECOMPOSITIONS: dict[str, Decompose] = {}
 """The function for each operator, by name."""
 
 
-def decomposes(*names: str) -> Callable[[Decompose], Decompose]:
+D = TypeVar("D", bound=Decompose)
+
+
+def decomposes(*names: str) -> Callable[[D], D]:
     """Register a function as the decomposition of operators."""
 
-    def register(function: Decompose) -> Decompose:
+    def register(function: D) -> D:
         DECOMPOSITIONS.update(dict.fromkeys(names, function))
         return function
 

@@ -142,7 +142,7 @@ def _compiled(graph: Graph, choice: Choice, target: Target) -> CompiledModel:
     selected = pipeline.Selected(graph, {}, choice, storages, (), (), len(graph))
     content = hashlib.sha256(graph.name.encode()).hexdigest()
     options = Options(target=target.language.name)
-    return pipeline.generate_plan(selected, options, target, graph.name, content, Sizing())
+    return pipeline.generate_plan([selected], options, target, graph.name, content, Sizing())
 
 
 def measure(device: str, target: Target) -> Roofline:

@@ -33,8 +33,8 @@ def _compile(module: Module, name: str) -> MachineCode:
         source.write_bytes(module.content)
         # Intel's graphics compiler writes its assembly into a folder named in the environment.
         told = {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(dumps)}
-        options = ["-device", CHIP, "-out_dir", folder, "-options", "-cl-mad-enable", "-q"]
-        run(["ocloc", "compile", "-file", source, *options], name, told)
+        options = ("-device", CHIP, "-options", "-cl-mad-enable", "-q")
+        run(["ocloc", "compile", "-file", source, "-out_dir", folder, *options], name, told)
         found = sorted(dumps.glob("*_simd*.asm"))
         if not found:
             raise ToolError(f"ocloc wrote no assembly of {name} to {dumps}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from ....runtime.api import open_device
+from ....runtime.input_shapes import specialized
 from ....runtime.launch.device import Device
 from ....runtime.session import Session
 from ....runtime.store.cache import find_variants, first_runnable, newest_first
@@ -19,8 +20,18 @@ from .traced_device import TracedDevice
 class TracedSession:
     """A session that records loading and runs. It is closed as a session is."""
 
-    def __init__(self, cache: Path, model: str | None, device: str, trace: Trace) -> None:
-        """Load as `runtime.load` does, for a cache that no other process changes meanwhile."""
+    def __init__(
+        self,
+        cache: Path,
+        model: str | None,
+        device: str,
+        trace: Trace,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        """Load as `runtime.load` does, for a cache that no other process changes meanwhile.
+
+        `shapes` are the input shapes to take of a model that was compiled for several, by name.
+        """
         self._trace = trace
         with trace.span("load"):
             with trace.span("read the plan"):
@@ -30,10 +41,10 @@ class TracedSession:
                 targets = list(dict.fromkeys(plan.target for _, plan in found))
                 opened = open_device(device, targets)
             try:
-                folder, plan = first_runnable(found, opened)
+                folder, _ = first_runnable(found, opened)
                 with trace.span("read the kernels and weights"):
-                    variant = read_variant(folder)
-                self._device = TracedDevice(opened, plan, trace)
+                    variant = specialized(read_variant(folder), shapes)
+                self._device = TracedDevice(opened, variant.plan, trace)
             except BaseException:
                 opened.release()
                 raise

@@ -44,6 +44,9 @@ class TracedDevice:
         with self._trace.span("copy the weights in", bytes=len(data)):
             return self._device.constant(data)
 
+    def mapped(self, buffer: Any, size: int) -> None:
+        """None: the host would copy by itself, and there would be no call to record."""
+
     def upload(self, buffer: Any, array: Any, *offset: int) -> None:
         with self._trace.span("copy in", bytes=array.nbytes):
             self._device.upload(buffer, array, *offset)

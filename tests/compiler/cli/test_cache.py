@@ -49,6 +49,7 @@ def test_list(cache: Path) -> None:
         "model": "chain.tflite",
         "fingerprint": OTHER,
         "bytes": size,
+        "shapes": 1,
         "binaries": 0,
         "used": 1e9 + 86400,
     }

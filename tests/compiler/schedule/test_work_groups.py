@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from devices import own_profile
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base import Launch
@@ -59,3 +62,10 @@ def test_a_warp_stays_within_one_slice_where_that_wastes_little() -> None:
     target = Target(profile("amd"))
     group = choose_group(Launch("x.jinja", (56, 14, 16), {}, {}, heavy=True), target)
     assert group[0] * group[1] % target.device.warp == 0
+
+
+def test_the_depth_of_groups_is_the_device_s(tmp_path: Path) -> None:
+    launch = Launch("x.jinja", (1, 1, 320), {}, {})
+    assert choose_group(launch, Target(profile("nvidia")))[2] == 64
+    shallow = Target(profile(own_profile(tmp_path, "nvidia", max_group_depth=8)))
+    assert all(group[2] <= 8 for group in groups_worth_trying(launch, shallow))

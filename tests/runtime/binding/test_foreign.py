@@ -12,9 +12,10 @@ import pytest
 from devices import Attached, unavailable
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
-from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError, InputError, load
 from tflgpu.runtime.opencl import library, memory
 
@@ -242,6 +243,105 @@ def test_opengl_textures(context: Any, tmp_path: Path, channels: int) -> None:
         np.testing.assert_array_equal(found, np.abs(2 * image))
 
 
+def inverted(shape: tuple[int, ...], target: TargetName) -> CompiledModel:
+    """A model that takes and returns pictures of bytes, and takes each byte from 255."""
+    graph = Graph()
+    x, y = Tensor("x", shape), Tensor("y", shape)
+    graph.add(Op("NEG", (x,), (y,), {}, 0))
+    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
+    kind = {1: "gray8", 4: "rgba8"}[shape[-1]]
+    device = "gles31" if target == "glsl" else "cpu"
+    inputs, outputs = (("x", kind),), (("y", f"{kind}, mean=255"),)
+    options = Options(target=target, device=device, inputs=inputs, outputs=outputs)
+    return pipeline.build(write(graph), options)
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_opengl_textures_of_bytes(context: Any, tmp_path: Path, channels: int) -> None:
+    """As cameras and renderers have them."""
+    shape = (1, 5, 7, channels)
+    folder = pipeline.store(inverted(shape, "glsl"), tmp_path)
+    pixels = np.random.default_rng(7).integers(0, 256, shape, np.uint8)
+    texture = context.texture((7, 5), channels, pixels.tobytes(), alignment=1)
+    result = context.texture((7, 5), channels, alignment=1)
+    with (
+        load(folder, context=context) as session,
+        session.bind({"x": texture}, {"y": result}) as bound,
+    ):
+        bound.run()
+        found = np.frombuffer(result.read(alignment=1), np.uint8).reshape(shape)
+        np.testing.assert_array_equal(found, 255 - pixels)
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_opencl_images_of_bytes(
+    caller: Caller, copies: list[str], tmp_path: Path, channels: int
+) -> None:
+    shape = (1, 5, 7, channels)
+    pixels = np.random.default_rng(7).integers(0, 256, shape, np.uint8)
+    order = {1: cl.channel_order.R, 4: cl.channel_order.RGBA}[channels]
+    form = cl.ImageFormat(order, cl.channel_type.UNORM_INT8)
+    image, result = (
+        cl.create_image(caller.context, FLAGS.READ_WRITE, form, (7, 5)) for _ in range(2)
+    )
+    corner = {"origin": (0, 0), "region": (7, 5)}
+    cl.enqueue_copy(caller.queue, image, pixels, **corner)
+    caller.queue.finish()
+    folder = pipeline.store(inverted(shape, "opencl"), tmp_path)
+    with (
+        load(folder, context=caller.context) as session,
+        session.bind({"x": image}, {"y": result}) as bound,
+    ):
+        copies.clear()
+        bound.run()
+        assert copies == []
+        found = np.zeros_like(pixels)
+        cl.enqueue_copy(caller.queue, found, result, **corner)
+        np.testing.assert_array_equal(found, 255 - pixels)
+        small = cl.create_image(caller.context, FLAGS.READ_WRITE, form, (5, 5))
+        with pytest.raises(InputError, match=r"its shape is \[5, 5, .\], but that of the"):
+            session.bind({"x": small})
+        floats = cl.ImageFormat(order, cl.channel_type.FLOAT)
+        wrong = cl.create_image(caller.context, FLAGS.READ_WRITE, floats, (7, 5))
+        with pytest.raises(InputError, match="its elements are float32, but those on the device"):
+            session.bind({"x": wrong})
+
+
+def test_a_run_waits_for_events(caller: Caller, folder: Path) -> None:
+    """Of another queue, such as that of the commands that write its inputs."""
+    (a, b), late = pair(), pair(5)[0]
+    x = caller.buffer(a)
+    y = np.zeros(LENGTH, np.float32)
+    gate = cl.UserEvent(caller.context)
+    with (
+        load(folder, context=caller.context) as session,
+        session.bind({"a": x, "b": b}, {"y": y}) as bound,
+    ):
+        written = cl.enqueue_copy(caller.queue, x, late, is_blocking=False, wait_for=[gate])
+        run = bound.submit(wait_for=[written])
+        assert not run.done
+        gate.set_status(cl.command_execution_status.COMPLETE)
+        run.wait()
+        check(y, (late, b))
+        with pytest.raises(InputError, match="wait_for has a int; on OpenCL, give events of py"):
+            bound.submit(wait_for=[5])
+
+
+def test_a_run_waits_for_fences(opengl_folder: Path, opengl_device: str) -> None:
+    a, b = pair()
+    y = np.zeros(LENGTH, np.float32)
+    with (
+        load(opengl_folder, device=opengl_device) as session,
+        session.bind({"a": a, "b": b}) as first,
+        session.bind({"a": a, "b": b}, {"y": y}) as bound,
+    ):
+        before = first.submit()
+        bound.submit(wait_for=[before.event]).wait()
+        check(y, (a, b))
+        with pytest.raises(InputError, match="on OpenGL, give each GLsync as a number"):
+            bound.submit(wait_for=[5])
+
+
 def counting(copied: list[str], method: str, original: Callable[..., Any]) -> Callable[..., Any]:
     def count(*arguments: Any) -> Any:
         copied.append(method)
@@ -272,12 +372,8 @@ def test_opengl_memory_that_does_not_fit(
         with pytest.raises(InputError, match=r"a moderngl\.Sampler cannot be bound; bind a mod"):
             session.bind({"a": context.sampler(), "b": b})
         for size, channels, dtype, message in (
-            (
-                (13, 1),
-                1,
-                "f1",
-                "its elements are f1 as moderngl calls them, but those",
-            ),
+            ((13, 1), 1, "f1", "its elements are uint8, but those on the device are float32"),
+            ((13, 1), 1, "f2", "its elements are f2 as moderngl calls them, but those"),
             ((12, 1), 1, "f4", r"its shape is \[1, 12, 1\], but that of the tensor is \[13\]"),
             ((13, 1), 1, "f4", r"its shape is \[1, 13, 1\], but that of the tensor is \[13\]"),
         ):

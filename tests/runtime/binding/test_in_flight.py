@@ -17,7 +17,7 @@ from plans import LENGTH, Parts, chain, chain_result, copy, pair, single
 
 from tflgpu.runtime import DeviceError, InputError, Session, load
 from tflgpu.runtime.binding.bound import BoundRun
-from tflgpu.runtime.binding.copies import CopyOut
+from tflgpu.runtime.copies import CopyOut
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.plan.records import TensorInfo
 

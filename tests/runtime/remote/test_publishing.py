@@ -15,7 +15,8 @@ from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.keys import SigningKey
 from tflgpu.runtime.remote.publish import is_intact, publish
 from tflgpu.runtime.remote.published import published
-from tflgpu.runtime.remote.store import Store, without_password
+from tflgpu.runtime.remote.store import Store
+from tflgpu.runtime.remote.url import without_password
 
 FILES = {
     "plan.tflgpu",

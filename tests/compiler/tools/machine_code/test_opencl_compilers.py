@@ -54,7 +54,9 @@ def compiled(name: str, **sources: bytes) -> Mapping[str, MachineCode]:
     except ToolError as error:
         if "apt install" not in str(error):
             raise
-        pytest.skip(str(error)) if name in OPTIONAL else unavailable(str(error))
+        if name in OPTIONAL:
+            pytest.skip(str(error))
+        unavailable(str(error))
 
 
 @pytest.mark.parametrize("name", NAMES)

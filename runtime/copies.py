@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..inputs import check_range
-from ..launch.device import Buffer, Device
-from ..plan.records import TensorInfo
-from ..plan.storage import byte_size, device_dtype
+from .inputs import check_range
+from .launch.device import Buffer, Device
+from .plan.records import TensorInfo
+from .plan.storage import byte_size, device_dtype
 
 Array = NDArray[Any]
 

@@ -1,0 +1,99 @@
+"""Which choice of input shapes fits the inputs of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+from .inputs import by_name
+from .launch.foreign import foreign_memory
+from .plan.records import Plan, TensorInfo
+from .store.variant import Variant
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shape of each input, by name."""
+
+
+def shapes_of(infos: Sequence[TensorInfo]) -> Shapes:
+    """The shapes of inputs, by name."""
+    return {info.name: info.shape for info in infos}
+
+
+def choices_of(plan: Plan) -> tuple[Shapes, ...]:
+    """The shapes of the inputs for a plan and for its specializations, in that order."""
+    each = (plan.inputs, *(item.inputs for item in plan.specializations))
+    return tuple(map(shapes_of, each))
+
+
+def chosen(choices: Sequence[Shapes], shapes: Mapping[str, Sequence[int]]) -> int:
+    """The number of the choice with these shapes; inputs that do not matter may be left out.
+
+    InputError, with a list of the choices, unless it is exactly one.
+    """
+    wanted = {name: tuple(shape) for name, shape in shapes.items()}
+    found = [n for n, choice in enumerate(choices) if wanted.items() <= choice.items()]
+    if len(found) != 1:
+        problem = "are those of several choices" if found else "are those of no choice"
+        raise InputError(f"the input shapes {listed(wanted)} {problem}:{lines(choices)}")
+    return found[0]
+
+
+def specialized(variant: Variant, shapes: Mapping[str, Sequence[int]] | None) -> Variant:
+    """A variant for input shapes by name, as `chosen` takes them, if any are given (PlanError)."""
+    number = chosen(choices_of(variant.plan), shapes) if shapes else 0
+    return variant.specialized(variant.plan.specializations[number - 1]) if number else variant
+
+
+def matching(choices: Sequence[Shapes], infos: Sequence[TensorInfo], inputs: Any) -> int:
+    """The number of the choice that fits inputs as `Session.run` or `Session.bind` takes them.
+
+    InputError, with a list of the choices, if none fits; also if several do, because the inputs
+    are memory without a shape.
+    """
+    given = by_name(infos, inputs)
+    known = {info.name: _shape(given[info.name]) for info in infos if info.name in given}
+    wanted = {name: shape for name, shape in known.items() if shape is not None}
+    found = [n for n, choice in enumerate(choices) if wanted.items() <= choice.items()]
+    shapeless = [name for name, shape in known.items() if shape is None]
+    if len(found) == 1 or (found and not shapeless):
+        # If inputs are missing, their check will say so.
+        return found[0]
+    if not found:
+        raise InputError(
+            f"the model was not compiled for {listed(wanted)}; choose one of its input shapes, or "
+            f"compile it for these as well:{lines(choices)}"
+        )
+    raise InputError(
+        f"{', '.join(shapeless)} has no shape to choose the input shapes by; choose them with "
+        f"Session.with_shapes:{lines(choices)}"
+    )
+
+
+def listed(shapes: Shapes) -> str:
+    """Shapes as text, such as "ids [1, 16], mask [1, 16]"."""
+    return ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+
+
+def lines(choices: Sequence[Shapes]) -> str:
+    """The choices as the end of a message, one on each line."""
+    return "".join(f"\n  {listed(choice)}" for choice in choices)
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array or of nested lists of numbers; None for memory without one."""
+    memory = foreign_memory(value)
+    if memory is not None:
+        # A texture has no batch, and a buffer no shape at all.
+        return None if memory.texture else memory.shape or None
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and not isinstance(value, memoryview):
+        return shape
+    if isinstance(value, (list, tuple, int, float, complex, str)):
+        try:
+            return np.shape(value)
+        except ValueError:  # ragged, as the conversion of the input will say
+            return None
+    return None

@@ -1,0 +1,81 @@
+"""A model on a device: a plan for each choice of input shapes, loaded when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .custom_op import CustomOp
+from .execution import Execution
+from .input_shapes import choices_of, chosen, matching
+from .launch.device import Device
+from .session_device import SessionDevice
+from .store.variant import Variant
+
+
+class LoadedModel:
+    """The executions of a variant, on one device and with the weights there once."""
+
+    def __init__(
+        self,
+        variant: Variant,
+        device: Device,
+        store_binaries: bool,
+        custom_ops: Mapping[str, CustomOp],
+    ) -> None:
+        """Load the first plan. The device is released if that fails. Raises as `Session` does."""
+        self.device = SessionDevice(device)
+        self._store_binaries, self._custom_ops = store_binaries, custom_ops
+        self._variant: Variant | None = variant
+        """None once it is closed: a variant has its files mapped."""
+        self.choices = choices_of(variant.plan)
+        """The input shapes of each plan, by name."""
+        try:
+            self.first = Execution(variant, self.device, store_binaries, custom_ops)
+        except BaseException:
+            device.release()
+            raise
+        self.device.loaded.append((self.first.parts.clear, None))
+        self._loaded: dict[int, Execution] = {0: self.first}
+        """By their number among the choices."""
+
+    def for_inputs(self, inputs: Any) -> Execution:
+        """The execution for the shapes of inputs as `Session.run` takes them (InputError)."""
+        if len(self.choices) == 1:
+            return self.first
+        return self.execution(matching(self.choices, self.first.plan.inputs, inputs))
+
+    def for_shapes(self, shapes: Mapping[str, Sequence[int]]) -> Execution:
+        """The execution for input shapes by name, as `chosen` picks it (InputError)."""
+        return self.execution(chosen(self.choices, shapes))
+
+    def of_last_run(self) -> Execution:
+        """The execution whose run was started last, or the first one."""
+        used = self.device.used
+        loaded = list(self._loaded.values())  # another thread may be loading
+        return next((each for each in loaded if used and each.plan is used[0]), self.first)
+
+    def execution(self, number: int) -> Execution:
+        """The execution of a choice, loaded now unless it was before (as `load` raises)."""
+        found = self._loaded.get(number)
+        if found is None:
+            with self.device as device:
+                found = self._loaded.get(number) or self._load(number, device)
+        return found
+
+    def _load(self, number: int, device: Device) -> Execution:
+        assert self._variant is not None
+        variant = self._variant.specialized(self.first.plan.specializations[number - 1])
+        beside = [each.memory for each in self._loaded.values()]
+        with device.scope() as free:
+            execution = Execution(
+                variant, self.device, self._store_binaries, self._custom_ops, beside
+            )
+        self.device.loaded.append((free, None))
+        self._loaded[number] = execution
+        return execution
+
+    def close(self) -> None:
+        """Release the device, once runs in flight are done."""
+        self.device.close()
+        self._variant = None

@@ -1,0 +1,26 @@
+"""Copies between images of the caller and buffers, which the device makes by itself."""
+
+from __future__ import annotations
+
+from ctypes import c_size_t, c_void_p
+from typing import Any
+
+from ..launch.foreign import ForeignMemory
+from .library import library, sizes
+
+
+def image_copy(queue: int, memory: ForeignMemory, buffer: int, writes: bool) -> tuple[Any, ...]:
+    """The command that copies an image to a buffer; with `writes` the buffer to the image."""
+    height, width, _ = memory.shape
+    name = "clEnqueueCopyBufferToImage" if writes else "clEnqueueCopyImageToBuffer"
+    image, place = c_void_p(memory.handle), (sizes(0, 0, 0), sizes(width, height, 1))
+    start = c_size_t(0)
+    ends = (
+        (c_void_p(buffer), image, start, *place)
+        if writes
+        else (
+            *(image, c_void_p(buffer)),
+            *(*place, start),
+        )
+    )
+    return (library()[name], c_void_p(queue), *ends, 0, None, None)

@@ -1,0 +1,78 @@
+"""The device of a session: whose turn it is, and what to free before it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from .errors import DeviceError
+from .forks import DRIVER_PROCESS
+from .launch.commands import Buffers
+from .launch.device import Device
+from .plan.records import Plan
+
+
+class SessionDevice:
+    """A device that a session owns, for use by one thread at a time.
+
+    It must be used inside a `with` block, for which other threads wait. Entering one raises
+    DeviceError if the session is closed, or belongs to the process that this one was forked from.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.slots: weakref.WeakSet[Any] = weakref.WeakSet()
+        """Those that are to be released before the device."""
+        self.dropped: list[tuple[Callable[[], None], Any]] = []
+        """What frees slots that nobody closed, each with what its run in flight uses until then."""
+        self.loaded: list[tuple[Callable[[], None], Any]] = []
+        """What frees what was loaded after the first plan, likewise."""
+        self.used: tuple[Plan, Buffers] | None = None
+        """What the last run was of, and its buffers; None before the first."""
+        self._lock = threading.Lock()
+        self._closed = False
+        weakref.finalize(self, _free, device, self.dropped).atexit = False
+        weakref.finalize(self, _free, device, self.loaded).atexit = False
+
+    def __enter__(self) -> Device:
+        # Another thread of the process that was forked may have held the lock.
+        self.check_process()
+        self._lock.acquire()
+        if self._closed:
+            self._lock.release()
+            raise DeviceError("the session is closed; load the model again")
+        if self.dropped:
+            _free(self.device, self.dropped)
+        return self.device
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def check_process(self) -> None:
+        """DeviceError if it belongs to a process that this one was forked from."""
+        DRIVER_PROCESS.check("this session was loaded")
+
+    def close(self) -> None:
+        """Release the device. Closing again, or in a forked process, does nothing."""
+        if DRIVER_PROCESS.lost:
+            return
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                for slot in list(self.slots):
+                    slot.release()
+                _free(self.device, self.dropped)
+                _free(self.device, self.loaded)
+                self.device.release()
+
+
+def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None:
+    """Free memory, once the runs that use it are done."""
+    if dropped and not DRIVER_PROCESS.lost:
+        with suppress(DeviceError):
+            device.finish()
+        while dropped:
+            dropped.pop()[0]()

@@ -1,0 +1,82 @@
+"""The static model of what tiles cost: none spills, and 1x1 convolutions load little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases.convolutions import conv
+from devices import own_profile
+from graphs import Model, model, x
+
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ops.base import LANES, Loads, Tile, choose_tile
+from tflgpu.compiler.ops.base.cost import WHOLE_SLICES, estimate_step
+from tflgpu.compiler.pipeline import silent
+from tflgpu.compiler.target import Target
+from tflgpu.compiler.tools.explain import explain
+
+GPUS = ("adreno", "amd", "gles31", "gpu", "intel_gpu", "mali", "nvidia")
+SIZES = ((112 * 112, 16), (56 * 56, 32), (28 * 28, 64), (14 * 14, 128), (7 * 7, 256), (13, 1))
+"""Pixels and slices of output channels, as in MobileNet v1."""
+
+
+def pointwise(pixels: int, inputs: int, outputs: int) -> Model:
+    """A 1x1 convolution whose input is stored in slices."""
+    relu = {"fused_activation_function": "RELU6"}
+    image = conv(x(1, pixels, pixels, 3), (inputs, 3), (1, 1), **relu)
+    return model({"y": conv(image, (outputs, inputs), (1, 1))})
+
+
+@pytest.mark.parametrize("name", GPUS)
+@pytest.mark.parametrize("loads", [WHOLE_SLICES, LANES, Loads(addresses=3), Loads(held=6)])
+def test_tiles_fit_in_registers(name: str, loads: Loads) -> None:
+    device = profile(name)
+    for columns, slices in SIZES:
+        tile = choose_tile(columns, 1, slices, Target(device), loads=loads)
+        step = estimate_step(tile.pixels, tile.slices, 1, loads, device, columns % tile.pixels > 0)
+        assert step.registers <= device.registers
+        assert f"{step.registers} of {device.registers} registers" in tile.reckoning
+
+
+def test_what_does_not_fit_at_all_is_as_small_as_possible(tmp_path: Path) -> None:
+    device = profile(own_profile(tmp_path, "gpu", registers=16))
+    assert choose_tile(64, 1, 4, Target(device)) == Tile(1, 1)
+
+
+def test_a_tile_of_a_table_is_taken_as_it_is() -> None:
+    assert choose_tile(13, 1, 8, Target(profile("mali")), (4, 2)) == Tile(4, 2)
+
+
+def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
+    """196 pixels are 24.5 tiles of 8, whose addresses would take the registers of four slices."""
+    device = profile("mali")
+    assert estimate_step(8, 1, 1, WHOLE_SLICES, device, True).spills
+    assert not estimate_step(8, 1, 1, WHOLE_SLICES, device, False).spills
+    assert choose_tile(56 * 56, 1, 32, Target(device)) == Tile(8, 1)
+    assert choose_tile(14 * 14, 4, 128, Target(device)) == Tile(7, 1)
+
+
+@pytest.mark.parametrize(
+    "pixels, inputs, outputs", [(14, 256, 512), (7, 512, 1024), (7, 1024, 1024)]
+)
+def test_deep_layers_load_little_on_nvidia(pixels: int, inputs: int, outputs: int) -> None:
+    """At least 64 multiply-adds of floats for 9 loads of slices, and work for all of the device."""
+    made = pointwise(pixels, inputs, outputs)
+    plan = build(made.content, Options(device="nvidia")).plan
+    shared = plan.dispatches[-1]
+    assert "conv_1x1_split" in plan.kernels[shared.kernel].name
+    assert plan.kernels[shared.kernel].group == (32, 4, 1)
+    assert shared.grid[0] * shared.grid[1] >= 6144
+    per_load = float(shared.why.split(" multiply-adds a load")[0].split()[-1]) * 4
+    assert per_load >= 64 / 9
+
+
+def test_explain_shows_the_reckoning() -> None:
+    made = pointwise(28, 64, 128)
+    choice = explain(made.content, Options(device="nvidia"), silent).choices[1]
+    assert choice.sizes == (
+        "tile 8 x 1: smallest estimated time, 8 accumulators, 2.7 multiply-adds a load, "
+        "64 of 80 registers, 12544 work-items; group: required by the kernel",
+    )
