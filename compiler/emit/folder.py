@@ -30,7 +30,6 @@ from ...runtime.store.variant import (
 )
 from .compiled_model import CompiledModel
 
-
 CHANGED = "changed"
 """The folder for kernels that were changed in a variant's folder before it was written again."""
 ATTEMPTS = 100
