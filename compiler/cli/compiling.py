@@ -14,6 +14,7 @@ from rich.filesize import decimal
 from ...runtime.errors import TflgpuError
 from ...runtime.input_shapes import Shapes, choices_of, listed
 from ...runtime.plan.records import Plan
+from ...runtime.store.variant import edited_kernels, read_plan
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_texts
@@ -176,6 +177,12 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
         warn(
             f"{tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
+        )
+    edited = edited_kernels(read_plan(Path(result.path))) if result.path else ()
+    if edited:
+        note(
+            f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
+            f"edited, until: tflgpu edit {result.path} KERNEL --revert"
         )
     for text in fallback_texts(result.report):
         warn(text)

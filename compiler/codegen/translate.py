@@ -48,6 +48,7 @@ def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: s
             file=file,
             sha256=hashlib.sha256(metal[file].encode()).digest(),
             extensions=(),  # named as in Vulkan; every GPU with Metal computes in half
+            bodies=(),
         )
         for kernel in kernels
         for file in [kernel.file.removesuffix(".comp") + ".metal"]

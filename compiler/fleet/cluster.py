@@ -80,7 +80,7 @@ def _local(jobs: int) -> Iterator[LocalCluster]:
         local = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         )
     except (OSError, RuntimeError) as error:
