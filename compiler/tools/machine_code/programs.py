@@ -17,6 +17,8 @@ LIBRARY = Path("/usr/lib/clc")
 CLANG_PACKAGES = "apt install clang-19 libclc-19"
 DEFAULTS = ("-x", "cl", "-cl-std=CL1.2", "-O3")
 """What drivers assume unless they are told otherwise."""
+FLUSHED = ("-Xclang", "-fdenormal-fp-math-f32=preserve-sign")
+"""What `-cl-denorms-are-zero` means, which Clang passes on for AMD's GPUs alone."""
 LONGEST = 120
 """Seconds after which a program is stopped."""
 TAIL = 2000
@@ -58,9 +60,10 @@ def compile_to_assembly(
         raise ToolError(f"this needs clang and libclc; on Debian: {CLANG_PACKAGES}")
     read, written = folder / "kernel.cl", folder / "kernel.s"
     read.write_bytes(module.content)
-    library_options = ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", functions)
+    library_options = ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(functions))
     target_options = ("-target", triple, "-Xclang", "-target-cpu", "-Xclang", chip, "-nogpulib")
-    options = (*DEFAULTS, *module.options.split(), *library_options, *target_options)
+    options = [*DEFAULTS, *module.options.split(), *library_options, *target_options]
+    options += FLUSHED if "-cl-denorms-are-zero" in options else ()
     run([clang, *options, "-S", read, "-o", written], kernel)
     return written.read_text(encoding="utf-8")
 
