@@ -21,7 +21,7 @@ from paths import TESTS
 pytestmark = pytest.mark.slow
 
 DRIVER = Path("/usr/lib/oclgrind/liboclgrind-rt-icd.so")
-PROFILES = ("gpu", "adreno", "mali", "nvidia", "amd", "intel_gpu")
+PROFILES = ("gpu", "adreno", "mali", "nvidia", "amd", "intel_xe")
 SAMPLED = 6
 """By default each profile runs every (PROFILES * SAMPLED)th case of an operator, each another."""
 BUILD_OPTIONS = "-U__has_builtin"
