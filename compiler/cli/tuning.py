@@ -13,12 +13,18 @@ import click
 from ...runtime.errors import TflgpuError
 from ..errors import ModelError, UnsupportedError
 from ..fleet.models import find_models
-from ..keep_f32 import TOLERANCE, settle
+from ..keep_f32 import settle
 from ..options import Options
 from ..pipeline import Progress
 from ..schedule.tuning_table import read_table
 from ..tools.tune import TABLES, Found, table_path, tune
-from .options import compile_options, models_argument, scheduler_option
+from .options import (
+    compile_options,
+    format_options,
+    models_argument,
+    scheduler_option,
+    tolerance_option,
+)
 from .shell import (
     Command,
     Failure,
@@ -43,12 +49,15 @@ from .shell import (
     help="The cache folder; each device has a table in CACHE/tuning, for --tuning.",
 )
 @compile_options(fallback="litert", several=True)
+@format_options
+@tolerance_option
 @scheduler_option
 @json_option
 def tune_command(
     models: tuple[Path, ...],
     cache: Path,
     options: list[Options],
+    tolerance: float,
     scheduler: str,
     as_json: bool,
 ) -> None:
@@ -59,12 +68,15 @@ def tune_command(
     """
     files = find_models(models)
     if scheduler:
-        tables, told = _search_there(files, options, cache, scheduler)
+        tables, failures = _search_there(files, options, cache, scheduler, tolerance)
     else:
         with progress() as show:
-            found = search_here(files, options, cache, TOLERANCE, show)
-        told = [f"{each.model}: {each.error}" for each in found if each.error]
-        tables = list(dict.fromkeys(Path(each.options.tuning) for each in found))
+            found = search_here(files, options, cache, tolerance, show)
+        if len(found) == 1 and found[0].error:
+            raise found[0].error
+        failures = [f"{each.model}: {each.error}" for each in found if each.error]
+        names = dict.fromkeys(each.options.tuning for each in found)
+        tables = [Path(name) for name in names if name]
     read = [(path, read_table(path)) for path in tables]
     if as_json:
         listed = [
@@ -72,15 +84,19 @@ def tune_command(
             for path, table in read
         ]
         print_json({"tables": listed})
-    else:
+    elif read:
         rows = [(table.device, len(table.kernels), path) for path, table in read]
         print_table("Tuning tables", ("device", "kernels", "file"), rows, right=("kernels",))
-    if told:
-        raise Failure("\n".join([f"{len(told)} searches failed:", *told]))
+    if failures:
+        raise Failure("\n".join([f"{len(failures)} searches failed:", *failures]))
 
 
 def _search_there(
-    models: Sequence[Path], options: Sequence[Options], cache: Path, scheduler: str
+    models: Sequence[Path],
+    options: Sequence[Options],
+    cache: Path,
+    scheduler: str,
+    tolerance: float,
 ) -> tuple[list[Path], list[str]]:
     """The tables of the devices of a scheduler's workers, and why searches failed."""
     # Imported here because Dask is an optional dependency.
@@ -89,7 +105,7 @@ def _search_there(
 
     tables, failed = [], []
     with cluster(1, scheduler) as found:
-        for tuned in tune_many(models, options, cache / TABLES, found):
+        for tuned in tune_many(models, options, cache / TABLES, found, tolerance):
             tables.append(tuned.table)
             if tuned.error:
                 failed.append(f"{tuned.model} on {tuned.device}: {tuned.error}")
@@ -104,7 +120,7 @@ class Searched:
 
     model: Path
     options: Options
-    """As settled, with the table that now has the results."""
+    """As settled, with the table that now has the results, or none if there is none yet."""
     error: TflgpuError | None
     """What is wrong with the model; None if nothing is."""
 
@@ -131,7 +147,8 @@ def search_here(
                     tune(model, settled, table, show, _tell)
             except (ModelError, UnsupportedError) as error:
                 problem = error
-            found.append(Searched(model, replace(settled, tuning=str(table)), problem))
+            used = replace(settled, tuning=str(table) if table.exists() else "")
+            found.append(Searched(model, used, problem))
     return found
 
 

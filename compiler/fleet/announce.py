@@ -1,22 +1,24 @@
 """The devices of a worker: which it has, and measuring on one of them.
 
 A worker announces each attached device as a resource of Dask, of which a measurement takes all
-there is; a lock file does the same for several workers of one machine.
+there is; a lock file does the same for several workers that a user has on one machine.
 """
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from distributed import WorkerPlugin
 from filelock import FileLock
+from platformdirs import user_cache_path
 
 from ... import runtime
 from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.store.binaries import device_key
+from ...runtime.store.private_files import make_private
+from ..keep_f32 import settle
 from ..schedule.tuning_table import Table, read_table
 from ..tools.tune import tune
 from .parcel import Parcel, unpacked
@@ -50,16 +52,18 @@ def measure(parcel: Parcel, model: bytes, table: bytes) -> Table:
     """Tune a model on the device that the parcel's options name, on a worker that has it.
 
     `table` is the content of a table with what need not be measured; the result has that as well.
-    Raises what `tune` raises.
+    Raises what `settle` and `tune` raise.
     """
-    with unpacked(parcel, model) as (path, options), FileLock(_lock(options.device)):
-        place = path.with_name(TABLE)
-        place.write_bytes(table)
-        tune(path, options, place)
-        return read_table(place)
+    with unpacked(parcel, model) as (path, options), FileLock(_lock(options.device), mode=0o600):
+        own = path.with_name(TABLE)
+        own.write_bytes(table)
+        tune(path, settle(path, options, parcel.tolerance), own)
+        return read_table(own)
 
 
 def _lock(device: str) -> Path:
-    """The lock of a device of this machine."""
-    (found,) = (info for info in devices_here() if str(info) == device)
-    return Path(tempfile.gettempdir(), f"{resource(found)}.lock")
+    """The lock of a device of this machine, or of all devices with the same name."""
+    found = next(info for info in devices_here() if str(info) == device)
+    folder = user_cache_path("tflgpu") / "locks"
+    make_private(folder)
+    return folder / f"{resource(found)}.lock"

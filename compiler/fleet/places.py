@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import uniform
-from time import sleep
+from time import monotonic, sleep
 from typing import Protocol
 
 from filelock import FileLock
@@ -20,6 +21,7 @@ from ...runtime.remote.publish import is_intact, publish
 from ...runtime.remote.published import listed, published
 from ...runtime.remote.store import Store
 from ...runtime.remote.url import is_url
+from ...runtime.store.binaries import BINARIES
 from ...runtime.store.cache import variant_folder
 from ...runtime.store.private_files import make_private, read_file, replace_file
 from ...runtime.store.variant import PLAN, read_variant
@@ -33,7 +35,9 @@ LARGEST_FILE = 1 << 28
 ATTEMPTS = 20
 """How often to change a file in a store that other processes change at the same time."""
 PAUSE = (0.3, 0.6)
-"""Seconds after which to look whether a change is still there."""
+"""Seconds after which to look whether a change is still there, at least."""
+SLOWER = 3
+"""How many times as long as a change has taken one of another process may take."""
 
 Change = Callable[[bytes | None], bytes]
 """Takes the content of a file, None if there is none, and returns its new content.
@@ -49,7 +53,7 @@ class Kept:
     path: Path | str
     """The variant's folder, or its URL."""
     size: int
-    """Bytes of all files."""
+    """Bytes of all files but the binaries, which drivers made."""
     parts: Callable[[], tuple[HostPart, ...]]
     """Its parts on LiteRT."""
 
@@ -169,8 +173,9 @@ class _Remote:
         # Stores have no locks. Whoever read the file before this change has overwritten it after a
         # pause that is longer than such a change takes; then it is made again.
         for _ in range(ATTEMPTS):
+            start = monotonic()
             self._store.replace(name, change(self._store.read(name)))
-            sleep(uniform(*PAUSE))
+            sleep(uniform(*PAUSE) + SLOWER * (monotonic() - start))
             found = self._store.read(name)
             if found == change(found):
                 return
@@ -178,5 +183,11 @@ class _Remote:
 
 
 def _kept(folder: Path) -> Kept:
-    size = sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+    size = 0
+    for parent, folders, files in os.walk(folder):
+        if BINARIES in folders:
+            folders.remove(BINARIES)
+        for name in files:
+            with suppress(FileNotFoundError):  # a temporary file of another process
+                size += Path(parent, name).lstat().st_size
     return Kept(folder, size, lambda: read_variant(folder).plan.parts)

@@ -103,6 +103,29 @@ def test_a_model_that_fails_stops_no_other(
         table.unlink()
 
 
+def test_why_a_model_cannot_be_tuned(
+    networks: Path, measured: Measured, opencl_device: str, tmp_path: Path
+) -> None:
+    gone, common = tmp_path / "gone.tflite", ("-o", tmp_path / "c", "--device", opencl_device)
+    for command in (("tune", gone), ("compile", gone, "--tune")):
+        message = invoke(*command, *common, code=1).stderr
+        assert message.startswith(f"error: cannot read the model {gone}: No such file"), message
+    result = invoke("compile", gone, networks, *common, "--tune", "--json", code=1)
+    found = json.loads(result.stdout)["variants"]
+    assert [row["status"] for row in found] == ["failed", "compiled", "compiled"]
+    assert all(row["tuned"] for row in found[1:])
+
+
+def test_operators_to_keep_are_searched_on_the_worker(
+    networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
+) -> None:
+    common = ("--device", opencl_device, "--precision", "f32_f16", "--keep-f32", "auto")
+    (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
+    common = (*common, "--tolerance", 0.5, "--scheduler", scheduler)
+    (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
+    assert Path(here["path"]).read_bytes() == Path(there["path"]).read_bytes()
+
+
 def test_a_device_that_no_worker_has(networks: Path, scheduler: str, tmp_path: Path) -> None:
     command: tuple[Any, ...] = ("tune", networks, "-o", tmp_path, "--scheduler", scheduler)
     message = invoke(*command, "--device", "abacus", code=1).stderr
