@@ -47,7 +47,7 @@ from .shell import (
     progress,
     warn,
 )
-from .tuning import search_here
+from .tuning_search import search_here
 
 
 @click.command("compile", cls=Command, short_help="Compile models into a cache folder.")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ...runtime.errors import PlanError
-from .places import Place
+from .place import Place
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import monotonic
 
 from ..errors import Finding, ModelError, UnsupportedError
-from .places import Place
+from .place import Place
 from .result import Result
 from .rows import Rows
 from .tasks import Task

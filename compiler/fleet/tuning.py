@@ -14,8 +14,9 @@ from ..errors import ModelError, OptionError, WorkerError
 from ..keep_f32 import TOLERANCE
 from ..options import Options
 from ..schedule.tuning_table import Table, read_table, write_table
-from .announce import Announce, devices_here, measure, resource
+from .announce import Announce, devices_here, resource
 from .cluster import Cluster
+from .measuring import measure
 from .parcel import pack
 from .tasks import Task, matrix
 
