@@ -9,6 +9,7 @@ from .emit.compiled_model import CompiledModel
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .options import Options
 from .pipeline import build
+from .tools.editing.edit import Trial, edit_kernel, revert_kernel
 from .tools.tune import tune
 
 __all__ = [
@@ -18,8 +19,11 @@ __all__ = [
     "OptionError",
     "Options",
     "TflgpuError",
+    "Trial",
     "UnsupportedError",
     "build",
     "compile",
+    "edit_kernel",
+    "revert_kernel",
     "tune",
 ]

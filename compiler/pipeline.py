@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from warnings import warn
 
+from ..runtime.errors import TflgpuWarning
 from ..runtime.store.cache import fingerprint as digest_of
 from ..runtime.store.cache import variant_folder
 from .codegen.generate import generate
@@ -20,6 +22,7 @@ from .emit.version import compiler_version
 from .emit.weights import Weights
 from .errors import Finding, ModelError, OptionError, UnsupportedError
 from .events import Event
+from .frontend.metadata import read_metadata
 from .frontend.model_file import file_digest
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
@@ -89,7 +92,7 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     if _fingerprint(model) != content:
         name = compiled.plan.model
         raise ModelError(f"{name} changed while it was being compiled; compile it again")
-    return compiled
+    return replace(compiled, plan=replace(compiled.plan, metadata=_metadata(model)))
 
 
 def select(
@@ -256,6 +259,17 @@ def _name(model: Model) -> str:
     """The model's file name as valid Unicode, which a file name need not be."""
     name = "model" if isinstance(model, bytes) else Path(model).name
     return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _metadata(model: Model) -> str:
+    """What a model file says of its inputs and outputs; nothing, with a warning, if damaged."""
+    if isinstance(model, bytes):
+        return ""
+    try:
+        return read_metadata(os.fspath(model)).as_json()
+    except ModelError as error:
+        warn(f"the model's metadata is ignored: {error}", TflgpuWarning, stacklevel=4)
+        return ""
 
 
 def _fingerprint(model: Model) -> str:

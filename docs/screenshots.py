@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/report.md, from the model in samples/digits on an attached device.
+"""Makes the pictures of the documentation, from the model in samples/digits on an attached device.
 
     python docs/screenshots.py
 
@@ -17,6 +17,8 @@ from typing import Any
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
+from terminal import page as page_of
+from terminal import printed
 
 HERE = Path(__file__).resolve().parent
 MODEL = HERE.parent / "samples" / "digits" / "digits.tflite"
@@ -55,11 +57,32 @@ def _tflgpu(*arguments: object) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def draw(page: Any, name: str) -> None:
-    """A picture of what the browser shows, once the graph has been drawn."""
+def terminal(folder: Path) -> str:
+    """A page with the first commands of the documentation and what they print."""
+    sample = folder / "samples" / "digits"
+    sample.parent.mkdir()
+    sample.symlink_to(MODEL.parent)
+    model, cache = "samples/digits/digits.tflite", "cache/"
+    picture = ("samples/digits/images/7.png", "--labels", "samples/digits/labels.txt")
+    _tflgpu("edit", folder / cache, "softmax", folder / "softmax.cl")
+    text = (folder / "softmax.cl").read_text(encoding="utf-8")
+    (folder / "softmax.cl").write_text(text.replace("exp(x", "native_exp(x"), encoding="utf-8")
+    commands = (
+        ("run", model, *picture),
+        ("edit", cache, "softmax", "softmax.cl", "--model", model),
+    )
+    shown = [
+        (" ".join(("tflgpu", *command)), printed([*TFLGPU, *command], folder))
+        for command in commands
+    ]
+    return page_of(shown)
+
+
+def draw(page: Any, name: str, part: str = "body") -> None:
+    """A picture of what the browser shows of a part, once the graph has been drawn."""
     page.mouse.move(0, 0)
     page.wait_for_timeout(300)
-    with Image.open(BytesIO(page.screenshot())) as image:
+    with Image.open(BytesIO(page.locator(part).screenshot())) as image:
         small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     small.save(FOLDER / f"{name}.png", optimize=True)
     print(FOLDER / f"{name}.png")
@@ -94,6 +117,10 @@ def main() -> None:
         page = opened(PHONE, "dark")
         page.select_option("#heat", "time")
         draw(page, "report_phone")
+        page = browser.new_page(viewport={"width": DESK[0], "height": DESK[1]})
+        page.set_content(terminal(Path(folder)))
+        page.add_style_tag(content="pre { display: inline-block; padding: 1em; margin: 0 }")
+        draw(page, "terminal", "pre")
         browser.close()
 
 

@@ -53,7 +53,8 @@ class TflgpuWarning(UserWarning):
 
 
 class CacheWarning(TflgpuWarning):
-    """Compiled kernels could not be stored in the cache: the next start will be slow as well."""
+    """A cache is not as it should be: compiled kernels could not be stored, so that the next start
+    will be slow as well, or kernels in it were changed."""
 
 
 class InputError(TflgpuError, ValueError):

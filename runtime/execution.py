@@ -23,7 +23,7 @@ from .parts import load_parts
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
 from .store.binaries import read_binary, write_binary
-from .store.variant import Variant, read_sources
+from .store.variant import Variant
 
 Array = NDArray[Any]
 NO_TARGETS: Mapping[int, Array] = {}
@@ -50,7 +50,7 @@ class Execution:
         device = owner.device
         self.device, self.owner = device, owner
         self.plan: Plan = variant.plan
-        self._folder, self._whole = variant.folder, variant.whole
+        self._variant = variant
         self.finishing = _Finishing(device)
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
@@ -85,7 +85,7 @@ class Execution:
 
     def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._folder, self.device, self.plan)
+        binary = read_binary(self._variant.folder, self.device, self.plan)
         if binary is None:
             return None
         buffers = self.memory.buffers
@@ -109,7 +109,8 @@ class Execution:
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                write_binary(self._folder, self.device, self.plan, binary, self._whole)
+                folder, whole = self._variant.folder, self._variant.whole
+                write_binary(folder, self.device, self.plan, binary, whole)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -134,9 +135,15 @@ class Execution:
     def run_checked(self, arrays: Sequence[Array]) -> list[Array]:
         """The same, dispatch by dispatch; InputError if an index is out of bounds."""
         queue = CheckedQueue(self.plan, self.device, self.memory.buffers)
+        return self.run_dispatches(arrays, queue.enqueue)
+
+    def run_dispatches(
+        self, arrays: Sequence[Array], enqueue: Callable[[Sequence[Command]], None]
+    ) -> list[Array]:
+        """The model's outputs, of a run in which `enqueue` starts the commands, one a dispatch."""
         with self.finishing:
             self._upload(arrays)
-            values = self.execute(arrays, self._single_dispatches().segments, queue.enqueue)
+            values = self.execute(arrays, self.single_dispatches().segments, enqueue)
             return self._results(values)
 
     def profile(self, arrays: Sequence[Array]) -> list[float]:
@@ -149,7 +156,7 @@ class Execution:
         with self.finishing:
             self._upload(arrays)
             self.device.finish()
-            self.execute(arrays, self._single_dispatches().segments, enqueue)
+            self.execute(arrays, self.single_dispatches().segments, enqueue)
             self.device.finish()
         return times
 
@@ -231,14 +238,14 @@ class Execution:
         enqueue(last)
         return exchange.values
 
-    def _single_dispatches(self) -> Commands:
+    def single_dispatches(self) -> Commands:
         """A command for each dispatch; runs with persistent kernels have not compiled theirs."""
         if not self.plan.persistent or not self.device.resident_groups:
             return self.commands
         if self._dispatch_commands is None:
-            sources = read_sources(self._folder, self.plan)
+            schedule, buffers = self.plan.schedule(0), self.memory.buffers
             self._dispatch_commands = compile_commands(
-                self.plan, self.plan.schedule(0), self.device, self.memory.buffers, sources
+                self.plan, schedule, self.device, buffers, self._variant.sources
             )
         return self._dispatch_commands
 

@@ -12,6 +12,7 @@ import click
 from .benchmarking import benchmark_command
 from .caching import cache
 from .compiling import compile_command
+from .editing import edit
 from .explaining import explain
 from .exporting import export
 from .inspecting import inspect
@@ -36,6 +37,7 @@ for _command in (
     benchmark_command,
     inspect,
     explain,
+    edit,
     export,
     cache,
     devices,

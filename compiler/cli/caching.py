@@ -85,7 +85,9 @@ def verify(cache: Path | str, trust: tuple[str, ...], as_json: bool) -> None:
                 ],
             }
         )
-    for _, _, binaries in checked:
+    for entry, _, binaries in checked:
+        if entry.edited:
+            note(f"{entry.folder} is edited: {', '.join(entry.edited)}")
         for message in binaries:
             note(message)
     if damaged:
@@ -152,7 +154,7 @@ def _print_entries(title: str, found: list[Entry]) -> None:
         [
             (
                 entry.model or "(damaged)",
-                entry.folder.name,
+                entry.folder.name + (" (edited)" if entry.edited else ""),
                 entry.choices,
                 entry.binaries,
                 decimal(entry.size),
@@ -173,5 +175,6 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
         "bytes": entry.size,
         "shapes": entry.choices,
         "binaries": entry.binaries,
+        "edited": entry.edited,
         "used": entry.used,
     }

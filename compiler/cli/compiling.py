@@ -13,6 +13,7 @@ from rich.filesize import decimal
 from ...runtime.errors import TflgpuError
 from ...runtime.input_shapes import Shapes, choices_of, listed
 from ...runtime.plan.records import Plan
+from ...runtime.store.variant import edited_kernels, read_plan
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_texts
@@ -183,6 +184,12 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
         raise result.error
     assert result.plan is not None and result.report is not None
     tuning = result.task.options.tuning
+    edited = edited_kernels(read_plan(result.path)) if isinstance(result.path, Path) else ()
+    if edited:
+        note(
+            f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
+            f"edited, until: tflgpu edit {result.path} KERNEL --revert"
+        )
     for text in _warnings(result, search):
         warn(text)
     if as_json:

@@ -10,7 +10,7 @@ import click
 from ..errors import Finding
 from ..events import Event
 from ..options import Options
-from ..tools.explain import Explanation
+from ..tools.explain import Explanation, ImplementationChoice
 from ..tools.explain import explain as explain_model
 from .options import compile_options, format_options, model_argument
 from .shape_choices import per_choice, print_choice
@@ -19,7 +19,7 @@ from .shell import Command, Failure, FilePath, json_option, print_json, print_ta
 WIDTH = 80
 """Columns of the tables, at most."""
 NAMED = 6
-"""Most operators that the summary names for each reason."""
+"""Most operators that are named for each reason, without --all."""
 
 
 @click.command(cls=Command, short_help="Show what runs where, and why.")
@@ -36,8 +36,8 @@ NAMED = 6
     "--all",
     "everything",
     is_flag=True,
-    help="Show for each operator why other implementations do not support it, and the reckoning "
-    "behind its tile and work-group, too.",
+    help="Name every operator, and show why other implementations do not support it, and the "
+    "reckoning behind its tile and work-group.",
 )
 @json_option
 def explain(
@@ -60,35 +60,45 @@ def explain(
         _print_explanation(explanation, everything)
 
 
-def _grouped(events: Iterable[Event]) -> list[tuple[str, str | None, str]]:
-    """(rule, reason, operators) of the events, grouped by rule and reason, in order."""
+def _grouped(events: Iterable[Event], most: int | None) -> list[tuple[str, str | None, int, str]]:
+    """(rule, reason, count, operators) of the events, by rule and reason, in order.
+
+    At most so many operators are named, or all of them.
+    """
     groups: dict[tuple[str, str | None], list[str]] = {}
     for event in events:
         groups.setdefault((event.rule, event.reason), []).append(" + ".join(event.operators))
-    return [(*key, ", ".join(operators)) for key, operators in groups.items()]
+    return [(*key, len(names), _named(names, most)) for key, names in groups.items()]
+
+
+def _named(names: Sequence[str], most: int | None) -> str:
+    """The first of some names, and whether there are more."""
+    return ", ".join([*names[:most], *(["..."] if most and names[most:] else [])])
 
 
 def _print_explanation(explanation: Explanation, everything: bool) -> None:
     _print_summary(explanation)
-    grouped = _grouped(explanation.events)
+    grouped = _grouped(explanation.events, None if everything else NAMED)
     half = any(choice.arithmetic == "half" for choice in explanation.choices)
     print_table(
         "Rewrites applied",
-        ("rewrite", "operators"),
-        [(rule, operators) for rule, reason, operators in grouped if reason is None],
+        ("rewrite", "times", "operators"),
+        [(rule, count, names) for rule, reason, count, names in grouped if reason is None],
+        right=("times",),
         width=WIDTH,
     )
     print_table(
         "Rewrites declined",
-        ("rewrite", "reason", "operators"),
-        [(rule, reason, operators) for rule, reason, operators in grouped if reason],
+        ("rewrite", "reason", "times", "operators"),
+        [(rule, reason, count, names) for rule, reason, count, names in grouped if reason],
+        right=("times",),
         width=WIDTH,
     )
     print_table(
         "Implementations" if everything else "Implementations; --all shows why not others",
         ("operators", "implementation", *(["arithmetic"] if half else [])),
         [
-            (choice.operators, choice.implementation, *([choice.arithmetic] if half else []))
+            (_origins(choice), choice.implementation, *([choice.arithmetic] if half else []))
             for choice in explanation.choices
         ],
         width=WIDTH,
@@ -97,17 +107,25 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
         print_table(
             "Implementations that do not support an operator",
             ("operators", "unsupported"),
-            [(c.operators, reason) for c in explanation.choices for reason in c.unsupported],
+            [
+                (_origins(choice), f"{name}: {reason}")
+                for choice in explanation.choices
+                for name, reason in choice.unsupported
+            ],
             width=WIDTH,
         )
         print_table(
             "Tiles and work-groups",
             ("operators", "reason"),
-            [(c.operators, reason) for c in explanation.choices for reason in c.sizes],
+            [(_origins(c), reason) for c in explanation.choices for reason in c.sizes],
             width=WIDTH,
         )
     _print_findings("Operators that cannot run", explanation.findings)
     _print_findings("Operators that run on LiteRT", explanation.fallback)
+
+
+def _origins(choice: ImplementationChoice) -> str:
+    return " + ".join(map(str, choice.operators))
 
 
 def _print_summary(explanation: Explanation) -> None:
@@ -129,7 +147,7 @@ def _print_summary(explanation: Explanation) -> None:
         "Reasons",
         ("operators", "reason", "such as"),
         [
-            (len(names), reason, ", ".join(names[:NAMED]) + (", ..." if names[NAMED:] else ""))
+            (len(names), reason, _named(names, NAMED))
             for reason, names in sorted(reasons.items(), key=lambda item: -len(item[1]))
         ],
         right=("operators",),

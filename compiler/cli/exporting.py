@@ -11,7 +11,7 @@ from ..export import export as export_project
 from .chosen_variant import newest_variant, variants_for
 from .device_names import DeviceName
 from .options import cache_argument, model_option, shape_option
-from .shell import Command, FilePath, json_option, print_json
+from .shell import Command, FilePath, json_option, note, print_json
 
 
 @click.command(cls=Command, short_help="Write a compiled model as C99.")
@@ -70,6 +70,9 @@ def export(
     else:
         variants = [newest_variant(cache, model, target, shapes)]
     export_project(variants, output, name, weights == "embed")
+    for variant in variants:
+        if variant.edited:
+            note(f"{variant.folder} is edited: {', '.join(variant.edited)}")
     files = sorted(path.name for path in output.iterdir())
     if as_json:
         print_json({"folder": str(output), "files": files})

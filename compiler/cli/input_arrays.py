@@ -1,9 +1,10 @@
-"""Arrays for a model's inputs from the option --input: images, .npy files or random numbers."""
+"""Arrays for a model's inputs from the option --input: pictures, .npy files or random numbers."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tokenize import TokenError
@@ -11,19 +12,17 @@ from tokenize import TokenError
 import numpy as np
 
 from ...runtime.errors import InputError
-from ...runtime.plan.records import TensorInfo
+from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
-from ..pictures.photo import image_array
+from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
+from ..trial_input import random_input
 from .shell import note, warn
 
 RANDOM = "random"
 """The source that stands for random numbers."""
-
-LARGEST_RANDOM_INTEGER = 8
-"""Integer inputs are mostly indices, and small ones are valid for most tables."""
 
 
 def assign(values: Sequence[str], inputs: Sequence[TensorInfo]) -> dict[str, str]:
@@ -91,70 +90,58 @@ def read_inputs(
     metadata: Metadata,
     mean: Sequence[float] = (),
     std: Sequence[float] = (),
+    pictures: Collection[str] = (),
 ) -> dict[str, Array]:
     """An array for each input (InputError if a file cannot be read or does not fit its input).
 
-    A note on stderr says how the pixels of images are scaled, and a warning that `mean` and `std`
-    are ignored if there is no image.
+    A note on stderr says how the pixels of pictures are scaled, unless the input is one of the
+    `pictures`, and a warning that `mean` and `std` are ignored if nothing is scaled.
     """
     sources = assign(values, inputs)
-    if (mean or std) and not any(map(is_image, sources.values())):
-        warn("--mean and --std are ignored: no input is an image")
+    scaled = {name for name, source in sources.items() if is_picture(source)} - set(pictures)
+    if (mean or std) and not scaled:
+        warn("--mean and --std are ignored: no picture is scaled here")
     generator = np.random.default_rng(seed)
     known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
     arrays = {}
     for n, info in enumerate(inputs):
         scaling = choose_scaling(known[n] if known else None, mean, std)
         arrays[info.name] = load(sources[info.name], info, generator, scaling)
-        if is_image(sources[info.name]):
-            change = " (change this with --mean and --std)"
-            note(f"{info.name}: {scaling.describe(info)}{change}")
+        if info.name in scaled:
+            note(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
     return arrays
 
 
-def is_image(source: str) -> bool:
-    """Whether a source is the file of an image."""
+def _advice(scaling: Scaling) -> str:
+    if scaling.source:
+        return "change this with --mean and --std"
+    return "if the model takes -1..1: --mean 127.5 --std 127.5"
+
+
+def picture_inputs(plan: Plan) -> list[str]:
+    """The inputs that take pictures of bytes, which the device scales."""
+    return [name for name, _ in json.loads(plan.options).get("inputs", ())]
+
+
+def is_picture(source: str) -> bool:
+    """Whether a source is a picture."""
     return source != RANDOM and Path(source).suffix != ".npy"
 
 
 def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling: Scaling) -> Array:
-    """The array for one input: random numbers, a .npy file, or else an image (InputError)."""
+    """The array for one input: random numbers, a .npy file, or else a picture (InputError)."""
     if source == RANDOM:
-        return random(info, generator)
+        return random_input(info, generator)
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
-    return image_array(source, info, scaling) if is_image(source) else array_file(source, info)
-
-
-def random(info: TensorInfo, generator: np.random.Generator) -> Array:
-    """Normally distributed floats, 8-bit integers of the whole range, small positive wider ones.
-
-    Strings are the digits of small positive integers. InputError for complex inputs.
-    """
-    if info.dtype == "string":
-        numbers = generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, endpoint=True)
-        return numbers.astype(str).astype(object)
-    dtype = np.dtype(info.dtype)
-    if dtype.kind == "f":
-        return generator.standard_normal(info.shape).astype(dtype)
-    if dtype.kind == "b":
-        return generator.integers(0, 2, info.shape).astype(dtype)
-    if dtype.kind not in "iu":
-        raise InputError(
-            f"input {info.name} is {info.dtype}, for which there are no random numbers; pass a "
-            f".npy file"
-        )
-    if dtype.itemsize == 1:
-        limits = np.iinfo(dtype)
-        return generator.integers(limits.min, limits.max, info.shape, dtype, endpoint=True)
-    return generator.integers(1, LARGEST_RANDOM_INTEGER, info.shape, dtype, endpoint=True)
+    return picture_array(source, info, scaling) if is_picture(source) else array_file(source, info)
 
 
 def stored_shapes(sources: Mapping[str, str]) -> dict[str, tuple[int, ...]]:
     """The shapes of those sources, by input, that are .npy files."""
     found = {}
     for name, source in sources.items():
-        if source != RANDOM and not is_image(source):
+        if source != RANDOM and not is_picture(source):
             with suppress(OSError, ValueError, TokenError):  # as reading the array will say
                 found[name] = np.lib.format.open_memmap(source, mode="r").shape
     return found

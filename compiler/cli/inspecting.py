@@ -12,11 +12,13 @@ import click
 from rich.filesize import decimal
 from rich.syntax import Syntax
 
+from ...runtime.errors import InputError
 from ...runtime.input_shapes import choices_of, listed
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
+from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant
 from .machine_code import described, print_machine_code
@@ -105,15 +107,10 @@ def inspect(
 
 
 def _find_kernel(plan: Plan, wanted: str) -> Kernel:
-    if wanted.isdecimal() and int(wanted) < len(plan.kernels):
-        return plan.kernels[int(wanted)]
-    exact = [kernel for kernel in plan.kernels if wanted in (kernel.name, kernel.file)]
-    found = exact or [k for k in plan.kernels if wanted in k.name or wanted in k.file]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(kernel.name for kernel in found or plan.kernels)
-    reason = "matches several kernels" if found else "matches no kernel; choose one of"
-    raise click.BadParameter(f"{wanted!r} {reason}: {names}", param_hint="--source")
+    try:
+        return plan.kernels[find_kernel(plan, wanted)]
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="--source") from error
 
 
 def _print_source(variant: Variant, kernel: Kernel, as_json: bool) -> None:
@@ -142,8 +139,13 @@ def _as_dict(variant: Variant) -> dict[str, Any]:
             "weights": plan.weights_size,
         },
         "kernels": [
-            {"name": kernel.name, "file": kernel.file, "group": kernel.group}
-            for kernel in plan.kernels
+            {
+                "name": kernel.name,
+                "file": kernel.file,
+                "group": kernel.group,
+                "edited": index in plan.edits,
+            }
+            for index, kernel in enumerate(plan.kernels)
         ],
         "dispatches": [
             {
@@ -193,6 +195,7 @@ def _print_plan(variant: Variant) -> None:
         *(("output", f"{o.name} {o.dtype}{list(o.shape)}") for o in plan.outputs),
         *(("also for", listed(choice)) for choice in choices_of(plan)[1:]),
         ("kernels", kernels_in_launches(plan)),
+        *([("edited by hand", ", ".join(variant.edited))] if plan.edits else []),
         ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
         ("weights", decimal(plan.weights_size)),
         (

@@ -54,14 +54,14 @@ model_option = click.option(
 
 
 def input_options(function: Function) -> Function:
-    """The options for input arrays: --input, --seed, and for images --mean and --std."""
+    """The options for input arrays: --input, --seed, and for pictures --mean and --std."""
     choices = (
         click.option(
             "--input",
             "named",
             multiple=True,
             metavar="[NAME=]FILE|random",
-            help="An image, a .npy file or random numbers for an input. NAME may be omitted if "
+            help="A picture, a .npy file or random numbers for an input. NAME may be omitted if "
             "there is only one input; `random` without a name fills every input not given.",
         ),
         click.option(
@@ -74,15 +74,16 @@ def input_options(function: Function) -> Function:
         click.option(
             "--mean",
             callback=parse_numbers,
-            metavar="NUMBER[,...]",
-            help="Subtracted from pixels (0..255), for all channels or each. Default: what the "
-            "model's metadata says, or 0.",
+            metavar="NUMBER[/...]",
+            help="Subtracted from pixels (0..255), for all channels or each: 123.7/116.8/103.9. "
+            "Default: with --std 0, else what the model's metadata says, or 0.",
         ),
         click.option(
             "--std",
             callback=parse_numbers,
-            metavar="NUMBER[,...]",
-            help="What pixels are then divided by. Default: the metadata's, or 255.",
+            metavar="NUMBER[/...]",
+            help="What pixels are then divided by. Default: with --mean 1, else the metadata's, or "
+            "255.",
         ),
     )
     return _with(choices, function)
@@ -91,9 +92,9 @@ def input_options(function: Function) -> Function:
 def parse_numbers(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[float, ...]:
-    """Numbers separated by commas; () for None."""
+    """Numbers separated by slashes, as in formats; () for None."""
     try:
-        return tuple(map(float, value.split(","))) if value is not None else ()
+        return tuple(map(float, value.split("/"))) if value is not None else ()
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
 

@@ -19,7 +19,7 @@ from .shell import operators_of, print_json, print_table
 from .tracing import print_types
 
 SHOWN_RECORDS = 30
-"""Most things found in a photo that are printed."""
+"""Most things found in a picture that are printed."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class RunResult:
     outputs: list[dict[str, Any]]
     classes: list[Class] = field(default_factory=list)
     kind: str = ""
-    """What the outputs show of the photo, such as boxes; empty for nothing."""
+    """What the outputs show of the picture, such as boxes; empty for nothing."""
     records: list[dict[str, Any]] = field(default_factory=list)
     written: Path | None = None
     """The file of --output."""

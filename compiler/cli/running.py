@@ -1,4 +1,4 @@
-"""`tflgpu run`: run a model on images, arrays or random numbers."""
+"""`tflgpu run`: run a model on pictures, arrays or random numbers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from PIL import Image
 from ... import runtime
 from ...runtime.errors import InputError
 from ...runtime.plan.records import TensorInfo
+from ...runtime.session import Session
+from ..frontend.metadata import parse_metadata
 from ..ir import Array
 from ..pictures.classes import Class, best_classes, scores_of
 from ..pictures.drawing import Shown
 from ..pictures.labels import read_labels
 from ..pictures.outputs import Output, real_outputs
-from ..pictures.photo import read_photo
+from ..pictures.picture_file import read_picture
 from ..pictures.show import KINDS, shown_in
 from ..tools.trace.events import Trace
 from ..tools.trace.session import TracedSession
 from ..tools.trace.summary import by_type, timed
 from .device_names import DeviceName
-from .input_arrays import RANDOM, assign, is_image, model_metadata, read_inputs, stored_shapes
+from .input_arrays import RANDOM, assign, is_picture, picture_inputs, read_inputs, stored_shapes
 from .options import input_options, model_option, shape_option
 from .run_results import RunResult, summary
 from .shell import Command, FilePath, json_option, note, warn
 from .tracing import trace_option, write_trace
-from .user_cache import compiled
+from .user_cache import load_compiled
 from .whole_file import write_whole
 
 ARRAYS = ".npz"
@@ -42,7 +44,7 @@ UNLABELED = ("image", "keypoints")
 """The kinds of --show that name no classes."""
 
 
-@click.command(cls=Command, short_help="Run a model on photos, arrays or random numbers.")
+@click.command(cls=Command, short_help="Run a model on pictures, arrays or random numbers.")
 @click.argument("source", metavar="MODEL|CACHE", type=FilePath())
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
@@ -64,12 +66,12 @@ UNLABELED = ("image", "keypoints")
     "--output",
     type=FilePath((ARRAYS, *PICTURES)),
     metavar="FILE.npz|FILE.png",
-    help="Write all outputs to a .npz file, or what they show over the photo to a picture.",
+    help="Write all outputs to a .npz file, or the picture with what they show.",
 )
 @click.option(
     "--show",
     type=click.Choice(list(KINDS)),
-    help="What the outputs show of the photo; default: what their shapes suggest.",
+    help="What the outputs show of the picture; default: what their shapes suggest.",
 )
 @click.option(
     "--check", is_flag=True, help="Report an index that is out of bounds, instead of clamping it."
@@ -93,7 +95,7 @@ def run(
     trace_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a model on images, .npy files or random numbers, and print what it computes.
+    """Run a model on pictures, .npy files or random numbers, and print what it computes.
 
     MODEL is a .tflite file, which is compiled into your own cache at the first run; CACHE is a
     cache folder or a variant's folder.
@@ -102,32 +104,45 @@ def run(
         raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
     names = read_labels(labels) if labels is not None else ()
     _check_files((*values, *named))
-    file = source if source.is_file() else Path(model) if model else None
     trace = Trace() if trace_file is not None else None
-    folder = compiled(source, device, shapes, trace) if source.is_file() else source
-    metadata = model_metadata(file if file is not None and file.is_file() else None)
-    observed = TracedSession(folder, model, device, trace, shapes) if trace else None
-    with observed.session if observed else runtime.load(folder, model, device=device) as whole:
-        session = whole if observed else _chosen(whole, shapes, (*values, *named))
+    given = (*values, *named)
+
+    def opened(folder: Path) -> tuple[Session, Session | TracedSession]:
+        """A session, and what runs it."""
+        if trace is not None:
+            observed = TracedSession(folder, model, device, trace, shapes)
+            return observed.session, observed
+        session = runtime.load(folder, model, device=device)
+        return session, session
+
+    if source.is_file():
+        whole, runner = load_compiled(source, device, shapes, opened, trace)
+    else:
+        whole, runner = opened(source)
+    with whole:
+        session = whole if trace else _chosen(whole, shapes, given)
         plan, place = session.plan, session.device
-        photo = _photo((*values, *named), session.inputs)
+        metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
+        picture = _picture(given, session.inputs)
         drawn = output is not None and output.suffix.lower() != ARRAYS
-        if photo is None and (drawn or show):
-            raise InputError("there is no photo to draw over: exactly one input must be an image")
-        arrays = read_inputs((*values, *named), session.inputs, seed, metadata, mean, std)
-        results = (observed or session).run(arrays, check=check)
+        if picture is None and (drawn or show):
+            raise InputError(
+                "there is no picture to draw over: exactly one input must be a picture"
+            )
+        arrays = read_inputs(given, session.inputs, seed, metadata, mean, std, pictures)
+        results = runner.run(arrays, check=check)
     infos = plan.outputs
     result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
     outputs = real_outputs(infos, results, metadata)
-    found = _shown(outputs, names, show, drawn, photo is not None)
+    found = _shown(outputs, names, show, drawn, picture is not None)
     if found is not None:
         if names and found[0] in UNLABELED:
             warn(f"--labels is ignored: --show {found[0]} names no classes")
         result.kind, result.records = found[0], found[1].records()
     if found is None:
-        result.classes = _classes(outputs, names, photo is not None)
+        result.classes = _classes(outputs, names, picture is not None)
     if output is not None:
-        _write(output, results, found and found[1], photo)
+        _write(output, results, found and found[1], picture)
         result.written = output
     if trace is not None and trace_file is not None:
         write_trace(trace_file, trace, f"{plan.model} on {place.name}")
@@ -154,23 +169,23 @@ def _check_files(values: Sequence[str]) -> None:
             raise InputError(f"there is no file {value}")
 
 
-def _photo(values: Sequence[str], inputs: Sequence[TensorInfo]) -> Path | None:
-    """The image file that is the only one among the inputs (InputError)."""
-    images = [source for source in assign(values, inputs).values() if is_image(source)]
-    return Path(images[0]) if len(images) == 1 else None
+def _picture(values: Sequence[str], inputs: Sequence[TensorInfo]) -> Path | None:
+    """The picture that is the only one among the inputs (InputError)."""
+    found = [source for source in assign(values, inputs).values() if is_picture(source)]
+    return Path(found[0]) if len(found) == 1 else None
 
 
 def _shown(
-    outputs: Sequence[Output], names: Sequence[str], kind: str | None, drawn: bool, photo: bool
+    outputs: Sequence[Output], names: Sequence[str], kind: str | None, drawn: bool, picture: bool
 ) -> tuple[str, Shown] | None:
-    """What the outputs show of a photo, if that is asked for, or if they can only be boxes."""
+    """What the outputs show of a picture, if that is asked for, or if they can only be boxes."""
     if kind or drawn:
         return shown_in(outputs, names, kind or "")
-    boxes = KINDS["boxes"](outputs, names) if photo else None
+    boxes = KINDS["boxes"](outputs, names) if picture else None
     return None if boxes is None else ("boxes", boxes)
 
 
-def _classes(outputs: Sequence[Output], given: Sequence[str], photo: bool) -> list[Class]:
+def _classes(outputs: Sequence[Output], given: Sequence[str], picture: bool) -> list[Class]:
     """The best classes, if the outputs are scores of classes (InputError if labels do not fit)."""
     scores = scores_of(outputs)
     if scores is None:
@@ -183,7 +198,7 @@ def _classes(outputs: Sequence[Output], given: Sequence[str], photo: bool) -> li
     names, count = given or scores.labels, scores.values.size
     if not names:
         probable = scores.values.min() >= 0 and abs(scores.values.sum() - 1) < 0.05
-        if not (photo and probable):
+        if not (picture and probable):
             return []
         note("the model's metadata has no labels; give them with --labels FILE")
     elif count > len(names):
@@ -197,14 +212,14 @@ def _classes(outputs: Sequence[Output], given: Sequence[str], photo: bool) -> li
 
 
 def _write(
-    path: Path, results: Mapping[str, Array], shown: Shown | None, photo: Path | None
+    path: Path, results: Mapping[str, Array], shown: Shown | None, picture: Path | None
 ) -> None:
     content = io.BytesIO()
     if path.suffix.lower() == ARRAYS:
         _write_arrays(content, results)
     else:
-        assert shown is not None and photo is not None
-        drawn: Image.Image = shown.draw(read_photo(str(photo)))
+        assert shown is not None and picture is not None
+        drawn: Image.Image = shown.draw(read_picture(str(picture)))
         drawn.save(content, PICTURES[path.suffix.lower()])
     write_whole(path, content.getvalue())
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
-from ...runtime.store.variant import read_variant
 from .. import pipeline
 from ..options import Options
 from ..tools.trace.events import Trace
 from ..user_cache import for_attached_device, load_or_compile, user_cache
 from .shell import note, progress
 
+Loaded = TypeVar("Loaded")
 
-def compiled(
+
+def load_compiled(
     model: Path,
     device: str,
     shapes: Mapping[str, tuple[int, ...]],
+    load: Callable[[Path], Loaded],
     trace: Trace | None = None,
-) -> Path:
-    """The folder of a model compiled for an attached device, now unless it was before and is whole.
+) -> Loaded:
+    """What `load` makes of the folder of a model, compiled for an attached device.
 
-    `shapes` are input shapes that replace the model's, by name.
-
-    `trace` records the stages. Raises what `pipeline.build` raises.
+    The model is compiled unless it was before and can be loaded. `shapes` are input shapes that
+    replace the model's, by name. `trace` records the stages. Raises what `pipeline.build` and
+    `load` raise.
     """
     options = for_attached_device(Options(device=device, input_shapes=tuple(shapes.items())))
     cache = user_cache()
@@ -40,10 +43,4 @@ def compiled(
         return folder
 
     folder = pipeline.compiled_folder(str(model), options, cache)
-    return load_or_compile(folder, _checked, compile)
-
-
-def _checked(folder: Path) -> Path:
-    """A variant's folder (PlanError if a file in it is missing or damaged)."""
-    read_variant(folder).check()
-    return folder
+    return load_or_compile(folder, load, compile)

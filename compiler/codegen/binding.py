@@ -233,8 +233,9 @@ def _in_image(found: Accessor, texel: int) -> Accessor:
 
 def _widening(found: Accessor) -> Accessor:
     """The accessor of an operand of the epilogue, which computes with floats."""
-    halves = isinstance(found, HalvesAccessor | HalvesImageAccessor)
-    return replace(found, widens=True) if halves else found
+    if isinstance(found, HalvesAccessor | HalvesImageAccessor):
+        return replace(found, widens=True)
+    return found
 
 
 def halves_constants(op: Op, launch: Launch, target: Target) -> bool:

@@ -13,6 +13,7 @@ from ..ops.base import StridedLayout
 from ..ops.litert_part import LITERT
 from ..schedule.sizes import ScheduledOp
 from ..target import Target
+from .bodies import fill
 from .kernel_source import KernelSource
 from .render import RenderedLaunch, render
 
@@ -85,8 +86,9 @@ def generate(
         stem = PurePosixPath(source.template).stem
         name = f"{stem}_{number:03}"
         file = f"kernels/{number:03}_{stem}{source.language.suffix}"
-        text = source.text(name, _comment(name, users[number]))
-        records.append(source.record(name, file, text))
+        frame = source.frame(name, _comment(name, users[number]))
+        text, bodies = fill(frame, [(number, source.indented)])
+        records.append(source.record(name, file, text, bodies))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, host_steps)
 

@@ -10,9 +10,10 @@ import hashlib
 from dataclasses import dataclass
 from math import prod
 
-from ...runtime.plan.kernels import Kernel
+from ...runtime.plan.kernels import Body, Kernel
 from ..language import OPENCL, Language
 from ..ops.base import WorkGroup
+from .bodies import HOLE
 from .environment import environment
 from .indent import indent
 from .intrinsics import defined, definitions
@@ -90,8 +91,8 @@ class KernelSource:
         """What OpenCL C's compiler is told at the start of the body."""
         return [entry.pragma for entry in defined(self.intrinsics, OPENCL) if entry.pragma]
 
-    def record(self, name: str, file: str, text: str) -> Kernel:
-        """The kernel as the plan lists it, with the given file and its text."""
+    def record(self, name: str, file: str, text: str, bodies: tuple[Body, ...]) -> Kernel:
+        """The kernel as the plan lists it, with the given file, its text and the body in it."""
         return Kernel(
             name,
             file,
@@ -101,10 +102,16 @@ class KernelSource:
             shared_memory=sum(array.bytes for array in self.shared),
             sub_group=self.sub_group,
             extensions=self.language.half_extensions if self.half else (),
+            bodies=bodies,
         )
 
-    def text(self, name: str, comment: str) -> str:
-        """The kernel's file, starting with a comment."""
+    @property
+    def indented(self) -> str:
+        """The body as it stands in a file."""
+        return indent(self.body, 1)
+
+    def frame(self, name: str, comment: str) -> str:
+        """The kernel's file with a hole for the body, starting with a comment."""
         entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
@@ -116,9 +123,10 @@ class KernelSource:
         )
 
     def functions(self, name: str) -> str:
-        """OpenCL functions `name`_item and, if a group has several work-items, `name`_group."""
+        """OpenCL functions `name`_item, with a hole for the body, and, if a group has several
+        work-items, `name`_group."""
         return self._framed("opencl_functions", name)
 
     def _framed(self, frame: str, name: str, **context: object) -> str:
         template = environment().get_template(f"dialects/{frame}.jinja")
-        return template.render(kernel=self, name=name, body=indent(self.body, 1), **context)
+        return template.render(kernel=self, name=name, body=HOLE, **context)

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ...runtime.plan.kernels import Kernel
+from ...runtime.plan.kernels import Body, Kernel
 from ...runtime.plan.records import Argument, Dispatch, Persistent, Region
 from ..language import OPENCL
 from ..target import Target
+from .bodies import fill
 from .environment import environment
 from .generate import GeneratedLaunch, Kernels
 from .intrinsics import defined, definitions
@@ -61,7 +62,7 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
         if len(spans) < target.device.max_arguments:
             number = len(kernels.records) + len(merged)
             name = f"persistent_{number:03}"
-            text = _Text(kernels, dispatches, first, end, spans, target).of(name)
+            text, bodies = _Text(kernels, dispatches, first, end, spans, target).of(name)
             digest = hashlib.sha256(text.encode()).digest()
             file = f"kernels/{number:03}_persistent.cl"
             parts = {launch.rendered.source.half for launch in kernels.launches[first:end]}
@@ -69,6 +70,7 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
                 *(name, file, digest, (1, 1, 1)),
                 parameters=1 + len(spans),
                 extensions=OPENCL.half_extensions if True in parts else (),
+                bodies=bodies,
             )
             counters = (2 * (end - first) + 1) * COUNTERS_APART * 4
             arguments = tuple(spans.values())
@@ -124,9 +126,10 @@ class _Text:
     spans: Mapping[str, Argument]
     target: Target
 
-    def of(self, name: str) -> str:
-        """The kernel's file."""
+    def of(self, name: str) -> tuple[str, tuple[Body, ...]]:
+        """The kernel's file, and where the bodies of the kernels that it computes lie in it."""
         functions: dict[KernelSource, str] = {}
+        bodies: list[tuple[int, str]] = []
         used: set[str] = set()
         half = False
         steps = []
@@ -137,12 +140,13 @@ class _Text:
             function = f"{name}_{self.kernels.records[launch.kernel].name}"
             if source not in functions:
                 functions[source] = source.functions(function)
+                bodies.append((launch.kernel, source.indented))
                 used |= source.intrinsics
                 half |= source.half
             units, call = self._call(index, function)
             steps.append(_Step(f"dispatch {index}: {launch.title}", units, call))
         template = environment().get_template("dialects/persistent.jinja")
-        return template.render(
+        frame = template.render(
             name=name,
             comment=self._comment(name),
             definitions=definitions(used, OPENCL, self.target.lanes, name),
@@ -155,6 +159,7 @@ class _Text:
             shares=SHARES,
             bits=32 * self.target.lanes,
         )
+        return fill(frame, bodies)
 
     def _comment(self, name: str) -> str:
         lines = (

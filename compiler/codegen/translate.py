@@ -47,6 +47,7 @@ def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: s
             name=METAL_ENTRY,
             file=file,
             sha256=hashlib.sha256(metal[file].encode()).digest(),
+            bodies=(),
         )
         for kernel in kernels
         for file in [kernel.file.removesuffix(".comp") + ".metal"]

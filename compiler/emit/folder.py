@@ -7,19 +7,31 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
-from ...runtime.errors import PlanError
+from ...runtime.errors import CacheWarning, PlanError
 from ...runtime.plan.file import to_bytes
 from ...runtime.plan.records import Plan, Specialization
 from ...runtime.plan.validate import validate
 from ...runtime.store.cache import lock
-from ...runtime.store.private_files import make_private, sync_folder
+from ...runtime.store.private_files import make_private, read_file, sync_folder
 from ...runtime.store.replacing import replace_folder
-from ...runtime.store.variant import KERNELS, PLAN, WEIGHTS, read_variant
+from ...runtime.store.variant import (
+    KERNELS,
+    LARGEST_TEXT,
+    ORIGINALS,
+    PLAN,
+    WEIGHTS,
+    read_plan,
+    read_variant,
+)
 from .compiled_model import CompiledModel
 
+CHANGED = "changed"
+"""The folder for kernels that were changed in a variant's folder before it was written again."""
 ATTEMPTS = 100
 """How often to write a folder that another process removes meanwhile, each time after a pause."""
 PAUSE = 0.001
@@ -36,14 +48,17 @@ def pack(
     folder: Path,
     companions: Mapping[str, bytes] | None = None,
     specializations: Sequence[CompiledModel] = (),
+    keep_edits: bool = True,
 ) -> Path:
     """Write a variant's folder, `<cache>/<fingerprint>/<variant>`, and return its path.
 
     `sources` has the text of each kernel file by its path in the folder, `companions` the plan's
-    companion files and LiteRT parts likewise; `weights` supports the buffer protocol;
-    `specializations` are those of the plan, in its order. A valid
-    folder with the same plan is left alone, any other is replaced. The folder appears complete or
-    not at all, even if several processes write it at once.
+    companion files, LiteRT parts and originals likewise; `weights` supports the buffer protocol;
+    `specializations` are those of the plan, in its order. A valid folder with the same plan is left
+    alone, with `keep_edits` also if kernels of it have been edited since; any other is replaced. A
+    kernel that was changed in the folder itself is then put aside in its folder `changed`, with a
+    CacheWarning. The folder appears complete or not at all, even if several processes write it at
+    once.
 
     PlanError if the files do not match the plan, or the folder cannot be written or is not private.
     """
@@ -63,8 +78,8 @@ def pack(
         make_private(folder.parent)
         try:
             with lock(folder):
-                if not _is_same(folder, contents[PLAN]):
-                    replace_folder(folder, lambda new: _write(new, contents))
+                if not _is_same(folder, contents[PLAN], keep_edits):
+                    _replace(folder, contents)
             return folder
         except PlanError as error:
             if not isinstance(error.__cause__, FileNotFoundError) or attempt == ATTEMPTS:
@@ -89,6 +104,7 @@ def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) ->
     digests = {kernel.file: kernel.sha256 for kernel in plan.kernels}
     digests |= {companion.file: companion.sha256 for companion in plan.companions}
     digests |= {part.file: part.sha256 for part in plan.parts}
+    texts = {file: text for file, text in texts.items() if not file.startswith(f"{ORIGINALS}/")}
     wrong = sorted(
         file
         for file in digests.keys() | texts.keys()
@@ -104,13 +120,48 @@ def _check_parts(plan: Plan, texts: Mapping[str, bytes], weights: memoryview) ->
         raise PlanError("the plan does not describe these weights")
 
 
-def _is_same(folder: Path, plan: bytes | memoryview) -> bool:
-    """Whether a folder holds an undamaged variant with this plan, which has every file's digest."""
+def _is_same(folder: Path, plan: bytes | memoryview, keep_edits: bool) -> bool:
+    """Whether a folder holds an undamaged variant with this plan, which has every file's digest.
+
+    With `keep_edits`, its kernels may have been edited since.
+    """
     try:
-        read_variant(folder)
-        return (folder / PLAN).read_bytes() == plan
+        edited = bool(read_variant(folder).plan.edits)
+        places = [folder, folder / ORIGINALS] if edited and keep_edits else [folder]
+        return any((place / PLAN).read_bytes() == plan for place in places)
     except (PlanError, OSError):
         return False
+
+
+def _replace(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:
+    """Replace whatever is at the folder's path; the caller holds the lock."""
+    changed = _changed_in(folder)
+    replace_folder(folder, lambda new: _write(new, {**contents, **changed}))
+    _warn_of(changed, folder)
+
+
+def _changed_in(folder: Path) -> dict[str, bytes]:
+    """The kernels in a folder that are not those of its plan, by where they are put aside."""
+    found = {}
+    with suppress(PlanError):
+        for kernel in read_plan(folder).kernels:
+            with suppress(PlanError):
+                content = read_file(folder / kernel.file, LARGEST_TEXT)
+                if hashlib.sha256(content).digest() != kernel.sha256:
+                    found[f"{CHANGED}/{Path(kernel.file).name}"] = content
+    return found
+
+
+def _warn_of(changed: Mapping[str, bytes], folder: Path) -> None:
+    if changed:
+        files = "".join(f"\n  {folder / file}" for file in changed)
+        warn(
+            f"kernels in {folder} were damaged or changed by hand, and are now as compiled; what "
+            f"they were is in{files}\ntry and keep a changed kernel with: tflgpu edit {folder} "
+            f"KERNEL FILE",
+            CacheWarning,
+            stacklevel=5,
+        )
 
 
 def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:

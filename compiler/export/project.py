@@ -112,6 +112,7 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
         "model": plan.model,
         "profiles": ", ".join(f"`{variant.plan.profile}`" for variant in variants),
         "tensors": _listed(plan),
+        "edits": _edits(variants),
     }
     for file in (*PROJECT, *RUNTIME, f"tflgpu_{runtime}.c"):
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
@@ -121,6 +122,14 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
         (folder / file).write_text(text, encoding="utf-8")
     if weights.content and not embed:
         (folder / WEIGHTS).write_bytes(weights.content)
+
+
+def _edits(variants: Sequence[Variant]) -> str:
+    """A sentence on the kernels that were changed by hand; "" if none was."""
+    edited = [
+        f"`{name}` of `{variant.plan.profile}`" for variant in variants for name in variant.edited
+    ]
+    return f"Changed by hand: {', '.join(edited)}.\n" if edited else ""
 
 
 def unsupported(plans: Sequence[Plan]) -> list[str]:

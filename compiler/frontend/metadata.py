@@ -7,14 +7,17 @@ the tables of metadata_schema.fbs of the project tensorflow/tflite-support, vers
 
 from __future__ import annotations
 
+import json
 import lzma
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from flatbuffers import encode, number_types
 from flatbuffers.table import Table
 
+from ...runtime.errors import PlanError
 from ..errors import ModelError
 from .flatbuffer import Source
 from .model_file import ModelFile, mapped
@@ -64,6 +67,25 @@ class Metadata:
 
     inputs: tuple[TensorMetadata, ...] = ()
     outputs: tuple[TensorMetadata, ...] = ()
+
+    def as_json(self) -> str:
+        """The text that `parse_metadata` takes; empty if there is nothing."""
+        return json.dumps(asdict(self)) if self != Metadata() else ""
+
+
+def parse_metadata(text: str) -> Metadata:
+    """The metadata in a plan (PlanError if it is malformed)."""
+
+    def tensor(value: dict[str, Any]) -> TensorMetadata:
+        lists = (tuple(value[key]) for key in ("mean", "std", "labels"))
+        return TensorMetadata(value["name"], *lists)
+
+    try:
+        value = json.loads(text or "{}")
+        kinds = (value.get(key, ()) for key in ("inputs", "outputs"))
+        return Metadata(*(tuple(map(tensor, tensors)) for tensors in kinds))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise PlanError("the plan's metadata is malformed; compile the model again") from error
 
 
 def read_metadata(path: str) -> Metadata:

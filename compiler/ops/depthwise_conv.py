@@ -127,8 +127,8 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequ
     seen = (shape.height - 1) * shape.dilation_y + 1
     rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
-    # A column of weights and a pixel.
-    loads = Loads(held=shape.height + 1)
+    # A column of weights, a pixel and the next one.
+    loads = Loads(held=shape.height + 2)
     tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits, loads=loads)
     grid = (width, -(-height // tile.pixels), outer)
     return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]

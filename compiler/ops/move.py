@@ -167,6 +167,11 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             return "it adds or drops axes"
         return None
 
+    def turned(op: Op, target: Target) -> str | None:
+        if all(axis.of == place for move in moves(op) for place, axis in enumerate(move.axes)):
+            return "it keeps the order of the axes"
+        return small_rank(op, target)
+
     def sliced(op: Op, target: Target) -> Sequence[Launch]:
         return [
             Launch(
@@ -214,7 +219,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
     return (
         Implementation("move", sliced, whole_images),
         Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
-        Implementation("move_from_linear", from_linear, small_rank, reads=LINEAR),
+        Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )
 
 

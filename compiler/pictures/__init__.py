@@ -1,5 +1,5 @@
 """Pictures as inputs, and pictures of outputs: what `tflgpu run` reads and draws.
 
-Input are image files, arrays of outputs and the model's metadata; output are arrays for inputs, and
-classes, boxes, masks or keypoints in words and drawn over the photo.
+Input are pictures, arrays of outputs and the model's metadata; output are arrays for inputs, and
+classes, boxes, masks or keypoints in words and drawn over the picture.
 """

@@ -1,4 +1,4 @@
-"""Detection: boxes with a class and a score, drawn over the photo."""
+"""Detection: boxes with a class and a score, drawn over the picture."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .outputs import Output
 LEAST_SCORE = 0.5
 """Of boxes that count as detected."""
 LINES = 150
-"""A frame is as wide as this part of the photo's shorter side."""
+"""A frame is as wide as this part of the picture's shorter side."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """An object that was detected; its edges are relative to the photo, 0 to 1."""
+    """An object that was detected; its edges are relative to the picture, 0 to 1."""
 
     label: str
     index: int
@@ -44,18 +44,18 @@ class Boxes:
         """Each object with its score and edges."""
         return [asdict(box) for box in self.boxes]
 
-    def draw(self, photo: Image.Image) -> Image.Image:
-        """The photo with a frame around each object, and its class and score."""
-        drawn = photo.copy()
+    def draw(self, picture: Image.Image) -> Image.Image:
+        """The picture with a frame around each object, and its class and score."""
+        drawn = picture.copy()
         draw = ImageDraw.Draw(drawn)
-        width, height = photo.size
+        width, height = picture.size
         line = max(min(width, height) // LINES, 2)
         for box in self.boxes:
             left, top = box.left * width, box.top * height
             edges = (left, top, max(box.right * width, left), max(box.bottom * height, top))
             shade = color(box.index + 1)
             draw.rectangle(edges, outline=shade, width=line)
-            text, size = f"{box.label} {box.score:.0%}", text_size(photo)
+            text, size = f"{box.label} {box.score:.0%}", text_size(picture)
             place = (left + line, max(top, 0) + line)
             draw.rectangle(draw.textbbox(place, text, font_size=size), fill=shade)
             ink = "white" if sum(shade) < 384 else "black"

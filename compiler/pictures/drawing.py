@@ -1,4 +1,4 @@
-"""What all drawings over a photo have in common."""
+"""What all drawings over a picture have in common."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from PIL import Image
 
 
 class Shown(Protocol):
-    """Something that outputs show of a photo."""
+    """Something that outputs show of a picture."""
 
     def records(self) -> list[dict[str, Any]]:
         """Each thing found, with its properties: strings, whole numbers and floats."""
 
-    def draw(self, photo: Image.Image) -> Image.Image:
-        """The photo (RGB) with it drawn over it, or an image of its own."""
+    def draw(self, picture: Image.Image) -> Image.Image:
+        """The picture (RGB) with it drawn over it, or an image of its own."""
 
 
-def text_size(photo: Image.Image) -> int:
-    """The height of text over a photo, in pixels."""
-    return max(min(photo.size) // 30, 11)
+def text_size(picture: Image.Image) -> int:
+    """The height of text over a picture, in pixels."""
+    return max(min(picture.size) // 30, 11)
 
 
 def color(number: int) -> tuple[int, int, int]:

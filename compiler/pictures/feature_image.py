@@ -25,7 +25,7 @@ class FeatureImage:
         """The output and its size."""
         return [{"output": self.name, "width": self.image.width, "height": self.image.height}]
 
-    def draw(self, photo: Image.Image) -> Image.Image:
+    def draw(self, picture: Image.Image) -> Image.Image:
         """The image itself, in its own size."""
         return self.image
 

@@ -1,4 +1,4 @@
-"""Poses: the points of a body, drawn over the photo."""
+"""Poses: the points of a body, drawn over the picture."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .outputs import Output
 LEAST_SCORE = 0.2
 """Of points that are drawn."""
 DOTS = 100
-"""The radius of a dot is this part of the photo's shorter side."""
+"""The radius of a dot is this part of the picture's shorter side."""
 
 
 @dataclass(frozen=True)
 class Keypoint:
-    """A point of a body, relative to the photo, 0 to 1."""
+    """A point of a body, relative to the picture, 0 to 1."""
 
     index: int
     y: float
@@ -39,18 +39,18 @@ class Keypoints:
         """Each point with its place and score."""
         return [asdict(point) for point in self.points]
 
-    def draw(self, photo: Image.Image) -> Image.Image:
-        """The photo with a numbered dot at each point that is certain enough."""
-        drawn = photo.copy()
+    def draw(self, picture: Image.Image) -> Image.Image:
+        """The picture with a numbered dot at each point that is certain enough."""
+        drawn = picture.copy()
         draw = ImageDraw.Draw(drawn)
-        radius = max(min(photo.size) // DOTS, 3)
+        radius = max(min(picture.size) // DOTS, 3)
         for point in self.points:
             if point.score >= LEAST_SCORE:
-                x, y = point.x * photo.width, point.y * photo.height
+                x, y = point.x * picture.width, point.y * picture.height
                 edges = (x - radius, y - radius, x + radius, y + radius)
                 draw.ellipse(edges, fill=color(point.index + 1), outline="white")
                 place = (x + radius + 2, y - radius)
-                draw.text(place, str(point.index), fill="white", font_size=text_size(photo))
+                draw.text(place, str(point.index), fill="white", font_size=text_size(picture))
         return drawn
 
 

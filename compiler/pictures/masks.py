@@ -1,4 +1,4 @@
-"""Segmentation: the class of each pixel, drawn over the photo."""
+"""Segmentation: the class of each pixel, drawn over the picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .labels import label
 from .outputs import Output
 
 OPACITY = 0.6
-"""Of the colors over the photo."""
+"""Of the colors over the picture."""
 COLORS = 256
 """Classes with a color of their own."""
 FOREGROUND = "foreground"
@@ -44,15 +44,15 @@ class Mask:
             for i in order
         ]
 
-    def draw(self, photo: Image.Image) -> Image.Image:
-        """The photo with the color of each class but the first over it."""
+    def draw(self, picture: Image.Image) -> Image.Image:
+        """The picture with the color of each class but the first over it."""
         palette = np.array([color(number) for number in range(COLORS)], np.uint8)
         colors = Image.fromarray(palette[self.classes % COLORS])
         opacity = np.where(self.classes > 0, int(OPACITY * 255), 0).astype(np.uint8)
         return Image.composite(
-            colors.resize(photo.size, Image.Resampling.NEAREST),
-            photo,
-            Image.fromarray(opacity).resize(photo.size, Image.Resampling.BILINEAR),
+            colors.resize(picture.size, Image.Resampling.NEAREST),
+            picture,
+            Image.fromarray(opacity).resize(picture.size, Image.Resampling.BILINEAR),
         )
 
 

@@ -1,4 +1,4 @@
-"""What outputs show of a photo, found by their shapes."""
+"""What outputs show of a picture, found by their shapes."""
 
 from __future__ import annotations
 

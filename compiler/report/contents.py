@@ -106,10 +106,11 @@ def _kernels(variant: Variant, machine_code: Mapping[str, MachineCode]) -> list[
             "file": kernel.file,
             "group": kernel.group,
             "shared": kernel.shared_memory,
+            "edited": index in variant.plan.edits,
             "source": sources[kernel.file],
             "code": asdict(machine_code[kernel.name]) if kernel.name in machine_code else None,
         }
-        for kernel in variant.plan.kernels
+        for index, kernel in enumerate(variant.plan.kernels)
     ]
 
 

@@ -17,6 +17,9 @@ from ..frontend.reader import read
 from ..ir import Graph, Op, Tensor
 from ..options import Options
 from ..pipeline import Model, Progress, Selected, select, silent, target_of
+from ..schedule.sizes import schedule
+from ..target import Target
+from ..tools.explain import ImplementationChoice, implementation_choices
 from .notes import options_of
 
 
@@ -53,22 +56,11 @@ class FileGraph:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The implementation of a kernel's operators, and what was passed over."""
-
-    implementation: str
-    others: tuple[str, ...]
-    """Names of other implementations that can compute them, which would move more bytes."""
-    unsupported: tuple[tuple[str, str], ...]
-    """Name of each implementation that cannot, and why."""
-
-
-@dataclass(frozen=True)
 class Decisions:
     """What the compiler decided about a model."""
 
     graph: FileGraph
-    chosen: dict[tuple[int, ...], list[Chosen]]
+    chosen: dict[tuple[int, ...], list[ImplementationChoice]]
     """By the indices in the model file of the operators that a kernel computes."""
     fallback: dict[int, Finding]
     """Why operators run on LiteRT, by their index."""
@@ -83,10 +75,18 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
     profile that is not here, only the graph is returned, with a note.
     """
     options, *_ = _options(plan).for_each_choice()
-    graph = file_graph(read(model, dict(options.input_shapes), options.signature or None))
+    graphs: list[FileGraph] = []
+
+    def observe(stage: str, graph: Graph) -> None:
+        if stage == "read":
+            graphs.append(file_graph(graph))
+
     try:
-        selected = select(model, options, target_of(options), progress)
+        target = target_of(options)
+        selected = select(model, options, target, progress, observe)
     except TflgpuError as error:
+        shapes, signature = dict(options.input_shapes), options.signature or None
+        graph = graphs[0] if graphs else file_graph(read(model, shapes, signature))
         reason = str(error).splitlines()[0]
         return Decisions(graph, {}, {}, f"Why kernels were chosen cannot be told: {reason}")
     version = compiler_version()
@@ -96,7 +96,7 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
         else ""
     )
     return Decisions(
-        graph, _chosen(selected), {item.index: item for item in selected.fallback}, note
+        graphs[0], _chosen(selected, target), {item.index: item for item in selected.fallback}, note
     )
 
 
@@ -145,17 +145,13 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _chosen(selected: Selected) -> dict[tuple[int, ...], list[Chosen]]:
-    found: dict[tuple[int, ...], list[Chosen]] = {}
-    for op, legal in selected.candidates.items():
-        implementation = selected.choice[op].name
-        others = (item.name for item in legal.implementations)
-        chosen = Chosen(
-            implementation,
-            tuple(name for name in others if name != implementation),
-            legal.unsupported,
-        )
-        choices = found.setdefault(tuple(origin.index for origin in op.origins), [])
-        if chosen not in choices:
-            choices.append(chosen)
+def _chosen(
+    selected: Selected, target: Target
+) -> dict[tuple[int, ...], list[ImplementationChoice]]:
+    found: dict[tuple[int, ...], list[ImplementationChoice]] = {}
+    scheduled = schedule(selected.graph, selected.choice, target)
+    for choice in implementation_choices(selected, scheduled, target):
+        choices = found.setdefault(tuple(origin.index for origin in choice.operators), [])
+        if all(choice.implementation != item.implementation for item in choices):
+            choices.append(choice)
     return found

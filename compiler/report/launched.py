@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from ...runtime.plan.records import Argument, Dispatch, Plan, Region
@@ -72,7 +71,8 @@ def _host(plan: Plan, index: int) -> str:
 
 def _chosen(decisions: Decisions | None, dispatch: Dispatch) -> list[Json]:
     found = decisions.chosen.get(dispatch.operators, []) if decisions else []
-    return [asdict(item) for item in found] if dispatch.operators else []
+    keys = ("implementation", "others", "unsupported")
+    return [{key: getattr(item, key) for key in keys} for item in found if dispatch.operators]
 
 
 def _time(time: Time | None) -> Json:

@@ -34,7 +34,7 @@ Feed = Callable[[Sequence[TensorInfo]], Mapping[str, Array]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """One tensor compared with LiteRT's."""
+    """One tensor compared with what is expected: LiteRT's, or that of the kernel before an edit."""
 
     name: str
     max_error: float
@@ -113,7 +113,7 @@ def verify(
             ordered = [arrays[info.name] for info in session.inputs]
             given = dict(arrays) if options.signature else ordered
             try_run(model, given, options.signature, (True, False) if layers else (True,))
-            expected = _expected(model, options.signature, session, arrays)
+            expected = litert_outputs(model, options.signature, session, arrays)
             outputs = tuple(
                 compare(info.name, results[info.name], value, options.precision, info.scale)
                 for info in session.outputs
@@ -128,7 +128,7 @@ def verify(
     return Verification(outputs, tensors)
 
 
-def _expected(
+def litert_outputs(
     model: Model, signature: str, session: runtime.Session, arrays: Mapping[str, Array]
 ) -> dict[str, Array]:
     """LiteRT's outputs, by the session's output names; a signature may omit some."""
@@ -158,26 +158,34 @@ def compare_layers(
 
 
 def compare(
-    name: str, actual: Array, expected: Array, precision: str = "f32", scale: float = 0.0
+    name: str,
+    actual: Array,
+    expected: Array,
+    precision: str = "f32",
+    scale: float = 0.0,
+    whose: str = "LiteRT's",
+    tolerance: float | None = None,
 ) -> Comparison:
-    """Compare an array with LiteRT's in shape, NaN and infinities, and values.
+    """Compare an array with an expected one in shape, NaN and infinities, and values.
 
-    Floats may differ by the precision's tolerance * max(1, largest absolute value), quantized
-    integers (`scale` is not 0) by `QUANTA`, and other integers not at all.
+    Floats may differ by the tolerance, by default the precision's, * max(1, largest absolute
+    value), quantized integers (`scale` is not 0) by `QUANTA`, and other integers not at all.
+    Problems say `whose` the expected array is.
     """
     floating = expected.dtype.kind == "f"
+    relative = TOLERANCES[precision] if tolerance is None else tolerance
     tolerance = 0.0 if floating or not scale else float(QUANTA)
     if actual.shape != expected.shape:
-        problem = f"has the shape {list(actual.shape)}, but LiteRT's is {list(expected.shape)}"
+        problem = f"has the shape {list(actual.shape)}, but {whose} is {list(expected.shape)}"
         return Comparison(name, inf, tolerance, problem)
     if expected.dtype.kind in "SO":
         same_text = actual.tolist() == expected.tolist()
-        return Comparison(name, 0.0, 0.0, "" if same_text else "has other strings than LiteRT's")
+        return Comparison(name, 0.0, 0.0, "" if same_text else f"has other strings than {whose}")
     got, wanted = actual.astype(np.float64), expected.astype(np.float64)
     if floating:
         finite = np.abs(wanted[np.isfinite(wanted)])
-        tolerance = TOLERANCES[precision] * max(1.0, float(finite.max(initial=0.0)))
-        if problem := _special_values(got, wanted):
+        tolerance = relative * max(1.0, float(finite.max(initial=0.0)))
+        if problem := _special_values(got, wanted, whose):
             return Comparison(name, inf, tolerance, problem)
     same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
     error = np.abs(np.subtract(got, wanted, out=np.zeros_like(got), where=~same))
@@ -188,7 +196,7 @@ def compare(
     )
 
 
-def _special_values(actual: Array, expected: Array) -> str:
+def _special_values(actual: Array, expected: Array, whose: str) -> str:
     """How the NaN and infinities of two arrays differ; "" if they agree."""
     kinds: tuple[tuple[str, Any], ...] = (
         ("NaN", np.isnan),
@@ -201,7 +209,7 @@ def _special_values(actual: Array, expected: Array) -> str:
             first = [int(place[0]) for place in np.nonzero(wrong)]
             has, has_not = ("is", "is not") if test(actual)[tuple(first)] else ("is not", "is")
             return (
-                f"{has} {kind} at {first} where LiteRT's {has_not} "
+                f"{has} {kind} at {first} where {whose} {has_not} "
                 f"({np.count_nonzero(wrong)} of {wrong.size} elements)"
             )
     return ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,27 +11,66 @@ from typing import Any
 from ..codegen.binding import computes_in_half
 from ..errors import Finding, UnsupportedError
 from ..events import Event
-from ..ir import Graph
+from ..ir import Graph, Origin
 from ..memory.arrange import arrange
 from ..options import Options
-from ..pipeline import Model, Observer, Progress, select, target_of, unobserved
-from ..schedule.sizes import schedule
+from ..pipeline import Model, Observer, Progress, Selected, select, target_of, unobserved
+from ..schedule.sizes import ScheduledOp, schedule
 from ..target import Target
 
 
 @dataclass(frozen=True)
 class ImplementationChoice:
-    """The implementation chosen for an operator, and why others do not support it."""
+    """The implementation chosen for an operator, and which ones were passed over."""
 
-    operators: str
+    operators: tuple[Origin, ...]
     """The operators of the model file that it computes."""
     implementation: str
+    others: tuple[str, ...]
+    """Names of others that can compute them, which would move more bytes."""
+    unsupported: tuple[tuple[str, str], ...]
+    """Name of each one that cannot, and why."""
     arithmetic: str
     """"half" if it multiplies and adds in half precision, "single" if not."""
-    unsupported: tuple[str, ...]
-    """The other implementations, each with its reason."""
     sizes: tuple[str, ...]
     """Why each of its kernels has its tile and work-group, with the reckoning."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The choice as `tflgpu explain --json` prints it."""
+        return {
+            **{key: getattr(self, key) for key in ("implementation", "arithmetic", "others")},
+            "operators": " + ".join(map(str, self.operators)),
+            "unsupported": [f"{name}: {reason}" for name, reason in self.unsupported],
+            "sizes": self.sizes,
+        }
+
+
+def implementation_choices(
+    selected: Selected, scheduled: Sequence[ScheduledOp], target: Target
+) -> list[ImplementationChoice]:
+    """The choice for each operator that is not a conversion."""
+    half = {
+        item.op
+        for item in scheduled
+        for launch in item.launches
+        if computes_in_half(item.op, launch, item.implementation, target)
+    }
+    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in scheduled}
+    found = []
+    for op, legal in selected.candidates.items():
+        chosen = selected.choice[op].name
+        names = (item.name for item in legal.implementations)
+        found.append(
+            ImplementationChoice(
+                operators=tuple(op.origins),
+                implementation=chosen,
+                others=tuple(name for name in names if name != chosen),
+                unsupported=legal.unsupported,
+                arithmetic="half" if op in half else "single",
+                sizes=sizes[op],
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -58,7 +98,7 @@ class Explanation:
             "operators": self.operators,
             "passes": [event.as_dict() for event in self.events],
             "findings": [finding.as_dict() for finding in self.findings],
-            "choices": [asdict(choice) for choice in self.choices],
+            "choices": [choice.as_dict() for choice in self.choices],
             "fallback": [finding.as_dict() for finding in self.fallback],
             "no_half": self.no_half,
         }
@@ -99,23 +139,7 @@ def explain(
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
     progress("arrange", 0, 1)
     scheduled = schedule(selected.graph, selected.choice, target)
-    half = {
-        item.op
-        for item in scheduled
-        for launch in item.launches
-        if computes_in_half(item.op, launch, item.implementation, target)
-    }
-    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in scheduled}
-    choices = tuple(
-        ImplementationChoice(
-            " + ".join(map(str, op.origins)),
-            selected.choice[op].name,
-            "half" if op in half else "single",
-            tuple(f"{name}: {reason}" for name, reason in legal.unsupported),
-            sizes[op],
-        )
-        for op, legal in selected.candidates.items()
-    )
+    choices = tuple(implementation_choices(selected, scheduled, target))
     gaps = not options.keep_intermediates
     events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
     return Explanation(

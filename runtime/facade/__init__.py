@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         Options,
         UnsupportedError,
         compile,
+        edit_kernel,
+        revert_kernel,
     )
     from tflgpu.compiler.errors import FallbackWarning, WorkerError
     from tflgpu.compiler.fleet.api import compile_many
@@ -67,7 +69,9 @@ __all__ = [
     "compile",
     "compile_many",
     "devices",
+    "edit_kernel",
     "load",
+    "revert_kernel",
 ]
 
 _COMPILER = {
@@ -80,6 +84,8 @@ _COMPILER = {
     "WorkerError": "tflgpu.compiler.errors",
     "compile": "tflgpu.compiler.api",
     "compile_many": "tflgpu.compiler.fleet.api",
+    "edit_kernel": "tflgpu.compiler.tools.editing.edit",
+    "revert_kernel": "tflgpu.compiler.tools.editing.edit",
 }
 """The module of each name of the compiler; all others are in `tflgpu.runtime`."""
 

@@ -6,6 +6,19 @@ from .codec import Extent, UInt32
 
 
 @dataclass(frozen=True)
+class Body:
+    """The statements of a kernel in a file: everything between its signature and its closing
+    brace."""
+
+    kernel: UInt32
+    """Index into `Plan.kernels`."""
+    start: UInt32
+    """Its first byte in the file."""
+    size: UInt32
+    """Bytes."""
+
+
+@dataclass(frozen=True)
 class Kernel:
     """One source file with one entry point."""
 
@@ -25,6 +38,9 @@ class Kernel:
     """The sub-group size it relies on; 0 if none."""
     extensions: tuple[str, ...] = ()
     """What a device must have for its arithmetic, under the names that drivers give it."""
+    bodies: tuple[Body, ...] = ()
+    """Its own body in its file; of a persistent kernel, the bodies of those that it computes. Empty
+    for a file that was translated."""
 
 
 @dataclass(frozen=True)

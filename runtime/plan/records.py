@@ -287,6 +287,11 @@ class Plan:
     """What a device must have."""
     obstacles: tuple[str, ...] = ()
     """Why it cannot run without Python; empty if it can."""
+    metadata: str = ""
+    """What the model file says of its inputs and outputs for people, as JSON: the scaling of pixels
+    and names of classes; empty if it says nothing."""
+    edits: tuple[UInt32, ...] = ()
+    """Indices of the kernels whose files were changed by hand, in ascending order."""
     specializations: tuple[Specialization, ...] = ()
     """For the other choices of input shapes; those have none."""
 

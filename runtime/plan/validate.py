@@ -158,6 +158,14 @@ def _kernels(plan: Plan) -> Iterator[str]:
         if not KERNEL_FILE.match(kernel.file) or not kernel.file.endswith(suffix):
             yield f"kernel file {kernel.file!r} is not of the form kernels/NAME{suffix}"
         yield from _kernel(kernel)
+        for body in kernel.bodies:
+            if not 0 <= body.kernel < len(plan.kernels):
+                yield f"{kernel.file}: the body of kernel {body.kernel}, of {len(plan.kernels)}"
+    if list(plan.edits) != sorted(set(plan.edits)):
+        yield f"the edited kernels are not in ascending order: {list(plan.edits)}"
+    for index in plan.edits:
+        if not 0 <= index < len(plan.kernels):
+            yield f"kernel {index} is edited, but the plan has {len(plan.kernels)}"
     for companion in plan.companions:
         if not KERNEL_FILE.match(companion.file):
             yield f"companion file {companion.file!r} is not of the form kernels/NAME"

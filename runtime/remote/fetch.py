@@ -50,7 +50,7 @@ def fetch(url: str, model: str | os.PathLike[str] | None, trust: Trust, choose: 
         chosen = _chosen(store, found, copies, choose)
         return _fetch(store, chosen, copies, trusted)
     except StoreError:
-        with suppress(PlanError):
+        with suppress(PlanError, StoreError):
             kept = Store(copies.as_uri())
             found = _trusted(kept, find(kept, where, model), trusted)
             present = [each for each in found if _is_copy(_folder(copies, each), each)]

@@ -91,7 +91,9 @@ def files_of(variant: Variant) -> list[str]:
 
 def _files_beside(plan: Plan) -> set[str]:
     """The files that a plan names."""
-    return {record.file for record in (*plan.kernels, *plan.companions, *plan.parts)}
+    kernels = [kernel.file for kernel in plan.kernels]
+    companions = [companion.file for companion in plan.companions]
+    return {*kernels, *companions, *(part.file for part in plan.parts)}
 
 
 def _digest(path: Path) -> File:

@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any, TypeVar
 
 from ..errors import StoreError
-from .url import without_password
+from .url import password, without_password
 
 CONNECTIONS = 16
 """How many files are asked for at a time."""
@@ -57,6 +57,7 @@ class Store:
         protocol = url.partition("://")[0].lower()
         settings = {**SETTINGS.get(protocol, {}), **fsspec.config.conf.get(protocol, {})}
         self._protocol = protocol
+        self._password = password(url)
         with self._reported("open", ""):
             # An instance of its own: one that lost its connection would be of no use to the next.
             self._files, root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **settings)
@@ -165,7 +166,10 @@ class Store:
             raise
         # Each protocol has exceptions of its own, and few of them are an OSError.
         except Exception as error:
-            raise StoreError(f"cannot {doing} {self.at(path)}: {_reason(error)}") from error
+            reason = _reason(error)
+            if self._password:
+                reason = reason.replace(self._password, "...")
+            raise StoreError(f"cannot {doing} {self.at(path)}: {reason}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -22,3 +22,10 @@ def without_password(url: str) -> str:
     parts = urlsplit(url)
     user, at, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host))
+
+
+def password(url: str) -> str:
+    """The password in a URL, as it is written there; empty if there is none."""
+    from urllib.parse import urlsplit
+
+    return urlsplit(url).netloc.rpartition("@")[0].partition(":")[2]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import PlanError
@@ -20,7 +21,8 @@ from ..launch.device import Device, DeviceInfo
 from ..plan.records import Plan
 from ..processor import instruction_set
 from .cache import lock
-from .private_files import check_private, make_private, read_file, replace_file
+from .private_files import check_private, last_change, make_private, read_file, replace_file
+from .variant import check_unchanged_since
 
 BINARIES = "binaries"
 MAGIC = b"tflgpub\n"
@@ -61,9 +63,16 @@ def binary_key(device: Device, plan: Plan) -> str:
 
 
 def read_binary(folder: Path, device: Device, plan: Plan) -> bytes | None:
-    """The binary stored for this device and these kernels; None if there is none to rely on."""
+    """The binary stored for this device and these kernels; None if there is none to rely on.
+
+    PlanError if a kernel's file was changed since it was stored.
+    """
     content = read_for_device(folder, device.info)
-    return None if content is None else unpack(content, binary_key(device, plan))
+    binary = None if content is None else unpack(content, binary_key(device, plan))
+    if binary is not None:
+        with suppress(FileNotFoundError):  # another process has just replaced the variant
+            check_unchanged_since(folder, plan, last_change(_path(folder, device.info)))
+    return binary
 
 
 def read_for_device(folder: Path, info: DeviceInfo) -> bytes | None:

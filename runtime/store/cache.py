@@ -3,6 +3,7 @@
     <cache>/<model fingerprint>/<variant>/plan.tflgpu
                                           kernels/NNN_name.cl
                                           fallback/N.tflite, for parts on LiteRT
+                                          originals/, of a variant with edited kernels
                                           weights.bin
                                           binaries/<device key>.bin (see binaries.py)
 

@@ -20,7 +20,7 @@ from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
 from .cache import check_exists, is_fingerprint, lock
 from .private_files import read_file
-from .variant import PLAN, WEIGHTS, read_plan, read_variant
+from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Entry:
     """Bytes of all its files."""
     binaries: int
     """The number of devices with stored binaries."""
+    edited: tuple[str, ...]
+    """The names of the kernels that were changed by hand."""
     used: float
     """When it was last loaded, if the file system records that, or else written (Unix time)."""
 
@@ -124,14 +126,12 @@ def _is_folder(path: Path) -> bool:
 
 
 def _entry(folder: Path) -> Entry:
-    try:
+    model, choices, edited = "", 0, tuple[str, ...]()
+    with suppress(PlanError):
         plan = read_plan(folder)
-        model, choices = plan.model, 1 + len(plan.specializations)
-    except PlanError:
-        model, choices = "", 0
+        model, choices, edited = plan.model, 1 + len(plan.specializations), edited_kernels(plan)
     size = sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
-    devices = {path.name for path in _binaries(folder)}
-    return Entry(folder, model, choices, size, len(devices), _used(folder))
+    return Entry(folder, model, choices, size, len(_binaries(folder)), edited, _used(folder))
 
 
 def _used(folder: Path) -> float:

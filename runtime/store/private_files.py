@@ -132,6 +132,12 @@ def read_file(path: Path, limit: int) -> bytes:
         return file.read()
 
 
+def last_change(path: Path | os.DirEntry[str]) -> int:
+    """When a file's content or its times were last set, in nanoseconds (OSError)."""
+    status = path.stat(follow_symlinks=False)
+    return max(status.st_mtime_ns, status.st_ctime_ns)
+
+
 def map_file(path: Path) -> memoryview:
     """The content of such a file, mapped into memory read-only (PlanError)."""
     with os.fdopen(_open(path), "rb") as file:

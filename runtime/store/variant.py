@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +14,16 @@ from pathlib import Path
 from ..background import in_background
 from ..errors import PlanError
 from ..plan.file import from_bytes
+from ..plan.kernels import Kernel
 from ..plan.records import Plan, Specialization
-from .private_files import check_private, map_file, read_file
+from .private_files import check_private, last_change, map_file, read_file
 
 PLAN = "plan.tflgpu"
 WEIGHTS = "weights.bin"
 KERNELS = "kernels"
 FALLBACK = "fallback"
+ORIGINALS = "originals"
+"""The folder with the plan as it was compiled, and with the kernels that edits have changed."""
 LARGEST_TEXT = 1 << 28
 """Bytes of a plan or a kernel."""
 LARGEST_PART = (1 << 31) - 1
@@ -38,11 +43,14 @@ class Variant:
     """The models of the parts on LiteRT, by `HostPart.file`."""
     whole: Path
     """The folder that is written and locked as a whole; `folder` unless that is of other shapes."""
+    texts: Mapping[str, str] | None = None
+    """Sources to compile instead of those in the folder, by `Kernel.file`."""
 
     def check(self) -> None:
         """PlanError if weights or kernels are damaged, or those for other input shapes."""
         self.weights.check(self.plan)
         read_sources(self.folder, self.plan)
+        as_compiled(self)
         for record in self.plan.specializations:
             self.specialized(record).check()
 
@@ -58,30 +66,79 @@ class Variant:
             raise PlanError(f"{file} is not the plan that {self.folder / PLAN} describes")
         return open_variant(folder, plan, self.weights, self.whole)
 
+    @property
+    def edited(self) -> tuple[str, ...]:
+        """The names of the kernels that were changed by hand."""
+        return edited_kernels(self.plan)
+
     @cached_property
     def sources(self) -> Mapping[str, str]:
         """The text of each kernel file, by `Kernel.file` (PlanError).
 
         Read on first use: kernels that are restored from a binary do not need it.
         """
-        return read_sources(self.folder, self.plan)
+        return read_sources(self.folder, self.plan) if self.texts is None else self.texts
 
 
 def read_sources(folder: Path, plan: Plan) -> dict[str, str]:
     """The text of each kernel file of a variant, by `Kernel.file` (PlanError)."""
-    if plan.kernels:
+    return _texts(folder, plan.kernels)
+
+
+def as_compiled(variant: Variant) -> tuple[Plan, Mapping[str, str]]:
+    """The plan and the sources, by file, before kernels were changed by hand (PlanError)."""
+    if not variant.plan.edits:
+        return variant.plan, variant.sources
+    plan = read_plan(variant.folder / ORIGINALS)
+    pairs = zip(plan.kernels, variant.plan.kernels, strict=True)
+    changed = [kernel for kernel, now in pairs if kernel.sha256 != now.sha256]
+    return plan, {**variant.sources, **_texts(variant.folder / ORIGINALS, changed)}
+
+
+def edited_kernels(plan: Plan) -> tuple[str, ...]:
+    """The names of the kernels of a plan that were changed by hand."""
+    return tuple(plan.kernels[index].name for index in plan.edits)
+
+
+def check_unchanged_since(folder: Path, plan: Plan, time: int) -> None:
+    """PlanError if a kernel file is not the plan's; those older than a time (ns) are not read.
+
+    A kernel that somebody changes is noticed, though the driver's binary of it would be used.
+    """
+    with suppress(FileNotFoundError), os.scandir(folder / KERNELS) as entries:
+        if any(last_change(entry) >= time for entry in entries):
+            read_sources(folder, plan)
+
+
+def _texts(folder: Path, kernels: Sequence[Kernel]) -> dict[str, str]:
+    if kernels:
         check_private(folder / KERNELS)
     sources = {}
-    for kernel in plan.kernels:
-        content = _read_checked(folder / kernel.file, kernel.sha256, LARGEST_TEXT)
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise PlanError(f"{folder / kernel.file} is not UTF-8 text") from error
-        if _INCLUDES.search(_CONTINUED.sub("", text)):
-            raise PlanError(f"{folder / kernel.file} includes another file, which no kernel needs")
-        sources[kernel.file] = text
+    for kernel in kernels:
+        path = folder / kernel.file
+        content = read_file(path, LARGEST_TEXT)
+        if hashlib.sha256(content).digest() != kernel.sha256:
+            raise PlanError(
+                f"{path} is damaged or was changed by hand: compile the model again; to try or "
+                f"keep a kernel changed by hand, use: tflgpu edit {folder} {kernel.name} FILE"
+            )
+        sources[kernel.file] = _text(path, content)
     return sources
+
+
+def _text(path: Path, content: bytes) -> str:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{path} is not UTF-8 text") from error
+    check_text(str(path), text)
+    return text
+
+
+def check_text(name: str, text: str) -> None:
+    """PlanError, naming the file, if a kernel includes other files of this machine."""
+    if _INCLUDES.search(_CONTINUED.sub("", text)):
+        raise PlanError(f"{name} includes another file, which no kernel needs")
 
 
 _CONTINUED = re.compile(r"(\\|\?\?/)\r?\n")

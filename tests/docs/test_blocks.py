@@ -165,5 +165,5 @@ def _serve(arguments: list[str], servers: ExitStack) -> None:
         port = int(options[options.index("--port") + 1])
         threads = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "protocol": "tcp"}
         servers.enter_context(
-            distributed.LocalCluster(scheduler_port=port, dashboard_address=None, **threads)
+            distributed.LocalCluster(scheduler_port=port, dashboard_address=":0", **threads)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tflgpu.compiler.emit.facts import stated
-from tflgpu.runtime.plan.kernels import Companion
+from tflgpu.runtime.plan.kernels import Body, Companion
 from tflgpu.runtime.plan.records import (
     Argument,
     HostPart,
@@ -33,7 +33,7 @@ def complete() -> Plan:
     whole = replace(
         plan,
         inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
-        kernels=(replace(plan.kernels[0], sub_group=1), *plan.kernels[1:]),
+        kernels=(replace(plan.kernels[0], sub_group=1, bodies=(Body(0, 9, 7),)), *plan.kernels[1:]),
         dispatches=(replace(first, arguments=(*first.arguments, image), why="many"), *others),
         tensors=(*plan.tensors, replace(plan.tensors[1], name="half", lanes=4, stored="float16")),
         companions=(Companion("kernels/000_add.spv", bytes(range(32))),),
@@ -45,6 +45,8 @@ def complete() -> Plan:
         ),
         persistent=(Persistent(0, 1, 2, 448, (place, image)),),
         index_checks=(IndexCheck(1, "4 GATHER", "ids", (2, 1), place, 4, 8, (5,)),),
+        metadata="{}",
+        edits=(0, 2),
     )
     return sealed(stated(whole))
 

@@ -65,7 +65,9 @@ OUTSIDE = {
     # Tables of what the runtime would do.
     "compiler.export": ("runtime",),
     # What the runtime checks of LiteRT's files as well.
-    "compiler.frontend": ("runtime.litert", "runtime.printable", "runtime.plan"),
+    "compiler.frontend": (
+        *("runtime.errors", "runtime.litert", "runtime.printable", "runtime.plan"),
+    ),
     # Runs what it compiles.
     "compiler.keep_f32": ("runtime",),
     # Measures on attached devices.

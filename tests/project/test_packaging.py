@@ -127,6 +127,9 @@ def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -
     statuses: list[str] = [each.status for each in tflgpu.compile_many([model], "s3://x", sign="k")]
     try:
         with tflgpu.load(folder, device=str(infos[0]), trust=["k.pub", *statuses]) as session:
+            trial = tflgpu.edit_kernel(folder, "softmax", Path("softmax.cl"), keep=True)
+            if trial.ratio > 1:
+                tflgpu.revert_kernel(folder, trial.kernel)
             return score(session, image)
     except tflgpu.BuildError as error:
         raise SystemExit(error.log) from error

@@ -24,7 +24,8 @@ HOMES = {
 
 def test_dir_lists_every_name() -> None:
     names = {name for public in HOMES.values() for name in public}
-    assert set(dir(tflgpu)) == names | {"__version__", "compile", "compile_many"}
+    others = {"compile", "compile_many", "edit_kernel", "revert_kernel"}
+    assert set(dir(tflgpu)) == names | {"__version__"} | others
     assert sorted(dir(tflgpu)) == sorted(tflgpu.__all__)
 
 
@@ -32,7 +33,8 @@ def test_names_are_those_of_the_packages() -> None:
     for module, names in HOMES.items():
         for name in names:
             assert getattr(tflgpu, name) is getattr(module, name)
-    assert tflgpu.compile is tflgpu.compiler.compile
+    for name in ("compile", "edit_kernel", "revert_kernel"):
+        assert getattr(tflgpu, name) is getattr(tflgpu.compiler, name)
     assert tflgpu.__version__ == version("tflgpu")
 
 

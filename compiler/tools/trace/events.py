@@ -54,12 +54,10 @@ class Trace:
 
     @contextmanager
     def span(self, name: str, track: str = "session", **details: Any) -> Iterator[None]:
-        """Record the block as an event."""
+        """Record the block as an event, unless it raises."""
         start = self.now()
-        try:
-            yield
-        finally:
-            self.events.append(Event(track, name, start, self.now() - start, details))
+        yield
+        self.events.append(Event(track, name, start, self.now() - start, details))
 
     def stages(self, progress: Progress) -> Progress:
         """A progress that also records each stage of the compiler, until `end_stage`."""

@@ -51,6 +51,7 @@ def test_list(cache: Path) -> None:
         "bytes": size,
         "shapes": 1,
         "binaries": 0,
+        "edited": [],
         "used": 1e9 + 86400,
     }
     text = invoke("cache", "list", cache).stdout

@@ -89,7 +89,7 @@ def test_run_with_several_inputs(opencl_device: str, tmp_path: Path) -> None:
 
 def test_options_without_effect_are_reported(cache: Path, opencl_device: str) -> None:
     common = ("run", cache, "--device", opencl_device)
-    ignored = "warning: --mean and --std are ignored: no input is an image\n"
+    ignored = "warning: --mean and --std are ignored: no picture is scaled here\n"
     assert invoke(*common, "random", "--mean", 10).stderr == ignored
     assert invoke(*common, "random", "--std", 10).stderr == ignored
     assert "warning" not in invoke(*common, SEVEN, "--mean", 10).stderr

@@ -37,7 +37,7 @@ def threads() -> Iterator[Any]:
         threads_per_worker=1,
         processes=False,
         protocol="tcp",
-        dashboard_address=None,
+        dashboard_address=":0",
     ) as local:
         yield local
 
@@ -156,7 +156,7 @@ def test_no_scheduler_and_no_workers(
     command = ("compile", folder, "-o", tmp_path / "store", "--scheduler")
     message = invoke(*command, "tcp://127.0.0.1:9", code=1).stderr
     assert "error: there is no scheduler at tcp://127.0.0.1:9 (" in message
-    empty = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None)
+    empty = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
     with empty:
         message = invoke(*command, empty.scheduler_address, code=1).stderr
         assert "has no workers; start one with: dask worker inproc://" in message

@@ -58,7 +58,7 @@ def networks(tmp_path: Path) -> Path:
 def scheduler() -> Iterator[str]:
     """The address of a scheduler with two workers, which have the devices of this machine."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
     ) as local:
         yield local.scheduler_address
 

@@ -9,7 +9,13 @@ from described import described
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import ModelError
-from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata, read_metadata
+from tflgpu.compiler.frontend.metadata import (
+    Metadata,
+    TensorMetadata,
+    parse_metadata,
+    read_metadata,
+)
+from tflgpu.runtime import PlanError
 
 LABELS = tuple(f"digit {n}" for n in range(10))
 
@@ -17,14 +23,19 @@ LABELS = tuple(f"digit {n}" for n in range(10))
 def test_scaling_and_labels(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(described(DIGITS_MODEL, (127.5, 1, 2), (63.75, 3, 4), LABELS))
-    assert read_metadata(str(path)) == Metadata(
+    found = read_metadata(str(path))
+    assert found == Metadata(
         (TensorMetadata("photo", (127.5, 1, 2), (63.75, 3, 4)),),
         (TensorMetadata("", labels=LABELS),),
     )
+    assert parse_metadata(found.as_json()) == found
+    with pytest.raises(PlanError, match="metadata is malformed"):
+        parse_metadata('{"inputs": 3}')
 
 
 def test_models_that_say_nothing(tmp_path: Path) -> None:
     assert read_metadata(str(DIGITS_MODEL)) == Metadata()
+    assert parse_metadata(Metadata().as_json()) == Metadata()
     path = tmp_path / "m.tflite"
     path.write_bytes(described(DIGITS_MODEL))
     assert read_metadata(str(path)) == Metadata((TensorMetadata("photo"),), (TensorMetadata(""),))

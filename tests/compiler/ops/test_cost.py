@@ -35,7 +35,8 @@ def test_tiles_fit_in_registers(name: str, loads: Loads) -> None:
     device = profile(name)
     for columns, slices in SIZES:
         tile = choose_tile(columns, 1, slices, Target(device), loads=loads)
-        step = estimate_step(tile.pixels, tile.slices, 1, loads, device, columns % tile.pixels > 0)
+        ragged = columns % tile.pixels > 0
+        step = estimate_step(tile.pixels, tile.slices, 1, loads, Target(device), ragged)
         assert step.registers <= device.registers
         assert f"{step.registers} of {device.registers} registers" in tile.reckoning
 
@@ -52,8 +53,8 @@ def test_a_tile_of_a_table_is_taken_as_it_is() -> None:
 def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
     """196 pixels are 24.5 tiles of 8, whose addresses would take the registers of four slices."""
     device = profile("mali")
-    assert estimate_step(8, 1, 1, WHOLE_SLICES, device, True).spills
-    assert not estimate_step(8, 1, 1, WHOLE_SLICES, device, False).spills
+    assert estimate_step(8, 1, 1, WHOLE_SLICES, Target(device), True).spills
+    assert not estimate_step(8, 1, 1, WHOLE_SLICES, Target(device), False).spills
     assert choose_tile(56 * 56, 1, 32, Target(device)) == Tile(8, 1)
     assert choose_tile(14 * 14, 4, 128, Target(device)) == Tile(7, 1)
 

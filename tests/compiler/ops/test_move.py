@@ -1,4 +1,4 @@
-"""Moves of row-major tensors that store slices at once."""
+"""Transposes of row-major tensors that store slices at once."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ import pytest
 from agreement import difference, run
 from cases.convolutions import window
 from devices import Way
-from graphs import Value, call, model, table, transpose, w, x
+from graphs import Value, call, model, transpose, w, x
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.litert.reference import Reference
 
-AROUND = table((0, 0), (1, 2), (0, 3), (2, 1))
 MOVED: dict[str, Value] = {
     "TRANSPOSE": transpose(x(2, 19, 7, 5), 0, 2, 3, 1),
-    "PAD": call("PAD", x(2, 7, 5, 16), AROUND),
-    "MIRROR_PAD": call("MIRROR_PAD", x(2, 7, 5, 16), AROUND, mode="SYMMETRIC"),
 }
 
 

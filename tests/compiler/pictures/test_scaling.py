@@ -10,7 +10,7 @@ from tflgpu.compiler.pictures.scaling import Scaling, choose_scaling
 from tflgpu.runtime import InputError, TensorInfo
 
 PIXELS = np.array([0, 51, 255], np.uint8).reshape(1, 1, 3)
-SYMMETRIC = TensorMetadata("photo", (127.5,), (127.5,))
+SYMMETRIC = TensorMetadata("picture", (127.5,), (127.5,))
 
 
 def info(dtype: str, scale: float = 0.0, zero_point: int = 0) -> TensorInfo:

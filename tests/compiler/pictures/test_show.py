@@ -1,4 +1,4 @@
-"""What outputs show of a photo: which kind, what is found, and the drawing."""
+"""What outputs show of a picture: which kind, what is found, and the drawing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_mask_of_classes() -> None:
     assert drawn.size == PHOTO.size
     assert drawn.getpixel((58, 38)) == (10, 20, 30)
     red, green, blue = drawn.getpixel((2, 38))  # type: ignore[misc]
-    assert (red, green, blue) == (4, 85, 12)  # 0.6 of (0, 128, 0) over the photo
+    assert (red, green, blue) == (4, 85, 12)  # 0.6 of (0, 128, 0) over the picture
 
 
 @pytest.mark.parametrize(

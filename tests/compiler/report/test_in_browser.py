@@ -57,6 +57,13 @@ def marked(page: Page) -> list[str]:
     return list(found)
 
 
+def faults(page: Page) -> list[tuple[str, list[str]]]:
+    """What axe-core objects to in the view that is open: each rule, and where it is broken."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    return [(item["id"], [node["html"] for node in item["nodes"]]) for item in found]
+
+
 def test_the_graph_is_drawn(digits: tuple[Path, Variant], browser: Browser) -> None:
     path, variant = digits
     with opened(browser, path) as page:
@@ -233,6 +240,7 @@ def test_times_and_a_comparison(
         page.get_by_role("tab", name="Compared").click()
         text = page.locator("#comparison").inner_text()
         assert "0.50" in text and "before.json" in text
+        assert faults(page) == []
         gains = page.locator("#comparison tbody tr").first
         assert f"\u2212{count}.00 ms" in gains.inner_text()
 
@@ -334,3 +342,13 @@ def test_a_network(name: str, models: Path, tmp_path: Path, browser: Browser) ->
         assert 0 < len(marked(page)) < len(nodes)
         page.get_by_role("button", name="Model file").click()
         assert len(drawn(page)) > 10 and not nodes & set(drawn(page))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_fault(digits: tuple[Path, Variant], browser: Browser, scheme: str) -> None:
+    """An audit of names, roles and contrasts: each view, with the details of a kernel beside it."""
+    with opened(browser, digits[0], "#dispatch1", color_scheme=scheme) as page:
+        assert page.locator("#details").is_visible()
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            assert (tab.inner_text(), faults(page)) == (tab.inner_text(), [])

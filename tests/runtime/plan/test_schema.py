@@ -110,10 +110,10 @@ def declared(schema: Schema, item: SchemaObject) -> list[str]:
             name = BASES[base]
         if field.required:
             default = " (required)"
-        elif field.optional:
-            default = " = null" if base != OBJECT and BASES[base] != "string" else ""
         elif vector or base == OBJECT or BASES[base] == "string":
             default = ""
+        elif field.optional:
+            default = " = null"
         else:
             default = f" = {field.default_real or field.default_integer:g}"
         lines.append(f"{field.name}: {f'[{name}]' if vector else name}{default}")
@@ -168,7 +168,7 @@ def test_the_schema_describes_the_records(schema: Schema) -> None:
     extent = ["x: uint32 = 0", "y: uint32 = 0", "z: uint32 = 0"]
     assert found == {name: expected(item) for name, item in RECORDS.items()} | {"Extent": extent}
     assert {item.name for item in schema.objects if item.is_struct} == {
-        *("Argument", "Extent", "Memory", "Submission", "TensorBuffer")
+        *("Argument", "Body", "Extent", "Memory", "Submission", "TensorBuffer")
     }
 
 

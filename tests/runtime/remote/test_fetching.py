@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,16 @@ def test_offline(local: Store, folder: Path, key: Path, tmp_path: Path, unreacha
 def test_a_store_that_is_gone_from_the_start() -> None:
     with pytest.raises(StoreError, match=r"cannot open sftp://127\.0\.0\.1:1/models: Connect"):
         fetched("sftp://127.0.0.1:1/models")
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, key: Path) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    install = r"which is not installed; install it with: pip install 'tflgpu\[fleet\]'"
+    with pytest.raises(StoreError, match=f"^memory://models needs fsspec, {install}"):
+        fetched("memory://models")
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
+    with pytest.raises(StoreError, match=f"^the key {key}.pub needs cryptography, {install}"):
+        fetched("memory://models", trust=key.with_suffix(".pub"))
 
 
 def test_a_damaged_copy_is_fetched_again(local: Store, folder: Path) -> None:

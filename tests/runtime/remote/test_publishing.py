@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pytest
 from plans import chain, chain_result
@@ -130,6 +131,15 @@ def test_passwords_are_not_shown() -> None:
     with pytest.raises(StoreError) as raised:
         Store("sftp://user:secret@127.0.0.1:1/models")
     assert "user@127.0.0.1:1" in str(raised.value) and "secret" not in str(raised.value)
+
+
+def test_passwords_in_the_texts_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(url: str, **settings: object) -> None:
+        raise ValueError(f"no luck with {url}")
+
+    monkeypatch.setattr(fsspec.core, "url_to_fs", fail)
+    with pytest.raises(StoreError, match=r"no luck with sftp://user:\.\.\.@host/models"):
+        Store("sftp://user:secret@host/models")
 
 
 def test_unknown_protocol() -> None:

@@ -60,6 +60,7 @@ const details = (() => {
         ["grid", format.shape(step.grid)],
         ["work-group", format.shape(kernel.group)],
         kernel.shared ? ["shared memory", format.bytes(kernel.shared)] : null,
+        kernel.edited ? ["source", "edited by hand"] : null,
         ...machineCode(kernel.code),
       ]),
       ...origin(step),
@@ -148,7 +149,7 @@ const details = (() => {
         element("td", { class: "number", text: format.bytes(item.size) }));
     });
     return element("table", {}, element("thead", {}, element("tr", {},
-      ["", "tensor", "shape", "bytes"].map((text) => element("th", { scope: "col", text })))),
+      ["access", "tensor", "shape", "bytes"].map((text) => element("th", { scope: "col", text })))),
     element("tbody", {}, rows));
   }
 

@@ -7,7 +7,7 @@ function showKernels(view) {
     .map((node, position) => {
       const step = steps.get(node.id);
       const kernel = kernels[step.kernel];
-      const place = kernel ? kernel.name : step.file;
+      const place = kernel ? kernel.name + (kernel.edited ? " (edited)" : "") : step.file;
       return {
         id: node.id, node, step, kernel, place, position,
         words: `${node.title} ${node.tensor} ${place} ${step.operators.map((i) => `#${i}`).join(" ")}`,

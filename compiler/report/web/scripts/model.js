@@ -7,6 +7,7 @@ function showModel(view) {
   const typed = (items) => element("ul", {}, items.map((item) => element("li", {},
     element("strong", { text: item.name }), ` ${item.dtype} ${format.shape(item.shape)}`)));
   const worded = (value) => (Array.isArray(value) ? value.map(worded).join(", ") : String(value)) || "none";
+  const edited = kernels.filter((kernel) => kernel.edited);
   const operations = dispatches.reduce((total, step) => total + step.flops, 0);
   view.append(
     facts([
@@ -17,6 +18,7 @@ function showModel(view) {
       ["weights", format.bytes(model.weights)],
       ["intermediate tensors", format.bytes(model.memory.planned)],
       parts.length ? ["parts on the host", parts.length] : null,
+      edited.length ? ["edited by hand", edited.map((kernel) => kernel.name).join(", ")] : null,
       profile ? ["a run", format.ms(profile.run_ms)] : null,
       profile ? ["all kernels", format.ms(profile.kernels_ms)] : null,
     ]),

@@ -50,9 +50,11 @@
   }
 
   const { model, profile } = contents;
+  const edited = kernels.filter((kernel) => kernel.edited);
   document.getElementById("facts").textContent = [
     `${dispatches.length} kernels for ${model.target}, ${model.profile}, ${model.precision}`,
     parts.length ? `${parts.length} part${parts.length > 1 ? "s" : ""} on the host` : null,
+    edited.length ? `${edited.length} edited` : null,
     profile ? `${format.ms(profile.run_ms)} a run` : null,
   ].filter(Boolean).join(", ");
   open("graph");

@@ -64,28 +64,36 @@ def test_a_damaged_entry_is_compiled_again(digits: Path, opencl_device: str, nam
     assert "compiled into" not in invoke(*command).stderr
 
 
-def test_a_cache_and_its_model(digits: Path, opencl_device: str, tmp_path: Path) -> None:
+def test_a_cache_has_the_metadata(digits: Path, opencl_device: str, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     invoke("compile", digits, "-o", cache, "--device", opencl_device)
+    digits.unlink()
     command = ("run", cache, SEVEN, "--device", opencl_device)
-    named = as_json(*command, "--model", digits)["classes"]
+    named = as_json(*command)["classes"]
     assert named[0]["label"] == "digit 7" and len(named) == 5
+    assert "become 0..1, as the model's metadata says (change" in invoke(*command).stderr
+
+
+def test_a_cache_without_metadata(digits: Path, opencl_device: str, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    invoke("compile", DIGITS_MODEL, "-o", cache, "--device", opencl_device)
+    command = ("run", cache, SEVEN, "--device", opencl_device)
     unnamed = invoke(*command)
-    assert "0..1, which is assumed (change this with --mean and --std)" in unnamed.stderr
+    assert "0..1, which is assumed (if the model takes -1..1: --mean 127.5 --std" in unnamed.stderr
     assert "note: the model's metadata has no labels; give them with --labels" in unnamed.stderr
     assert unnamed.stdout.split("score", 1)[1].split()[:2] == ["class", "7"]
     given = as_json(*command, "--labels", DIGITS / "labels.txt")["classes"]
-    assert [item["score"] for item in given] == [item["score"] for item in named]
+    assert given[0]["label"] == "7" and given[0]["score"] > 0.9
     wrong = invoke("run", digits, SEVEN, "--model", digits, code=2)
     assert "--model chooses from a cache" in wrong.stderr
 
 
 def test_an_image_is_written(opencl_device: str, tmp_path: Path) -> None:
-    file, photo, output = tmp_path / "m.tflite", tmp_path / "photo.png", tmp_path / "out.png"
+    file, picture, output = tmp_path / "m.tflite", tmp_path / "picture.png", tmp_path / "out.png"
     file.write_bytes(model({"y": call("ABS", x(1, 8, 8, 3))}).content)
     pixels = np.random.default_rng(7).integers(0, 256, (8, 8, 3), np.uint8)
-    Image.fromarray(pixels).save(photo)
-    command = ("run", file, photo, "--device", opencl_device, "--output", output)
+    Image.fromarray(pixels).save(picture)
+    command = ("run", file, picture, "--device", opencl_device, "--output", output)
     shown = as_json(*command)
     assert shown["shown"]["kind"] == "image" and shown["output"] == str(output)
     with Image.open(output) as drawn:
@@ -105,12 +113,31 @@ def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) 
     assert "out.txt must end in one of .npz, .png, .jpg" in wrong.stderr
     picture = ("--output", tmp_path / "out.png")
     without = invoke(*command, "random", *picture, code=1)
-    assert "there is no photo to draw over: exactly one input must be an image" in without.stderr
+    assert "there is no picture to draw over: exactly one input must be a picture" in without.stderr
     nothing = invoke(*command, SEVEN, *picture, code=1)
     assert "the outputs show no boxes, mask, keypoints or image: prob" in nothing.stderr
     assert not (tmp_path / "out.png").exists()
 
 
+def test_a_picture_is_scaled_on_the_device(
+    digits: Path, opencl_device: str, tmp_path: Path
+) -> None:
+    """Its scaling is a part of the compiled model, so nothing is assumed here."""
+    cache, picture = tmp_path / "cache", "image=gray8,std=255"
+    where = ("-o", cache, "--device", opencl_device)
+    invoke("compile", DIGITS_MODEL, *where, "--input-format", picture)
+    command = ("run", cache, SEVEN, "--device", opencl_device)
+    result = invoke(*command)
+    assert "pixels" not in result.stderr
+    plain = as_json("run", digits, SEVEN, "--device", opencl_device)["classes"]
+    scores = as_json(*command)["classes"]
+    expected = [item["score"] for item in plain]
+    assert [item["score"] for item in scores] == pytest.approx(expected, rel=1e-4)
+    ignored = "--mean and --std are ignored: no picture is scaled here"
+    assert ignored in invoke(*command, "--mean", 3).stderr
+
+
+@pytest.mark.filterwarnings("default")
 def test_damaged_metadata_is_a_warning(digits: Path, opencl_device: str) -> None:
     digits.write_bytes(digits.read_bytes().replace(b"M001", b"M002"))
     result = invoke("run", digits, SEVEN, "--device", opencl_device)
@@ -119,11 +146,11 @@ def test_damaged_metadata_is_a_warning(digits: Path, opencl_device: str) -> None
 
 
 def test_labels_of_what_has_no_classes(opencl_device: str, tmp_path: Path) -> None:
-    path, photo, labels = tmp_path / "m.tflite", tmp_path / "p.png", tmp_path / "labels.txt"
+    path, picture, labels = tmp_path / "m.tflite", tmp_path / "p.png", tmp_path / "labels.txt"
     path.write_bytes(model({"y": call("ABS", x(1, 8, 8, 3))}).content)
-    Image.new("RGB", (8, 8)).save(photo)
+    Image.new("RGB", (8, 8)).save(picture)
     labels.write_text("a\nb\n")
-    command = ("run", path, photo, "--device", opencl_device, "--show", "image")
+    command = ("run", path, picture, "--device", opencl_device, "--show", "image")
     result = invoke(*command, "--labels", labels)
     assert "warning: --labels is ignored: --show image names no classes\n" in result.stderr
     assert "warning" not in invoke(*command).stderr

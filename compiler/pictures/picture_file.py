@@ -16,8 +16,8 @@ MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 """Pillow's image mode by number of channels."""
 
 
-def read_photo(path: str, mode: str = "RGB") -> Image.Image:
-    """An image file in a mode of Pillow, turned upright (InputError)."""
+def read_picture(path: str, mode: str = "RGB") -> Image.Image:
+    """A picture in a mode of Pillow, turned upright (InputError)."""
     try:
         with catch_warnings():
             # Pillow's warnings are either harmless or become errors later.
@@ -31,17 +31,17 @@ def read_photo(path: str, mode: str = "RGB") -> Image.Image:
         SyntaxError,
         ValueError,
     ) as error:
-        raise InputError(f"{path} is not a readable image: {error}") from error
+        raise InputError(f"{path} is not a readable picture: {error}") from error
 
 
-def image_array(path: str, info: TensorInfo, scaling: Scaling) -> Array:
-    """An image file resized to the input's height and width, and scaled (InputError)."""
+def picture_array(path: str, info: TensorInfo, scaling: Scaling) -> Array:
+    """A picture resized to the input's height and width, and scaled (InputError)."""
     batch, height, width, channels = _image_shape(info)
     try:
-        photo = read_photo(path, MODES[channels])
+        picture = read_picture(path, MODES[channels])
     except InputError as error:
         raise InputError(f"input {info.name}: {error}") from error
-    resized = photo.resize((width, height), Image.Resampling.BILINEAR)
+    resized = picture.resize((width, height), Image.Resampling.BILINEAR)
     pixels = np.asarray(resized).reshape(1, height, width, channels)
     return np.repeat(scaling.apply(pixels, info), batch, axis=0).reshape(info.shape)
 
@@ -53,10 +53,10 @@ def takes_images(info: TensorInfo) -> bool:
 
 
 def _image_shape(info: TensorInfo) -> tuple[int, int, int, int]:
-    """The input's shape as (batch, height, width, channels); InputError if it takes no images."""
+    """The input's shape as (batch, height, width, channels); InputError if it takes no pictures."""
     if not takes_images(info):
         raise InputError(
-            f"input {info.name} is {info.dtype}{list(info.shape)}, not an image; pass a .npy file"
+            f"input {info.name} is {info.dtype}{list(info.shape)}, not a picture; pass a .npy file"
         )
     shape = (1,) * (4 - len(info.shape)) + info.shape
     return shape[0], shape[1], shape[2], shape[3]

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tflgpu.compiler.pictures.photo import image_array
+from tflgpu.compiler.pictures.picture_file import picture_array
 from tflgpu.compiler.pictures.scaling import Scaling
 from tflgpu.runtime import InputError, TensorInfo
 
@@ -18,7 +18,7 @@ ONE = TensorInfo("x", (1, 5, 7, 3), "float32")
 
 
 def loaded(path: Path, info: TensorInfo, scaling: Scaling | None = None) -> NDArray[Any]:
-    return image_array(str(path), info, scaling or Scaling())
+    return picture_array(str(path), info, scaling or Scaling())
 
 
 def picture(path: Path, *shape: int) -> NDArray[np.uint8]:
@@ -88,15 +88,15 @@ def test_damaged_images_are_refused(tmp_path: Path) -> None:
     content[80:88] = b"\x04\x00\x00\x00ABCD"  # an unknown compression
     (tmp_path / "x.dds").write_bytes(content)
     for name in ("x.png", "x.dds"):
-        with pytest.raises(InputError, match=rf"input x: .*{name} is not a readable image"):
+        with pytest.raises(InputError, match=rf"input x: .*{name} is not a readable picture"):
             loaded(tmp_path / name, ONE)
 
 
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.png").write_text("no picture")
-    with pytest.raises(InputError, match=r"input x: .*x.png is not a readable image"):
+    with pytest.raises(InputError, match=r"input x: .*x.png is not a readable picture"):
         loaded(tmp_path / "x.png", ONE)
     picture(tmp_path / "x.png", 5, 7, 3)
     for shape, dtype in (((1, 5, 7, 2), "float32"), ((3,), "float32"), ((5, 7, 3), "int32")):
-        with pytest.raises(InputError, match=r"not an image; pass a \.npy file"):
+        with pytest.raises(InputError, match=r"not a picture; pass a \.npy file"):
             loaded(tmp_path / "x.png", TensorInfo("x", shape, dtype))

@@ -1,0 +1,225 @@
+"""`tflgpu edit`: try a kernel that was changed by hand, and keep it in its variant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...runtime.errors import BuildError, InputError
+from ..frontend.metadata import parse_metadata
+from ..tools.compare import Comparison
+from ..tools.editing.edit import (
+    Trial,
+    check_editable,
+    edit_kernel,
+    find_kernel,
+    revert_kernel,
+)
+from .chosen_variant import newest_variant
+from .device_names import DeviceName
+from .input_arrays import RANDOM, picture_inputs, read_inputs
+from .options import cache_argument, input_options, model_option
+from .shell import Command, Failure, FilePath, json_option, note, print_json, print_table, progress
+from .whole_file import write_whole
+
+_LINE = re.compile(r":(\d+)[:(]\d+")
+"""The line in a message of a driver's compiler: `file:23:17` or, of Mesa, `0:23(17)`."""
+
+
+@click.command(cls=Command, short_help="Try a kernel changed by hand, and keep it.")
+@cache_argument
+@click.argument("kernel")
+@click.argument("file", required=False, type=FilePath())
+@model_option
+@click.option("--keep", is_flag=True, help="Store the kernel in CACHE if all results agree.")
+@click.option("--revert", is_flag=True, help="Put the compiler's text of an edited kernel back.")
+@click.option(
+    "--device",
+    type=DeviceName(profile=False),
+    default="auto",
+    show_default=True,
+    help="Part of a device's name as `tflgpu devices` prints it.",
+)
+@input_options
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0.0),
+    help="The error allowed, relative to the largest absolute value or to 1. Default: 1e-4, or "
+    "1e-2 for f16.",
+)
+@json_option
+def edit(
+    cache: Path,
+    kernel: str,
+    file: Path | None,
+    model: str | None,
+    keep: bool,
+    revert: bool,
+    device: str,
+    named: tuple[str, ...],
+    seed: int,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
+    tolerance: float | None,
+    as_json: bool,
+) -> None:
+    """Try a changed KERNEL of CACHE, a cache folder or a variant's folder.
+
+    KERNEL is an index, a name or a part of one, as `tflgpu inspect` prints them. FILE, by default
+    KERNEL's name in the current folder, has the changed text; if there is no such file, it is
+    written with the present text, for you to change it and to run the command again.
+
+    The changed kernel is compared with the original in each of its launches and in the whole
+    model, with LiteRT if --model is the model's file, and both are timed. The exit code is 1 if the
+    results differ.
+    """
+    if revert and (keep or file):
+        raise click.UsageError("--revert takes neither --keep nor a FILE")
+    variant = newest_variant(cache, model)
+    index = find_kernel(variant.plan, kernel)
+    record = variant.plan.kernels[index]
+    check_editable(variant.plan, index)
+    if revert:
+        folder = revert_kernel(variant.folder, index)
+        _print(as_json, {"path": folder, "kernel": record.name}, f"{record.name} is as compiled")
+        return
+    file = file or Path(record.name).with_suffix(Path(record.file).suffix)
+    if not file.exists():
+        write_whole(file, variant.sources[record.file].encode())
+        told = f"{file} has the text of {record.name}: change it, then run this command again"
+        _print(as_json, {"path": variant.folder, "kernel": record.name, "file": file}, told)
+        return
+    if _read(file) == variant.sources[record.file]:
+        raise InputError(f"{file} has the present text of {record.name}: change it first")
+    path = Path(model) if model is not None and Path(model).is_file() else None
+    plan, given = variant.plan, (*named, RANDOM)
+    metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
+    arrays = read_inputs(given, plan.inputs, seed, metadata, mean, std, pictures)
+    with progress() as show:
+        show("compare", 0, 1)
+        try:
+            trial = edit_kernel(
+                variant.folder,
+                index,
+                file,
+                model=path,
+                inputs=arrays,
+                device=device,
+                tolerance=tolerance,
+                keep=keep,
+            )
+        except BuildError as error:
+            raise Failure(_with_lines(error, _read(file))) from error
+    if as_json:
+        print_json(_as_dict(trial))
+    else:
+        _show(trial)
+    if not trial.ok:
+        wrong = "".join(f"\n  {text}" for text in _wrong(trial))
+        raise Failure(f"the results of {trial.kernel} differ:{wrong}")
+    if not as_json:
+        _tell(trial, path is not None)
+
+
+def _print(as_json: bool, value: dict[str, Any], text: str) -> None:
+    if as_json:
+        print_json(value)
+    else:
+        click.echo(text)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {file}: {error}") from error
+
+
+def _with_lines(error: BuildError, source: str) -> str:
+    """The message of a driver's compiler, each line with the line of the kernel that it names."""
+    lines = source.splitlines()
+    shown = [str(error).partition("\n")[0]]
+    for message in error.log.splitlines():
+        shown.append(message)
+        found = _LINE.search(message)
+        if found and 0 < int(found[1]) <= len(lines):
+            shown.append(f"  {found[1]} | {lines[int(found[1]) - 1].strip()}")
+    return "\n".join(shown)
+
+
+def _wrong(trial: Trial) -> Iterator[str]:
+    for launch in trial.launches:
+        yield from (f"{item} ({launch.label})" for item in launch.outputs if not item.ok)
+    for whose, outputs in (("the original kernel", trial.outputs), ("LiteRT", trial.litert)):
+        yield from (f"output {item} (compared with {whose})" for item in outputs if not item.ok)
+
+
+def _tell(trial: Trial, litert: bool) -> None:
+    if trial.kept:
+        click.echo(f"kept in {trial.folder}")
+    else:
+        note("add --keep to store the kernel in the variant")
+    if not litert:
+        note("give the model's file with --model to compare with LiteRT as well")
+
+
+def _show(trial: Trial) -> None:
+    print_table(
+        f"Launches of {trial.kernel}",
+        ("operators", "largest error", "allowed", "original us", "edited us", "ratio"),
+        [
+            (
+                launch.label,
+                _largest(launch.outputs),
+                f"{max(item.tolerance for item in launch.outputs):.3g}",
+                f"{launch.before * 1e6:.1f}",
+                f"{launch.after * 1e6:.1f}",
+                f"{launch.ratio:.2f}",
+            )
+            for launch in trial.launches
+        ],
+        right=("largest error", "allowed", "original us", "edited us", "ratio"),
+    )
+    rows = [("the original kernel", item) for item in trial.outputs]
+    rows += [("LiteRT", item) for item in trial.litert]
+    print_table(
+        "Outputs of the model",
+        ("output", "compared with", "largest error", "allowed", "verdict"),
+        [
+            (item.name, other, f"{item.max_error:.3g}", f"{item.tolerance:.3g}", _verdict(item))
+            for other, item in rows
+        ],
+        right=("largest error", "allowed"),
+    )
+    before, after = trial.before * 1e3, trial.after * 1e3
+    click.echo(f"the whole model: {before:.3f} ms, edited {after:.3f} ms, ratio {trial.ratio:.2f}")
+
+
+def _largest(outputs: tuple[Comparison, ...]) -> str:
+    return f"{max(item.max_error for item in outputs):.3g}"
+
+
+def _verdict(item: Comparison) -> str:
+    return item.problem or ("ok" if item.ok else "differs")
+
+
+def _as_dict(trial: Trial) -> dict[str, Any]:
+    def compared(items: tuple[Comparison, ...]) -> list[dict[str, Any]]:
+        keys = ("name", "ok", "max_error", "tolerance", "problem")
+        return [{key: getattr(item, key) for key in keys} for item in items]
+
+    return {
+        **{key: getattr(trial, key) for key in ("ok", "kernel", "kept")},
+        "path": trial.folder,
+        "launches": [
+            {**asdict(launch), "outputs": compared(launch.outputs)} for launch in trial.launches
+        ],
+        "outputs": compared(trial.outputs),
+        "litert": compared(trial.litert),
+        **{key: getattr(trial, key) for key in ("before", "after", "ratio")},
+    }
