@@ -22,6 +22,8 @@ from tflgpu.compiler import OptionError, Options
 from tflgpu.compiler.emit.version import compiler_version
 from tflgpu.compiler.errors import WorkerError
 from tflgpu.compiler.fleet import cluster, parcel
+from tflgpu.compiler.fleet.workers import compile_file
+from tflgpu.compiler.options import Precision
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -97,8 +99,6 @@ def test_another_version_on_a_worker_is_an_error_before_work_begins(
 def test_an_error_of_a_workers_system_stops_no_other_model(
     folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compile_file = parcel.compile_file
-
     def full(model: Path, *rest: Any) -> Any:
         if model.stem == "EXP":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -174,7 +174,7 @@ def is_worker(process: Any) -> bool:
 @pytest.mark.slow
 def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     """Each time while it compiles or starts; the rest of the work is as if nothing had happened."""
-    precisions = ("f32", "f16")
+    precisions: tuple[Precision, ...] = ("f32", "f16")
     devices = (*DEVICES, "nvidia", "adreno", "amd")
     list(tflgpu.compile_many([folder], tmp_path / "here", devices=devices, precisions=precisions))
     run = tflgpu.compile_many(

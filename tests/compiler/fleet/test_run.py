@@ -213,6 +213,7 @@ def test_a_text_in_place_of_a_list(folder: Path, tmp_path: Path) -> None:
     for wrong in ({"devices": "mali"}, {"precisions": "f16"}):
         with pytest.raises(OptionError, match=r"(devices|precisions)='.*': give a list, such as "):
             compiled(folder, tmp_path, **wrong)
+    models: Any
     for models in (str(folder), folder):
         with pytest.raises(OptionError, match=r"models=.*: give a list, such as \['/"):
             list(tflgpu.compile_many(models, tmp_path))
