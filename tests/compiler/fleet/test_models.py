@@ -72,7 +72,13 @@ def test_all_that_stands_for_nothing_is_named(tree: Path) -> None:
     (tree / "empty").mkdir()
     (tree / "list").write_text("# nothing\n")
     (tree / "nested").write_text("@list\n")
-    given = [tree / "empty", f"{tree}/*.lite", f"@{tree}/list", f"@{tree}/none", f"@{tree}/nested"]
+    given: list[str | Path] = [
+        tree / "empty",
+        f"{tree}/*.lite",
+        f"@{tree}/list",
+        f"@{tree}/none",
+        f"@{tree}/nested",
+    ]
     with pytest.raises(ModelError) as raised:
         find_models(given)
     assert [line.replace(str(tree), "") for line in str(raised.value).splitlines()] == [

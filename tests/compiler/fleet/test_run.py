@@ -202,6 +202,7 @@ def test_manifests_of_others(folder: Path, tmp_path: Path) -> None:
     file.write_text(json.dumps({**content, "format": 2}))
     with pytest.raises(PlanError, match="has format 2, this version of tflgpu reads 1; use"):
         compiled(folder, tmp_path)
+    wrong: dict[str, Any]
     for wrong in ({"fingerprint": []}, {"seconds": "1"}, {"findings": {}}, {"findings": [1]}):
         row = {**content["variants"][0], **wrong}
         file.write_text(json.dumps({**content, "variants": [row]}))

@@ -67,7 +67,7 @@ def scheduler() -> Iterator[str]:
 def test_the_table_is_that_of_this_process(
     networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
 ) -> None:
-    common = ("--device", opencl_device)
+    common: tuple[Any, ...] = ("--device", opencl_device)
     (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
     common = (*common, "--scheduler", scheduler)
     (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
@@ -120,7 +120,8 @@ def test_why_a_model_cannot_be_tuned(
 def test_operators_to_keep_are_searched_on_the_worker(
     networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
 ) -> None:
-    common = ("--device", opencl_device, "--precision", "f32_f16", "--keep-f32", "auto")
+    common: tuple[Any, ...] = ("--device", opencl_device, "--precision", "f32_f16")
+    common = (*common, "--keep-f32", "auto")
     (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
     common = (*common, "--tolerance", 0.5, "--scheduler", scheduler)
     (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
