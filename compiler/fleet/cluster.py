@@ -174,10 +174,7 @@ class Cluster:
         return found
 
     def _on_each(self, function: Callable[[], Result]) -> Iterator[tuple[str, Result | Exception]]:
-        """What a function returns or raises on each worker, without those that have just died.
-
-        What takes the place of a dead one checks its version itself.
-        """
+        # One that has just died is left out; what takes its place checks its version itself.
         for address, found in self._client.run(function, on_error="return").items():
             if not isinstance(found, OSError):
                 yield address, found
