@@ -16,6 +16,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
+from ...runtime.remote.url import is_url, without_password
 from ..fleet.manifest import MANIFEST
 from ..fleet.result import Result
 from .shell import Failure, asked_for, print_json, print_table
@@ -76,7 +77,8 @@ def print_matrix(results: Sequence[Result], cache: Path | str, as_json: bool) ->
             {**asdict(result.row), "path": result.path, **(result.report or {})}
             for result in results
         ]
-        print_json({"manifest": os.path.join(cache, MANIFEST), "variants": variants})
+        shown = without_password(cache) if is_url(cache) else cache
+        print_json({"manifest": os.path.join(shown, MANIFEST), "variants": variants})
     else:
         _print_table(results)
     failed = [result for result in results if result.error]
