@@ -178,7 +178,7 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
             f"{tuning}, measured on {device}, has no sizes for kernels of "
             f"this model; --tune searches for them"
         )
-    edited = edited_kernels(read_plan(Path(result.path))) if result.path else ()
+    edited = edited_kernels(read_plan(result.path)) if isinstance(result.path, Path) else ()
     if edited:
         note(
             f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
