@@ -90,7 +90,8 @@ def rewrite(
 ) -> None:
     """Replace the files of an index by one with known records and with those that are to be kept.
 
-    Of several records of a variant, the newest one is kept. PlanError if the index is damaged, StoreError if the store cannot be written.
+    Of several records of a variant, the newest one is kept. PlanError if the index is damaged,
+    StoreError if the store cannot be written.
     """
     files = _files(store)
     kept = filter(keep, _merged(_contents(store, files)))
