@@ -10,6 +10,7 @@ from typing import Any
 
 import fsspec
 import pytest
+from commands import as_json, invoke
 from fsspec.implementations.local import LocalFileSystem
 from plans import chain
 from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
@@ -276,6 +277,10 @@ def test_a_copy_does_not_become_another(local: Store, folder: Path, tmp_path: Pa
     publish(chain(model="other.tflite").write(tmp_path / "other"), local)
     assert fetched_plan(local.url).model == "other.tflite"
     assert read_variant(copy).plan.model == "chain.tflite"
+    kept = str(copies_of(local.url))
+    assert len(as_json("cache", "list", kept)["entries"]) == 2
+    invoke("cache", "prune", kept, "--max-size", "0")
+    assert not copy.exists()
 
 
 def test_a_new_signature_is_fetched_alone(
