@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from devices import ATTACHED, Attached
+from graphs import call, model, x
 from paths import DIGITS_MODEL
 from plans import LENGTH, chain, chain_result, pair
 from plans.chain import constants
@@ -269,3 +270,11 @@ def test_what_cannot_be_edited() -> None:
         apply_edits(plan, sources, {0: f"{text}\nvoid more() {{}}"})
     with pytest.raises(InputError, match="kernels for vulkan do not run here"):
         check_editable(replace(plan, target="vulkan"), 0)
+
+
+def test_models_for_several_input_shapes_cannot_be_edited(tmp_path: Path) -> None:
+    content = model({"y": call("NEG", x(1, 16))}).content
+    shapes = [{"y/in0": (batch, 16)} for batch in (1, 3)]
+    folder = tflgpu.compile(content, tmp_path, device="gpu", input_shapes=shapes)
+    with pytest.raises(InputError, match="was compiled for several choices of input shapes"):
+        edit_kernel(folder, 0, "")
