@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from time import perf_counter
 
 import click
@@ -16,9 +14,8 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
-from ...runtime.remote.url import is_url, without_password
-from ..fleet.manifest import MANIFEST
 from ..fleet.result import Result
+from ..fleet.tasks import Task
 from .shell import Failure, asked_for, print_json, print_table
 
 Count = Callable[[Result], None]
@@ -70,21 +67,34 @@ class _Lines:
         )
 
 
-def print_matrix(results: Sequence[Result], cache: Path | str, as_json: bool) -> None:
-    """Print results, as a table or as JSON; Failure if any of them failed."""
+def print_matrix(
+    results: Sequence[Result], manifest: str, unbuilt: Mapping[Task, Exception], as_json: bool
+) -> None:
+    """Print results, as a table or as JSON; Failure if any of them failed.
+
+    `manifest` is the path or URL of the cache's manifest.json; `unbuilt` has the reasons why a
+    driver could not compile the kernels of a task.
+    """
     if as_json:
         variants = [
             {**asdict(result.row), "path": result.path, **(result.report or {})}
             for result in results
         ]
-        shown = without_password(cache) if is_url(cache) else cache
-        print_json({"manifest": os.path.join(shown, MANIFEST), "variants": variants})
+        print_json({"manifest": manifest, "variants": variants})
     else:
         _print_table(results)
-    failed = [result for result in results if result.error]
-    if failed:
-        told = "\n".join(f"{_label(result)}: {result.row.error}" for result in failed)
-        raise Failure(f"{len(failed)} of {len(results)} compilations failed:\n{told}")
+    failures = [f"{_label(result)}: {result.row.error}" for result in results if result.error]
+    if failures:
+        failures.insert(0, f"{len(failures)} of {len(results)} compilations failed:")
+    if unbuilt:
+        failures.append(f"kernels of {len(unbuilt)} variants cannot be compiled by the driver:")
+        failures += [
+            f"{_label(result)}: {unbuilt[result.task]}"
+            for result in results
+            if result.task in unbuilt
+        ]
+    if failures:
+        raise Failure("\n".join(failures))
 
 
 def _print_table(results: Sequence[Result]) -> None:

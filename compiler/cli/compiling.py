@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..fleet.api import workers
 from ..fleet.models import find_models
 from ..fleet.places import place
 from ..fleet.result import Result
+from ..fleet.rows import MANIFEST
 from ..fleet.run import run
 from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
@@ -48,7 +48,7 @@ from .shell import (
     progress,
     warn,
 )
-from .tuning import search_here
+from .tuning_search import search_here
 
 
 @click.command("compile", cls=Command, short_help="Compile models into a cache folder.")
@@ -113,7 +113,7 @@ def compile_command(
         raise click.UsageError("--prebuild is for folders: binaries are of use to this device only")
     if isinstance(cache, str) and search and not all(each.tuning for each in options):
         raise click.UsageError("--tune for a store needs --tuning FILE, where the results are kept")
-    store = place(cache, sign)
+    where = place(cache, sign)
     files = find_models(models)
     _warn_about_targets(options)
     single = len(files) == len(set(options)) == 1
@@ -127,27 +127,39 @@ def compile_command(
         else:
             tasks = matrix(files, options, tolerance)
         with counted(0 if single else len(tasks)) as count, workers(jobs, scheduler, show) as used:
-            results = []
-            for result in run(tasks, store, used, again=single):
-                results.append(_prebuilt(result, prebuild, stages))
-                count(results[-1])
+            results, unbuilt = [], {}
+            for result in run(tasks, where, used, again=single):
+                results.append(result)
+                if (error := _prebuild(result, prebuild, stages)) is not None:
+                    unbuilt[result.task] = error
+                count(result)
     if single:
+        for error in unbuilt.values():
+            raise error
         _print_single(results[0], search, as_json)
     else:
         order = {task: number for number, task in enumerate(tasks)}
-        print_matrix(sorted(results, key=lambda result: order[result.task]), cache, as_json)
+        results.sort(key=lambda result: order[result.task])
+        texts = (
+            f"{result.task.model}: {text}"
+            for result in results
+            for text in _warnings(result, search)
+        )
+        for text in dict.fromkeys(texts):
+            warn(text)
+        print_matrix(results, where.at(MANIFEST), unbuilt, as_json)
 
 
-def _prebuilt(result: Result, device: str, show: Progress) -> Result:
-    """The result, once the driver of a device has compiled the kernels; or why it cannot."""
+def _prebuild(result: Result, device: str, show: Progress) -> TflgpuError | None:
+    """Have the driver of a device compile a result's kernels; the reason if it cannot."""
     if not device or not isinstance(result.path, Path):
-        return result
+        return None
     show("prebuild", 0, 1)
     try:
         build_kernels(result.path, device)
     except TflgpuError as error:
-        return replace(result, status="failed", error=error)
-    return result
+        return error
+    return None
 
 
 def _warn_about_targets(options: Sequence[Options]) -> None:
@@ -172,19 +184,13 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
         raise result.error
     assert result.plan is not None and result.report is not None
     tuning = result.task.options.tuning
-    if tuning and not (search or result.report["tuned"]):
-        device = read_table(Path(tuning)).device
-        warn(
-            f"{tuning}, measured on {device}, has no sizes for kernels of "
-            f"this model; --tune searches for them"
-        )
     edited = edited_kernels(read_plan(result.path)) if isinstance(result.path, Path) else ()
     if edited:
         note(
             f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
             f"edited, until: tflgpu edit {result.path} KERNEL --revert"
         )
-    for text in fallback_texts(result.report):
+    for text in _warnings(result, search):
         warn(text)
     if as_json:
         print_json({"path": result.path, **result.report, "tuning": tuning or None})
@@ -192,6 +198,20 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
     rows = _rows(result.plan, result.report, tuning)
     print_table(result.plan.model, ("property", "value"), rows)
     click.echo(result.path)
+
+
+def _warnings(result: Result, search: bool) -> Iterator[str]:
+    """What to know about a compilation of this run."""
+    if result.report is None:
+        return
+    tuning = result.task.options.tuning
+    if tuning and not (search or result.report["tuned"]):
+        device = read_table(Path(tuning)).device
+        yield (
+            f"{tuning}, measured on {device}, has no sizes for kernels of "
+            f"this model; --tune searches for them"
+        )
+    yield from fallback_texts(result.report)
 
 
 def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str, object]]:

@@ -171,7 +171,7 @@ def compile_options(
     `Options`. A command that `runs` the model has no --custom-op, because no application is there
     to compute it.
     """
-    repeated = " Repeat it to compile for several of them." if several else ""
+    repeated = " Can be repeated." if several else ""
     custom_ops = click.option(
         "--custom-op",
         "custom_ops",
@@ -310,7 +310,7 @@ def fleet_options(function: Function) -> Function:
             type=click.IntRange(min=1),
             default=1,
             show_default=True,
-            help="Compile in so many processes; more than one need the extra `fleet`.",
+            help="Number of processes that compile; more than one needs the extra `fleet`.",
         ),
         scheduler_option,
     )

@@ -1,24 +1,23 @@
-"""`tflgpu tune`, and the search of `tflgpu compile --tune`."""
+"""`tflgpu tune`: search for the fastest sizes of kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from math import inf
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from ...runtime.errors import TflgpuError
-from ..errors import ModelError, UnsupportedError
 from ..fleet.models import find_models
-from ..keep_f32 import TOLERANCE, settle
 from ..options import Options
-from ..pipeline import Progress
 from ..schedule.tuning_table import read_table
-from ..tools.tune import TABLES, Found, table_path, tune
-from .options import compile_options, models_argument, scheduler_option
+from ..tools.tune import TABLES
+from .options import (
+    compile_options,
+    format_options,
+    models_argument,
+    scheduler_option,
+    tolerance_option,
+)
 from .shell import (
     Command,
     Failure,
@@ -29,6 +28,7 @@ from .shell import (
     print_table,
     progress,
 )
+from .tuning_search import search_here
 
 
 @click.command("tune", cls=Command, short_help="Search for the fastest sizes of kernels.")
@@ -43,12 +43,15 @@ from .shell import (
     help="The cache folder; each device has a table in CACHE/tuning, for --tuning.",
 )
 @compile_options(fallback="litert", several=True)
+@format_options
+@tolerance_option
 @scheduler_option
 @json_option
 def tune_command(
     models: tuple[Path, ...],
     cache: Path,
     options: list[Options],
+    tolerance: float,
     scheduler: str,
     as_json: bool,
 ) -> None:
@@ -59,12 +62,15 @@ def tune_command(
     """
     files = find_models(models)
     if scheduler:
-        tables, told = _search_there(files, options, cache, scheduler)
+        tables, failures = _search_there(files, options, cache, scheduler, tolerance)
     else:
         with progress() as show:
-            found = search_here(files, options, cache, TOLERANCE, show)
-        told = [f"{each.model}: {each.error}" for each in found if each.error]
-        tables = list(dict.fromkeys(Path(each.options.tuning) for each in found))
+            found = search_here(files, options, cache, tolerance, show)
+        if len(found) == 1 and found[0].error:
+            raise found[0].error
+        failures = [f"{each.model}: {each.error}" for each in found if each.error]
+        names = dict.fromkeys(each.options.tuning for each in found)
+        tables = [Path(name) for name in names if name]
     read = [(path, read_table(path)) for path in tables]
     if as_json:
         listed = [
@@ -72,15 +78,19 @@ def tune_command(
             for path, table in read
         ]
         print_json({"tables": listed})
-    else:
+    elif read:
         rows = [(table.device, len(table.kernels), path) for path, table in read]
         print_table("Tuning tables", ("device", "kernels", "file"), rows, right=("kernels",))
-    if told:
-        raise Failure("\n".join([f"{len(told)} searches failed:", *told]))
+    if failures:
+        raise Failure("\n".join([f"{len(failures)} searches failed:", *failures]))
 
 
 def _search_there(
-    models: Sequence[Path], options: Sequence[Options], cache: Path, scheduler: str
+    models: Sequence[Path],
+    options: Sequence[Options],
+    cache: Path,
+    scheduler: str,
+    tolerance: float,
 ) -> tuple[list[Path], list[str]]:
     """The tables of the devices of a scheduler's workers, and why searches failed."""
     # Imported here because Dask is an optional dependency.
@@ -89,69 +99,10 @@ def _search_there(
 
     tables, failed = [], []
     with cluster(1, scheduler) as found:
-        for tuned in tune_many(models, options, cache / TABLES, found):
+        for tuned in tune_many(models, options, cache / TABLES, found, tolerance):
             tables.append(tuned.table)
             if tuned.error:
                 failed.append(f"{tuned.model} on {tuned.device}: {tuned.error}")
             else:
                 note(f"tuned {tuned.model} on {tuned.device}: {tuned.kernels} kernels so far")
     return list(dict.fromkeys(tables)), failed
-
-
-@dataclass(frozen=True)
-class Searched:
-    """A model for which an attached device was searched."""
-
-    model: Path
-    options: Options
-    """As settled, with the table that now has the results."""
-    error: TflgpuError | None
-    """What is wrong with the model; None if nothing is."""
-
-
-def search_here(
-    models: Sequence[Path],
-    options: Sequence[Options],
-    cache: Path,
-    tolerance: float,
-    show: Progress,
-) -> list[Searched]:
-    """Tune models on attached devices, each with each of the options.
-
-    A model that cannot be compiled stops no other.
-    """
-    tables = [Path(each.tuning) if each.tuning else table_path(cache, each) for each in options]
-    found = []
-    for model in models:
-        for each, table in zip(options, tables, strict=True):
-            settled, problem = each, None
-            try:
-                with _resumable(table):
-                    settled = settle(model, each, tolerance, show)
-                    tune(model, settled, table, show, _tell)
-            except (ModelError, UnsupportedError) as error:
-                problem = error
-            found.append(Searched(model, replace(settled, tuning=str(table)), problem))
-    return found
-
-
-@contextmanager
-def _resumable(table: Path) -> Iterator[None]:
-    """Say where a search that is interrupted has left its results."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        note(f"results are stored in {table}; run the command again to continue")
-        raise
-
-
-def _tell(found: Found) -> None:
-    """Print what the search has found for a kernel."""
-    milliseconds, timing = "as fast as before", found.timing
-    if timing is None:
-        milliseconds = "no other size runs"
-    elif timing.seconds < timing.before:
-        before = "" if timing.before == inf else f"{timing.before * 1e3:.3f} ms became "
-        milliseconds = f"{before}{timing.seconds * 1e3:.3f} ms"
-    left = f", about {found.seconds_left:.0f} s left" if found.done < found.total else ""
-    note(f"tuned {found.done} of {found.total}{left}: {found.label}: {milliseconds}")

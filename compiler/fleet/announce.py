@@ -1,27 +1,19 @@
-"""The devices of a worker: which it has, and measuring on one of them.
+"""The devices of a worker.
 
 A worker announces each attached device as a resource of Dask, of which a measurement takes all
-there is; a lock file does the same for several workers of one machine.
+there is; a lock file does the same for several workers that a user has on one machine.
 """
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from distributed import WorkerPlugin
-from filelock import FileLock
 
 from ... import runtime
 from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.store.binaries import device_key
-from ..schedule.tuning_table import Table, read_table
-from ..tools.tune import tune
-from .parcel import Parcel, unpacked
-
-TABLE = "table.json"
 
 
 def resource(info: DeviceInfo) -> str:
@@ -44,22 +36,3 @@ class Announce(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
 
     async def setup(self, worker: Any) -> None:
         await worker.set_resources(**dict.fromkeys(map(resource, devices_here()), 1))
-
-
-def measure(parcel: Parcel, model: bytes, table: bytes) -> Table:
-    """Tune a model on the device that the parcel's options name, on a worker that has it.
-
-    `table` is the content of a table with what need not be measured; the result has that as well.
-    Raises what `tune` raises.
-    """
-    with unpacked(parcel, model) as (path, options), FileLock(_lock(options.device)):
-        place = path.with_name(TABLE)
-        place.write_bytes(table)
-        tune(path, options, place)
-        return read_table(place)
-
-
-def _lock(device: str) -> Path:
-    """The lock of a device of this machine."""
-    (found,) = (info for info in devices_here() if str(info) == device)
-    return Path(tempfile.gettempdir(), f"{resource(found)}.lock")

@@ -59,11 +59,19 @@ def compile_many(
         StoreError: The store or the key cannot be used.
         WorkerError: The scheduler or its workers cannot be used, or are gone.
     """
+    _check_sequences(models=models, devices=devices, precisions=precisions)
     columns = for_each(replace(options, keep_f32=()), devices, precisions, options.keep_f32)
-    store = place(cache, sign)
+    where = place(cache, sign)
     tasks = matrix(find_models(models), columns, tolerance)
     with workers(jobs, scheduler) as used:
-        yield from run(tasks, store, used)
+        yield from run(tasks, where, used)
+
+
+def _check_sequences(**given: object) -> None:
+    """OptionError if a text or a path is given in place of several."""
+    for name, value in given.items():
+        if isinstance(value, (str, bytes, os.PathLike)):
+            raise OptionError(f"{name}={value!r}: give a list, such as [{os.fspath(value)!r}]")
 
 
 @contextmanager

@@ -43,9 +43,16 @@ SETTINGS = {
     # The models travel in graphs.
     "distributed.admin.large-graph-warning-threshold": "1 TB",
     "distributed.deploy.lost-worker-timeout": "8s",
+    # Of a local scheduler; any other has its own setting.
+    "distributed.scheduler.allowed-failures": 1,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
-ATTEMPTS = 4
-"""How often a task is given to the scheduler, which by itself tries again when a worker dies."""
+ATTEMPTS = 2
+"""How often a task is given to the scheduler, which by itself tries again when a worker dies.
+
+More than once, since a task is also blamed for what another one on its worker has done.
+"""
 PATIENCE = 30
 """Seconds to wait for a scheduler, and while it has no workers."""
 
@@ -75,12 +82,19 @@ def cluster(jobs: int, scheduler: str) -> Iterator[Cluster]:
 
 @contextmanager
 def _local(jobs: int) -> Iterator[LocalCluster]:
-    """Processes of this machine, each with a thread (WorkerError)."""
+    """Processes of this machine, each with a thread (WorkerError).
+
+    Other users of the machine reach their ports, but have no certificate, without which Dask would
+    execute what anyone sends.
+    """
     try:
         local = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
-            dashboard_address=":0",
+            security=True,
+            # A port that is free, rather than a warning that the usual one is not.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
         )
     except (OSError, RuntimeError) as error:
@@ -133,9 +147,7 @@ class Cluster:
     def check(self) -> None:
         """WorkerError that names each worker with another version of the compiler, or none."""
         wanted, problems = compiler_version(), []
-        for address, found in self._client.run(version_here, on_error="return").items():
-            if isinstance(found, OSError):
-                continue  # it has just died; one that takes its place checks its version itself
+        for address, found in self._on_each(version_here):
             if isinstance(found, Exception):
                 problems.append(f"worker {address}: it has no tflgpu ({found})")
             elif found != wanted:
@@ -153,9 +165,19 @@ class Cluster:
         return self.each(tasks, start, PER_WORKER)
 
     def on_each(self, function: Callable[[], Result]) -> dict[str, Result]:
-        """What a function returns on each worker, by the worker's address."""
-        found: dict[str, Result] = self._client.run(function)
+        """What a function returns on each worker, by the worker's address (WorkerError)."""
+        found: dict[str, Result] = {}
+        for address, result in self._on_each(function):
+            if isinstance(result, Exception):
+                raise WorkerError(f"worker {address}: {result}") from result
+            found[address] = result
         return found
+
+    def _on_each(self, function: Callable[[], Result]) -> Iterator[tuple[str, Result | Exception]]:
+        # One that has just died is left out; what takes its place checks its version itself.
+        for address, found in self._client.run(function, on_error="return").items():
+            if not isinstance(found, OSError):
+                yield address, found
 
     def announce(self, plugin: WorkerPlugin) -> None:
         """Give a plugin to each worker, also to those that join later."""
@@ -180,17 +202,20 @@ class Cluster:
         """Each item with its result or exception, as they come.
 
         `start` submits an item and returns the future of its result, and those of what it needs;
-        a TflgpuError that it raises is the item's. An item that a worker was lost with is started
-        again. WorkerError if the scheduler or all workers are gone.
+        a TflgpuError or OSError that it raises is the item's. An item that a worker was lost with
+        is started again. WorkerError if the scheduler or all workers are gone.
         """
         waiting = iter(items)
         under_way: dict[Future, _Attempt[Item]] = {}
         done: Queue[Future] = Queue()
 
-        def attempt(item: Item, number: int) -> TflgpuError | None:
+        def attempt(item: Item, number: int) -> Exception | None:
             try:
                 future, *held = start(item)
             except TflgpuError as error:
+                return error
+            except OSError as error:
+                self._check_running(error)
                 return error
             under_way[future] = _Attempt(item, held, number)
             future.add_done_callback(done.put)
@@ -206,19 +231,16 @@ class Cluster:
                 elif len(under_way) >= room:
                     return
 
-        try:
+        yield from refill()
+        while under_way:
+            future = self._next(done)
+            ended = under_way.pop(future)
+            result = self._result(future, ended.number)
+            if result is None:
+                result = attempt(ended.item, ended.number + 1)
+            if result is not None:
+                yield ended.item, result
             yield from refill()
-            while under_way:
-                future = self._next(done)
-                ended = under_way.pop(future)
-                result = self._result(future, ended.number)
-                if result is None:
-                    result = attempt(ended.item, ended.number + 1)
-                if result is not None:
-                    yield ended.item, result
-                yield from refill()
-        except OSError as error:
-            raise self._gone() from error
 
     def _next(self, done: Queue[Future]) -> Future:
         """The next future that is done (WorkerError if there is nobody left to do any)."""
@@ -233,23 +255,30 @@ class Cluster:
 
     def _threads(self) -> int:
         """The threads of all workers (WorkerError if the scheduler is gone)."""
+        self._check_running()
+        try:
+            return sum(self._client.nthreads().values())
+        except OSError as error:
+            raise self._gone() from error
+
+    def _check_running(self, cause: Exception | None = None) -> None:
+        """WorkerError if the scheduler is gone."""
         if self._client.status != "running":
-            raise self._gone()
-        return sum(self._client.nthreads().values())
+            raise self._gone() from cause
 
     def _result(self, future: Future, number: int) -> Any:
         """The result or exception of an attempt; None if there should be another one."""
         try:
             return future.result()
         except (KilledWorker, CancelledError) as error:
-            if self._client.status != "running":
-                raise self._gone() from error
+            self._check_running(error)
             if number < ATTEMPTS:
                 return None
             return WorkerError(f"every worker died that tried to compile it ({error})")
-        except OSError as error:
-            raise self._gone() from error
         except Exception as error:
+            # What the task raised may be an OSError as well as what a lost connection is.
+            if isinstance(error, OSError) and future.status != "error":
+                raise self._gone() from error
             return error
 
     def _gone(self) -> WorkerError:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from glob import glob, has_magic
+from collections.abc import Iterable, Iterator
+from glob import escape, glob, has_magic
 from pathlib import Path
 
+from ...runtime.store.variant import FALLBACK, PLAN
 from ..errors import ModelError
 
 SUFFIX = ".tflite"
+HIDDEN = "."
+"""The start of the names of hidden files and folders."""
+COMMENT = "#"
 LIST = "@"
 """The start of an argument that names a list: a text file with an argument in each line."""
 
@@ -17,9 +21,10 @@ LIST = "@"
 def find_models(given: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """The files that arguments stand for, in their order, each of them once.
 
-    A folder stands for all .tflite files in and below it, sorted; a pattern such as `a/**/*.tflite`
-    for what it matches, sorted; `@file` for the arguments in the lines of a text file, relative to
-    its folder, without empty lines and those that begin with #. Anything else is a file.
+    A folder stands for all .tflite files in and below it, sorted, but hidden ones; a pattern such
+    as `a/**/*.tflite` for the files it matches, sorted; `@file` for the arguments in the lines of a
+    text file, relative to its folder, without empty lines and those that begin with #. Anything
+    else is a file. The parts of compiled models, which caches have, are no models.
 
     ModelError that names each folder, pattern and list without models.
     """
@@ -40,24 +45,47 @@ def _models(argument: str) -> list[Path]:
     if argument.startswith(LIST) and not path.exists():
         return _listed(Path(argument.removeprefix(LIST)))
     if path.is_dir():
-        return _some(sorted(path.rglob(f"*{SUFFIX}")), f"there is no {SUFFIX} file in {path}")
+        return _some(sorted(_below(path)), f"there is no {SUFFIX} file in {path}")
     if has_magic(argument) and not path.exists():
         files = (Path(name) for name in glob(argument, recursive=True))
-        return _some(sorted(file for file in files if file.is_file()), f"no file is {argument}")
+        found = sorted(file for file in files if file.is_file() and not _is_part(file))
+        return _some(found, f"no file matches {argument}")
     return [path]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The models in and below a folder."""
+    for parent, folders, files in os.walk(folder):
+        if PLAN in files:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
+        names = (name for name in files if name.endswith(SUFFIX) and not name.startswith(HIDDEN))
+        yield from (Path(parent, name) for name in names)
+
+
+def _is_part(file: Path) -> bool:
+    """Whether a file is what a compiled model runs on LiteRT."""
+    return file.parent.name == FALLBACK and (file.parent.parent / PLAN).exists()
 
 
 def _listed(path: Path) -> list[Path]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not a UTF-8 text file"
         raise ModelError(f"cannot read the list of models {path}: {reason}") from error
-    items = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    items = [line for line in map(str.strip, lines) if line and not line.startswith(COMMENT)]
     nested = [item for item in items if item.startswith(LIST)]
     if nested:
         raise ModelError(f"the list {path} names another list, {nested[0]}; name both lists")
-    return _some(find_models(path.parent / item for item in items), f"the list {path} is empty")
+    found = find_models(_in(path.parent, item) for item in items)
+    return _some(found, f"the list {path} is empty")
+
+
+def _in(folder: Path, item: str) -> Path:
+    """A line of a list that lies in a folder, whose own name is no pattern."""
+    return Path(escape(str(folder)), item) if has_magic(item) else folder / item
 
 
 def _some(models: list[Path], otherwise: str) -> list[Path]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 from ...runtime.errors import TflgpuError
@@ -60,11 +61,11 @@ def unpacked(parcel: Parcel, model: bytes) -> Iterator[tuple[Path, Options]]:
     """The model and the options of a parcel as files of a worker, while the block runs.
 
     Errors in the block name the files as they were given. WorkerError if this worker has another
-    version of the compiler.
+    version of the compiler, or its system fails, such as for a full disk.
     """
     if compiler_version() != parcel.compiler:
         raise WorkerError(unequal(compiler_version(), parcel.compiler))
-    with scratch_folder() as folder:
+    with _worker_named(), scratch_folder() as folder:
         options, given = parcel.options, {}
         for field, content in parcel.files.items():
             path = _written(folder / field, getattr(options, field), content)
@@ -78,6 +79,15 @@ def unpacked(parcel: Parcel, model: bytes) -> Iterator[tuple[Path, Options]]:
         except TflgpuError as error:
             error.args = tuple(_as_given(item, given) for item in error.args)
             raise
+
+
+@contextmanager
+def _worker_named() -> Iterator[None]:
+    """Errors of the system in the block, as a WorkerError that says where they arose."""
+    try:
+        yield
+    except OSError as error:
+        raise WorkerError(f"the worker on {gethostname()} cannot go on: {error}") from error
 
 
 def _written(folder: Path, given: str, content: bytes) -> Path:

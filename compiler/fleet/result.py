@@ -10,7 +10,7 @@ from typing import Any, Literal
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
 from ..devices.attached import choose_profile
-from .manifest import Row
+from .rows import Row
 from .tasks import Task
 
 Status = Literal["compiled", "present", "failed"]
@@ -22,7 +22,8 @@ class Result:
 
     task: Task
     status: Status
-    """"compiled"; "present" if the variant was in the store already; or "failed"."""
+    """"compiled"; "present" if the variant was in the cache already, or is that of an equal model
+    that this run has compiled; or "failed"."""
     path: Path | str | None
     """The variant's folder or, in a store, its URL; None if it failed."""
     findings: tuple[Mapping[str, Any], ...]
@@ -30,7 +31,7 @@ class Result:
     seconds: float
     """Time of the compilation, whenever that was."""
     bytes: int
-    """Of all files of the variant."""
+    """Of all files of the variant but binaries, which drivers made."""
     report: Mapping[str, Any] | None = None
     """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
     plan: Plan | None = None
@@ -45,7 +46,7 @@ class Result:
 
     @property
     def row(self) -> Row:
-        """The result as the manifest records it."""
+        """The result as manifest.json records it."""
         task, options = self.task, self.task.options
         return Row(
             model=str(task.model),
@@ -64,7 +65,7 @@ class Result:
 
 
 def _text(error: Exception | None) -> str:
-    """An error as the manifest records it, those that are bugs with their type; "" for none."""
+    """An error as manifest.json records it, those that are bugs with their type; "" for none."""
     if error is None or isinstance(error, TflgpuError):
         return str(error or "")
     return f"{type(error).__name__}: {error}"

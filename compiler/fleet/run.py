@@ -1,4 +1,4 @@
-"""A run: compiles the tasks that a store lacks, and publishes and records the results."""
+"""A run: compiles the tasks that a cache lacks, and writes and records the results."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ from dataclasses import replace
 from time import monotonic
 
 from ..errors import Finding, ModelError, UnsupportedError
-from .manifest import Manifest
-from .places import Place
+from .place import Place
 from .result import Result
+from .rows import Rows
 from .tasks import Task
 from .workers import Built, Outcome, Workers
 
 WRITERS = 4
 """Variants that are being written at a time."""
 SAVED_EVERY = 5.0
-"""Seconds between writes of the manifest, so that a run that is killed loses little of it."""
+"""Seconds between writes of the rows, so that a run that is killed loses little of it."""
 
 
 def run(
-    tasks: Sequence[Task], store: Place, workers: Workers, again: bool = False
+    tasks: Sequence[Task], cache: Place, workers: Workers, again: bool = False
 ) -> Iterator[Result]:
-    """Compile tasks into a store, and yield their results as they come.
+    """Compile tasks into a cache, and yield their results as they come.
 
-    Variants that are in the store and whole are not compiled again, unless `again` asks for it, and
+    Variants that are in the cache and whole are not compiled again, unless `again` asks for it, and
     of tasks that ask for the same variant only the first is. A task that fails stops no other. The
-    manifest is written at the end, however that comes, and now and then before.
+    rows are written at the end, however that comes, and now and then before.
 
-    PlanError or StoreError if the store cannot be used, WorkerError if the workers cannot be.
+    PlanError or StoreError if the cache cannot be used, WorkerError if the workers cannot be.
     """
-    manifest = Manifest(store)
+    rows = Rows(cache)
     saved = monotonic()
     # Fail now if nothing can be written, before anything is compiled.
-    manifest.write()
+    rows.write()
     try:
-        for result in _results(tasks, store, workers, manifest, again):
-            manifest.add(result.row)
+        for result in _results(tasks, cache, workers, rows, again):
+            rows.add(result.row)
             if monotonic() - saved > SAVED_EVERY:
-                manifest.write()
+                rows.write()
                 saved = monotonic()
             yield result
     finally:
-        manifest.write()
+        rows.write()
 
 
 def _results(
-    tasks: Sequence[Task], store: Place, workers: Workers, manifest: Manifest, again: bool
+    tasks: Sequence[Task], cache: Place, workers: Workers, rows: Rows, again: bool
 ) -> Iterator[Result]:
     equal: dict[tuple[str, str], list[Task]] = {}
     for task in tasks:
@@ -58,25 +58,25 @@ def _results(
             equal.setdefault((task.fingerprint, task.request), []).append(task)
     missing: list[Task] = []
     for first, *others in equal.values():
-        found = None if again else _present(first, store, manifest)
+        found = None if again else _present(first, cache, rows)
         if found is None:
             missing.append(first)
         else:
             yield found
             yield from (_like(found, task) for task in others)
-    for result in _all_published(workers.run(missing), store):
+    for result in _all_written(workers.run(missing), cache):
         yield result
         others = equal[result.task.fingerprint, result.task.request][1:]
         yield from (_like(result, other) for other in others)
 
 
-def _present(task: Task, store: Place, manifest: Manifest) -> Result | None:
-    """The result of a task whose variant is in the store and whole; else None."""
-    row = manifest.find(task.fingerprint, task.request)
+def _present(task: Task, cache: Place, rows: Rows) -> Result | None:
+    """The result of a task whose variant is in the cache and whole; else None."""
+    row = rows.find(task.fingerprint, task.request)
     name = row.variant if row else task.variant
     if not name:
         return None
-    kept = store.find(task.fingerprint, name)
+    kept = cache.find(task.fingerprint, name)
     if kept is None:
         return None
     findings = (
@@ -90,25 +90,25 @@ def _present(task: Task, store: Place, manifest: Manifest) -> Result | None:
     return Result(task, "present", kept.path, findings, row.seconds if row else 0.0, kept.size)
 
 
-def _all_published(outcomes: Iterator[tuple[Task, Outcome]], store: Place) -> Iterator[Result]:
-    """The results of tasks in the order of their outcomes, each once its variant is in the store.
+def _all_written(outcomes: Iterator[tuple[Task, Outcome]], cache: Place) -> Iterator[Result]:
+    """The results of tasks in the order of their outcomes, each once its variant is in the cache.
 
     Waiting for a disk or a network can take as long as compiling, so it is done meanwhile.
     """
-    with ThreadPoolExecutor(WRITERS, "publish") as writers:
+    with ThreadPoolExecutor(WRITERS, "write") as writers:
         waiting: deque[Future[Result]] = deque()
         for task, outcome in outcomes:
-            waiting.append(writers.submit(_published, task, outcome, store))
+            waiting.append(writers.submit(_written, task, outcome, cache))
             while waiting and (len(waiting) > WRITERS or waiting[0].done()):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-def _published(task: Task, outcome: Outcome, store: Place) -> Result:
+def _written(task: Task, outcome: Outcome, cache: Place) -> Result:
     if isinstance(outcome, Built):
         compiled = outcome.compiled
-        kept = store.put(compiled)
+        kept = cache.put(compiled)
         findings = tuple(item.as_dict() for item in compiled.fallback)
         return Result(
             *(task, "compiled", kept.path, findings, outcome.seconds, kept.size, compiled.report),

@@ -11,10 +11,12 @@ from distributed import Future
 from ...runtime.launch.device import DeviceInfo
 from ...runtime.store.binaries import device_key
 from ..errors import ModelError, OptionError, WorkerError
+from ..keep_f32 import TOLERANCE
 from ..options import Options
 from ..schedule.tuning_table import Table, read_table, write_table
-from .announce import Announce, devices_here, measure, resource
+from .announce import Announce, devices_here, resource
 from .cluster import Cluster
+from .measuring import measure
 from .parcel import pack
 from .tasks import Task, matrix
 
@@ -41,13 +43,18 @@ class _Part:
 
 
 def tune_many(
-    models: Sequence[Path], options: Sequence[Options], folder: Path, cluster: Cluster
+    models: Sequence[Path],
+    options: Sequence[Options],
+    folder: Path,
+    cluster: Cluster,
+    tolerance: float = TOLERANCE,
 ) -> Iterator[Tuned]:
     """Tune models on the workers' devices that options name, and yield results as they come.
 
     "auto" names all of them. Each measures one kernel at a time. The tables lie in `folder`, as
     `<device key>.json`, and are written after each model: what they have is not measured again, and
-    what a lost worker was measuring is. A model that fails stops no other.
+    what a lost worker was measuring is. A model that fails stops no other. `tolerance` is for
+    options with keep_f32=("auto",), as in `tflgpu.compile`.
 
     WorkerError if no worker has such a device, or workers are gone; OptionError if a table cannot
     be read or written.
@@ -57,7 +64,7 @@ def tune_many(
         part
         for each in options
         for device in _devices(cluster, each)
-        for part in _parts(models, each, device)
+        for part in _parts(models, each, device, tolerance)
     ]
     for device in {part.device for part in parts}:
         # Fail now if a table cannot be written, before anything is measured.
@@ -96,14 +103,16 @@ def _devices(cluster: Cluster, options: Options) -> list[DeviceInfo]:
     return sorted(chosen, key=str)
 
 
-def _parts(models: Sequence[Path], options: Options, device: DeviceInfo) -> Iterator[_Part]:
+def _parts(
+    models: Sequence[Path], options: Options, device: DeviceInfo, tolerance: float
+) -> Iterator[_Part]:
     if options.tuning:
         raise OptionError(
             f"tuning={options.tuning!r}: tables of several devices lie in a folder, by device"
         )
     named = replace(options, device=str(device))
     # The device is not attached here, so any profile serves to read the models.
-    for task in matrix(models, [replace(options, device="gpu")]):
+    for task in matrix(models, [replace(options, device="gpu")], tolerance):
         yield _Part(replace(task, options=named), device)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import pytest
@@ -16,8 +19,11 @@ from variant_files import variants
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options
+from tflgpu.compiler.emit.version import compiler_version
 from tflgpu.compiler.errors import WorkerError
-from tflgpu.compiler.fleet import cluster
+from tflgpu.compiler.fleet import cluster, parcel
+from tflgpu.compiler.fleet.workers import compile_file
+from tflgpu.compiler.options import Precision
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -80,7 +86,7 @@ def test_a_tuning_table_travels(folder: Path, threads: Any, tmp_path: Path) -> N
 def test_another_version_on_a_worker_is_an_error_before_work_begins(
     folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    version = cluster.compiler_version()
+    version = compiler_version()
     monkeypatch.setattr(cluster, "compiler_version", lambda: "0.0+ours")
     with pytest.raises(WorkerError) as raised:
         list(tflgpu.compile_many([folder], tmp_path, scheduler=threads.scheduler_address))
@@ -88,6 +94,48 @@ def test_another_version_on_a_worker_is_an_error_before_work_begins(
     expected = f": it has tflgpu {version}, but this is 0.0+ours; install the same on both"
     assert first.startswith("worker tcp://") and first.endswith(expected)
     assert second.endswith(expected)
+
+
+def test_an_error_of_a_workers_system_stops_no_other_model(
+    folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(model: Path, *rest: Any) -> Any:
+        if model.stem == "EXP":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return compile_file(model, *rest)
+
+    monkeypatch.setattr(parcel, "compile_file", full)
+    found = tflgpu.compile_many(
+        [folder], tmp_path / "store", devices=["gpu"], scheduler=threads.scheduler_address
+    )
+    errors = {item.task.model.stem: str(item.error or "") for item in found}
+    assert errors["EXP"].startswith(f"the worker on {gethostname()} cannot go on: ")
+    assert errors["EXP"].endswith("No space left on device")
+    assert errors["ABS"] == errors["COS"] == ""
+
+
+def test_an_error_that_a_task_raises_is_its_own(threads: Any) -> None:
+    with cluster.cluster(1, threads.scheduler_address) as found:
+
+        def start(item: str) -> tuple[Any, ...]:
+            if item == "here":
+                raise OSError("while it was started")
+            return (found.submit(Path(item).read_bytes),)
+
+        results = dict(found.each(["/no/such/file", "here", os.devnull], start, 1))
+    assert isinstance(results["/no/such/file"], FileNotFoundError)
+    assert (str(results["here"]), results[os.devnull]) == ("while it was started", b"")
+
+
+def test_only_this_process_reaches_its_own_workers() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with cluster._local(1) as local:
+            address = local.scheduler_address
+            assert address.startswith("tls://127.0.0.1:")
+            for security in (distributed.Security.temporary(), None):
+                with pytest.raises((OSError, TypeError)):
+                    distributed.Client(address, security=security, timeout=1, set_as_default=False)
 
 
 def test_a_scheduler_that_is_lost(folder: Path, threads: Any, tmp_path: Path) -> None:
@@ -116,10 +164,17 @@ def test_no_scheduler_and_no_workers(
     assert "a scheduler has workers of its own" in message
 
 
+def is_worker(process: Any) -> bool:
+    try:
+        return "spawn_main" in " ".join(process.cmdline())
+    except psutil.Error:  # it has just died
+        return False
+
+
 @pytest.mark.slow
 def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     """Each time while it compiles or starts; the rest of the work is as if nothing had happened."""
-    precisions = ("f32", "f16")
+    precisions: tuple[Precision, ...] = ("f32", "f16")
     devices = (*DEVICES, "nvidia", "adreno", "amd")
     list(tflgpu.compile_many([folder], tmp_path / "here", devices=devices, precisions=precisions))
     run = tflgpu.compile_many(
@@ -129,12 +184,7 @@ def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     for result in run:
         failed += result.error is not None
         if killed < 3:
-            workers = [
-                child
-                for child in psutil.Process().children(recursive=True)
-                if child.status() != psutil.STATUS_ZOMBIE
-                and "spawn_main" in " ".join(child.cmdline())
-            ]
+            workers = [*filter(is_worker, psutil.Process().children(recursive=True))]
             if workers:
                 os.kill(workers[0].pid, signal.SIGKILL)
                 killed += 1

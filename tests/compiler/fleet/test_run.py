@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from commands import as_json, invoke
+from graphs.steps import elementwise
 from variant_files import variants
 
 import tflgpu
@@ -79,8 +80,6 @@ def test_the_manifest_describes_each_variant(folder: Path, tmp_path: Path) -> No
 
 
 def test_findings_are_recorded_and_remembered(tmp_path: Path) -> None:
-    from graphs.steps import elementwise
-
     model = elementwise(tmp_path / "m.tflite", "ABS", "Mystery")
     options = Options(custom_ops=("Mystery",))
     (result,) = tflgpu.compile_many([model], tmp_path, devices=["gpu"], options=options)
@@ -194,6 +193,54 @@ def test_a_store_that_cannot_be_written_is_an_error_at_once(folder: Path, tmp_pa
     (tmp_path / "manifest.json").write_text("[]")
     with pytest.raises(PlanError, match=r"manifest.json is not a manifest of tflgpu: "):
         compiled(folder, tmp_path)
+
+
+def test_manifests_of_others(folder: Path, tmp_path: Path) -> None:
+    compiled(folder, tmp_path)
+    file = tmp_path / "manifest.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "format": 2}))
+    with pytest.raises(PlanError, match="has format 2, this version of tflgpu reads 1; use"):
+        compiled(folder, tmp_path)
+    wrong: dict[str, Any]
+    for wrong in ({"fingerprint": []}, {"seconds": "1"}, {"findings": {}}, {"findings": [1]}):
+        row = {**content["variants"][0], **wrong}
+        file.write_text(json.dumps({**content, "variants": [row]}))
+        with pytest.raises(PlanError, match=f"a row has a wrong type of {next(iter(wrong))}; rem"):
+            compiled(folder, tmp_path)
+
+
+def test_a_text_in_place_of_a_list(folder: Path, tmp_path: Path) -> None:
+    for wrong in ({"devices": "mali"}, {"precisions": "f16"}):
+        with pytest.raises(OptionError, match=r"(devices|precisions)='.*': give a list, such as "):
+            compiled(folder, tmp_path, **wrong)
+    models: Any
+    for models in (str(folder), folder):
+        with pytest.raises(OptionError, match=r"models=.*: give a list, such as \['/"):
+            list(tflgpu.compile_many(models, tmp_path))
+
+
+def test_kernels_that_the_driver_refuses_do_not_make_a_compilation_fail(
+    folder: Path, tmp_path: Path, opencl_device: str
+) -> None:
+    (folder / "BAD.tflite").unlink()
+    common = ("compile", folder, "-o", tmp_path / "store", "--device", "gpu")
+    wrong = invoke(*common, "--prebuild", "abacus", code=1)
+    assert wrong.stdout.startswith("3 compiled\n")
+    assert wrong.stderr.startswith(
+        "error: kernels of 3 variants cannot be compiled by the driver:\n"
+    )
+    assert "ABS.tflite for opencl-f32-gpu: no OpenCL device has 'abacus'" in wrong.stderr
+    assert {row["status"] for row in rows(tmp_path / "store")} == {"compiled"}
+
+
+def test_the_table_comes_with_warnings(tmp_path: Path) -> None:
+    model = elementwise(tmp_path / "m.tflite", "ABS", "Mystery")
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps({"device": "abacus", "kernels": {}}))
+    command = ("compile", model, "-o", tmp_path / "store", "--device", "gpu", "--device", "mali")
+    shown = invoke(*command, "--custom-op", "Mystery", "--tuning", table).stderr
+    assert f"{model}: {table}, measured on abacus, has no sizes for kernels of this" in shown
 
 
 def test_the_command(folder: Path, tmp_path: Path) -> None:

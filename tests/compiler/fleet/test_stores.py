@@ -11,7 +11,8 @@ from paths import ROOT
 from servers import make_key
 
 import tflgpu
-from tflgpu.compiler.fleet.places import Change, place
+from tflgpu.compiler.fleet.place import Change
+from tflgpu.compiler.fleet.places import place
 from tflgpu.runtime.remote.keys import Trusted
 from tflgpu.runtime.remote.published import entries
 from tflgpu.runtime.remote.store import Store

@@ -14,6 +14,7 @@ from cases.convolutions import conv
 from commands import as_json, invoke
 from graphs import model, x
 
+import tflgpu
 from tflgpu.compiler.schedule.sizes import Sizes
 from tflgpu.compiler.tools import tune as search
 
@@ -66,7 +67,7 @@ def scheduler() -> Iterator[str]:
 def test_the_table_is_that_of_this_process(
     networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
 ) -> None:
-    common = ("--device", opencl_device)
+    common: tuple[Any, ...] = ("--device", opencl_device)
     (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
     common = (*common, "--scheduler", scheduler)
     (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
@@ -101,6 +102,45 @@ def test_a_model_that_fails_stops_no_other(
         (table,) = (tmp_path / "cache" / "tuning").glob("*.json")
         assert len(json.loads(table.read_text())["kernels"]) > 1
         table.unlink()
+
+
+def test_why_a_model_cannot_be_tuned(
+    networks: Path, measured: Measured, opencl_device: str, tmp_path: Path
+) -> None:
+    gone, common = tmp_path / "gone.tflite", ("-o", tmp_path / "c", "--device", opencl_device)
+    for command in (("tune", gone), ("compile", gone, "--tune")):
+        message = invoke(*command, *common, code=1).stderr
+        assert message.startswith(f"error: cannot read the model {gone}: No such file"), message
+    result = invoke("compile", gone, networks, *common, "--tune", "--json", code=1)
+    found = json.loads(result.stdout)["variants"]
+    assert [row["status"] for row in found] == ["failed", "compiled", "compiled"]
+    assert all(row["tuned"] for row in found[1:])
+
+
+def test_operators_to_keep_are_searched_on_the_worker(
+    networks: Path, measured: Measured, scheduler: str, opencl_device: str, tmp_path: Path
+) -> None:
+    common: tuple[Any, ...] = ("--device", opencl_device, "--precision", "f32_f16")
+    common = (*common, "--keep-f32", "auto")
+    (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
+    common = (*common, "--tolerance", 0.5, "--scheduler", scheduler)
+    (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
+    assert Path(here["path"]).read_bytes() == Path(there["path"]).read_bytes()
+
+
+def test_two_equal_devices_have_a_lock_in_a_folder_of_the_user(
+    opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tflgpu.compiler.fleet import measuring
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    info = next(info for info in tflgpu.runtime.devices() if opencl_device in str(info))
+    monkeypatch.setattr(measuring, "devices_here", lambda: [info, info])
+    lock = measuring._lock(str(info))
+    assert lock.parent.is_relative_to(tmp_path) and lock.parent.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "tflgpu" / "locks").chmod(0o770)
+    with pytest.raises(tflgpu.PlanError, match="can be written to by other users"):
+        measuring._lock(str(info))
 
 
 def test_a_device_that_no_worker_has(networks: Path, scheduler: str, tmp_path: Path) -> None:

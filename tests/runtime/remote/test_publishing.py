@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import fsspec
@@ -12,7 +11,6 @@ from plans import chain, chain_result
 from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
 from servers import http_server, make_key
 
-from tflgpu.compiler.cli.compiled_matrix import print_matrix
 from tflgpu.runtime import PlanError, StoreError, load
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.keys import SigningKey
@@ -156,12 +154,6 @@ def test_passwords_are_not_shown() -> None:
     with pytest.raises(StoreError) as raised:
         Store("sftp://user:secret@127.0.0.1:1/models")
     assert "user@127.0.0.1:1" in str(raised.value) and "secret" not in str(raised.value)
-
-
-def test_passwords_are_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    print_matrix([], "memory://user:secret@host/models", as_json=True)
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["manifest"] == "memory://user@host/models/manifest.json"
 
 
 def test_passwords_in_the_texts_of_others(monkeypatch: pytest.MonkeyPatch) -> None:

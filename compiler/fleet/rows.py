@@ -1,9 +1,9 @@
-"""The manifest of a store: which models were compiled into it, as `manifest.json`.
+"""The rows of a cache: which models were compiled into it, as its `manifest.json`.
 
-    {"variants": [{"model": "models/digits.tflite", "fingerprint": "8c0d...", "variant":
-        "opencl-f32-mali-a20d7aa81cd8", "status": "compiled", "findings": [], ...}, ...]}
+    {"format": 1, "variants": [{"model": "models/digits.tflite", "fingerprint": "8c0d...",
+        "variant": "opencl-f32-mali-a20d7aa81cd8", "status": "compiled", "findings": [], ...}, ...]}
 
-A row stays as long as its variant is in the store; rows of failures stay until the next run.
+A row stays as long as its variant is in the cache; rows of failures stay until the next run.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ...runtime.errors import PlanError
-from .places import Place
+from .place import Place
 
 MANIFEST = "manifest.json"
+FORMAT = 1
+"""To be raised whenever the fields of a row change."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Row:
     variant: str
     """The variant's name; empty if there is none."""
     status: str
-    """compiled, present (it was in the store before the run) or failed."""
+    """compiled; present (it was in the cache already, or is that of an equal model); or failed."""
     findings: tuple[Mapping[str, Any], ...]
     """Operators that cannot run on the device, as `Finding.as_dict` gives them."""
     error: str
@@ -42,21 +44,21 @@ class Row:
     seconds: float
     """Time of the compilation, whenever that was."""
     bytes: int
-    """Of all files of the variant."""
+    """Of all files of the variant but binaries, which drivers made."""
 
     @property
     def key(self) -> tuple[str, str, str]:
         return self.model, self.fingerprint, self.request
 
 
-class Manifest:
-    """The rows of a store's manifest, to which a run adds its own."""
+class Rows:
+    """The rows of a cache, to which a run adds its own."""
 
-    def __init__(self, store: Place) -> None:
-        """Read the manifest, if there is one (PlanError, StoreError)."""
-        self._store = store
+    def __init__(self, cache: Place) -> None:
+        """Read the rows, if there are any (PlanError, StoreError)."""
+        self._cache = cache
         self._added: dict[tuple[str, str, str], Row] = {}
-        rows = _rows(store.read(MANIFEST), store.at(MANIFEST))
+        rows = _rows(cache.read(MANIFEST), cache.at(MANIFEST))
         self._before = {(row.fingerprint, row.request): row for row in rows}
 
     def find(self, fingerprint: str, request: str) -> Row | None:
@@ -72,38 +74,58 @@ class Manifest:
 
         Rows of other runs stay if their variant is still there. PlanError, StoreError.
         """
-        holds = self._store.holding()
+        holds = self._cache.holding()
 
         def merged(content: bytes | None) -> bytes:
             rows = {
                 row.key: row
-                for row in _rows(content, self._store.at(MANIFEST))
+                for row in _rows(content, self._cache.at(MANIFEST))
                 if row.variant and holds(row.fingerprint, row.variant)
             }
             ordered = sorted((rows | self._added).values(), key=lambda row: row.key)
-            found = {"variants": [asdict(row) for row in ordered]}
+            found = {"format": FORMAT, "variants": [asdict(row) for row in ordered]}
             return f"{json.dumps(found, indent=1)}\n".encode()
 
-        self._store.change(MANIFEST, merged)
+        self._cache.change(MANIFEST, merged)
 
 
 def _rows(content: bytes | None, source: str) -> list[Row]:
-    """The rows in the content of a manifest, if there is one (PlanError, naming `source`)."""
+    """The rows in the content of manifest.json, if there is one (PlanError, naming `source`)."""
     if content is None:
         return []
     try:
-        return [_row(item) for item in json.loads(content)["variants"]]
+        found = json.loads(content)
+        if found["format"] == FORMAT:
+            return [_row(item) for item in found["variants"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PlanError(
             f"{source} is not a manifest of tflgpu: {error}; remove it, and the next run writes a "
             f"new one"
         ) from error
+    raise PlanError(
+        f"{source} has format {found['format']!r}, this version of tflgpu reads {FORMAT}; use "
+        f"another cache, or the version that wrote it"
+    )
 
 
 _FIELDS = {item.name for item in fields(Row)}
+_TEXTS = {
+    *("model", "fingerprint", "target", "precision", "profile"),
+    *("request", "variant", "status", "error"),
+}
+_NUMBERS = {"seconds", "bytes"}
 
 
 def _row(item: Any) -> Row:
     if not isinstance(item, dict) or item.keys() != _FIELDS:
         raise ValueError(f"a row must have the fields {', '.join(sorted(_FIELDS))}")
-    return Row(**{**item, "findings": tuple(item["findings"])})
+    wrong = [
+        *(name for name in _TEXTS if not isinstance(item[name], str)),
+        *(name for name in _NUMBERS if type(item[name]) not in (int, float)),
+    ]
+    findings = item["findings"]
+    if not isinstance(findings, list) or not all(isinstance(each, dict) for each in findings):
+        wrong.append("findings")
+    if wrong:
+        raise ValueError(f"a row has a wrong type of {', '.join(sorted(wrong))}")
+    return Row(**{**item, "findings": tuple(findings)})
