@@ -53,8 +53,11 @@ class TflgpuWarning(UserWarning):
 
 
 class CacheWarning(TflgpuWarning):
-    """A cache is not as it should be: compiled kernels could not be stored, so that the next start
-    will be slow as well, or kernels in it were changed."""
+    """A cache is not as it should be.
+
+    Compiled kernels could not be stored, so that the next start will be slow as well; kernels in it
+    were changed; or a store cannot be reached, so that what was fetched before is used.
+    """
 
 
 class InputError(TflgpuError, ValueError):

@@ -1,32 +1,26 @@
-"""Fetching one variant from a store into the user's cache, whole or not at all.
-
-    <user's cache>/stores/<digest of the store's URL>/<model fingerprint>/<variant>/
-
-Each of these stores' folders is a cache whose variants keep their manifest beside the plan, so that
-they can be found, and their signatures checked, while the store cannot be reached.
-"""
+"""Fetching one variant from a store into the user's cache, whole or not at all."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from warnings import warn
 
-from ..errors import PlanError, StoreError
+from ..errors import CacheWarning, PlanError, StoreError
 from ..plan.records import Plan
-from ..store.cache import lock, variant_folder
-from ..store.private_files import make_private, sync_folder
+from ..store.cache import lock
+from ..store.private_files import make_private, replace_file, sync_folder
 from ..store.replacing import replace_folder
-from ..store.variant import read_plan, read_variant
+from ..store.variant import read_plan
+from .copies import copied, copies_of, folder_of, is_copy
 from .files import download
 from .files import read_plan as download_plan
 from .keys import Trust, Trusted, refusal
-from .manifest import MANIFEST, Publication, from_bytes, to_bytes
-from .published import Entry, address, find, published
+from .manifest import MANIFEST, Publication, to_bytes
+from .published import Address, Entry, address, find, published
 from .store import Store
-from .url import without_password
 
 ATTEMPTS = 5
 """How often to fetch a variant that another process replaces meanwhile."""
@@ -39,32 +33,52 @@ def fetch(url: str, model: str | os.PathLike[str] | None, trust: Trust, choose: 
     """The folder, in the user's cache, of a variant at a URL, fetched unless it is there already.
 
     `url` is that of a store, of a model in it or of one variant. If the store cannot be reached,
-    what was fetched before is used. PlanError if there is no such variant, it is not trusted or its
-    files are damaged, StoreError if the store cannot be reached and nothing was fetched before.
+    what was fetched before is used, with a CacheWarning. PlanError if there is no such variant, it
+    is not trusted or its files are damaged, StoreError if the store cannot be reached and nothing
+    was fetched before.
     """
     trusted, where = Trusted(trust), address(url)
     copies = copies_of(where.store)
     try:
         store = Store(where.store)
-        found = _trusted(store, find(store, where, model), trusted)
+        found = _trusted(store, _find(store, where, model), trusted)
         chosen = _chosen(store, found, copies, choose)
         return _fetch(store, chosen, copies, trusted)
-    except StoreError:
-        with suppress(PlanError, StoreError):
-            kept = Store(copies.as_uri())
-            found = _trusted(kept, find(kept, where, model), trusted)
-            present = [each for each in found if _is_copy(_folder(copies, each), each)]
-            if present:
-                return _folder(copies, _chosen(kept, present, copies, choose))
+    except StoreError as error:
+        folder = _fetched_before(copies, where, model, trusted, choose)
+        if folder is None:
+            raise
+        warn(f"{error}; {folder}, fetched before, is used", CacheWarning, stacklevel=3)
+        return folder
+
+
+def _find(store: Store, where: Address, model: str | os.PathLike[str] | None) -> list[Entry]:
+    try:
+        return find(store, where, model)
+    except PlanError:
+        # A network drive that is not mounted is no store without models.
+        store.check_exists()
         raise
 
 
-def copies_of(store: str) -> Path:
-    """Where the variants fetched from a store are kept, given its URL."""
-    from platformdirs import user_cache_path
-
-    name = hashlib.sha256(without_password(store).encode()).hexdigest()[:16]
-    return user_cache_path("tflgpu") / "stores" / name
+def _fetched_before(
+    copies: Path,
+    where: Address,
+    model: str | os.PathLike[str] | None,
+    trusted: Trusted,
+    choose: Choose,
+) -> Path | None:
+    """The copy that a store would be asked for; None if there is none that may be run."""
+    newest: dict[str, Path] = {}
+    for each in copied(copies, where, model):
+        folder, path = folder_of(copies, each), each.manifest.path
+        if path not in newest and trusted.objection(each) is None and is_copy(folder, each):
+            newest[path] = folder
+    if len(newest) < 2:
+        return next(iter(newest.values()), None)
+    with suppress(PlanError):
+        return choose([(folder, read_plan(folder)) for folder in newest.values()])
+    return None
 
 
 def _trusted(store: Store, found: Sequence[Entry], trusted: Trusted) -> list[Publication]:
@@ -90,13 +104,13 @@ def _chosen(
     """One of several variants, chosen by their plans, which alone are read for that."""
     if len(found) == 1:
         return found[0]
-    folders = {_folder(copies, each): each for each in found}
+    folders = {folder_of(copies, each): each for each in found}
     plans = [(folder, _plan(store, folder, each)) for folder, each in folders.items()]
     return folders[choose(plans)]
 
 
 def _plan(store: Store, folder: Path, publication: Publication) -> Plan:
-    if _is_copy(folder, publication):
+    if is_copy(folder, publication):
         return read_plan(folder)
     return download_plan(store, publication)
 
@@ -117,32 +131,25 @@ def _fetch(store: Store, publication: Publication, copies: Path, trusted: Truste
 
 def _copy(store: Store, publication: Publication, copies: Path) -> Path:
     """The folder of a variant's copy, made unless it is there (PlanError, StoreError)."""
-    folder = _folder(copies, publication)
+    folder = folder_of(copies, publication)
     make_private(copies)
     make_private(folder.parent)
     try:
         with lock(folder):
-            if not _is_copy(folder, publication):
+            if not is_copy(folder, publication):
                 replace_folder(folder, lambda new: _download(store, publication, new))
+            elif not _has_manifest(folder, publication):
+                replace_file(folder / MANIFEST, to_bytes(publication))
     except OSError as error:
         raise PlanError(f"cannot write {folder}: {error.strerror or error}") from error
     return folder
 
 
-def _folder(copies: Path, publication: Publication) -> Path:
-    return variant_folder(copies, publication.manifest.fingerprint, publication.manifest.variant)
-
-
-def _is_copy(folder: Path, publication: Publication) -> bool:
-    """Whether a folder holds an undamaged copy of a variant, with the same signatures."""
-    try:
-        kept = from_bytes((folder / MANIFEST).read_bytes(), str(folder / MANIFEST))
-        if kept.manifest != publication.manifest or kept.signatures != publication.signatures:
-            return False
-        read_variant(folder)
-    except (PlanError, OSError):
-        return False
-    return True
+def _has_manifest(folder: Path, publication: Publication) -> bool:
+    """Whether a copy has just this manifest, with these signatures."""
+    with suppress(FileNotFoundError):
+        return (folder / MANIFEST).read_bytes() == to_bytes(publication)
+    return False
 
 
 def _download(store: Store, publication: Publication, folder: Path) -> None:

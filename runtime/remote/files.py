@@ -1,30 +1,47 @@
-"""The files of a published variant, downloaded and checked."""
+"""The files of a variant: their sizes and digests, and downloading them."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import PlanError
 from ..plan.file import from_bytes
 from ..plan.records import Plan
+from ..store.cache import fingerprint
 from ..store.variant import PLAN
 from .manifest import File, Publication
 from .store import Store
 
 
+def file_of(path: Path) -> File:
+    """The size and the digest of a file, which is read in blocks (OSError)."""
+    return File(path.stat().st_size, fingerprint(path))
+
+
+def are_whole(folder: Path, files: Mapping[str, File]) -> bool:
+    """Whether a folder holds files just as a manifest says."""
+    try:
+        return all(file_of(folder / path) == expected for path, expected in files.items())
+    except OSError:
+        return False
+
+
 def download(store: Store, publication: Publication, folder: Path) -> None:
     """Copy a variant's files into a folder that has the folders they need.
 
-    PlanError, naming the file, if one is missing, short or changed.
+    PlanError, naming the file, if one is missing, changed, or not of its size.
     """
     files = publication.manifest.files
-    missing = store.download({f"{publication.files}/{path}": folder / path for path in files})
+    missing = store.download(
+        {f"{publication.files}/{path}": (folder / path, file.size) for path, file in files.items()}
+    )
     if missing:
         raise PlanError(f"{store.at(missing[0])} is missing; publish the variant again")
     for path, expected in files.items():
-        _check(store.at(f"{publication.files}/{path}"), (folder / path).read_bytes(), expected)
+        _check(store.at(f"{publication.files}/{path}"), file_of(folder / path), expected)
 
 
 def check(store: Store, publication: Publication) -> None:
@@ -38,19 +55,20 @@ def check(store: Store, publication: Publication) -> None:
 def read_plan(store: Store, publication: Publication) -> Plan:
     """The plan of a variant (PlanError if it is missing or changed)."""
     path = f"{publication.files}/{PLAN}"
-    content = store.read(path)
+    expected = publication.manifest.files[PLAN]
+    content = store.read(path, expected.size)
     if content is None:
         raise PlanError(f"{store.at(path)} is missing; publish the variant again")
-    _check(store.at(path), content, publication.manifest.files[PLAN])
+    found = File(len(content), hashlib.sha256(content).hexdigest())
+    _check(store.at(path), found, expected)
     return from_bytes(content, store.at(path))
 
 
-def _check(source: str, content: bytes, expected: File) -> None:
+def _check(source: str, found: File, expected: File) -> None:
     """PlanError, naming `source`, unless a file is what its manifest says."""
-    if len(content) != expected.size:
+    if found.size != expected.size:
         raise PlanError(
-            f"{source} has {len(content)} bytes instead of {expected.size}; publish the variant "
-            f"again"
+            f"{source} has {found.size} bytes instead of {expected.size}; publish the variant again"
         )
-    if hashlib.sha256(content).hexdigest() != expected.sha256:
+    if found.sha256 != expected.sha256:
         raise PlanError(f"{source} is damaged (its checksum is wrong); publish the variant again")

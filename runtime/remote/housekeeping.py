@@ -6,13 +6,16 @@ finds half of it; and what a writer has not finished is left alone for a day.
 
 from __future__ import annotations
 
+import time
+
 from ..errors import PlanError
 from ..store.cache import is_fingerprint
 from .files import check
-from .index import is_unfinished, record_of, rewrite
+from .index import INDEX, Record, is_unfinished, record_of, rewrite
 from .keys import Trusted
-from .manifest import MANIFEST, UNFINISHED, folder_age, is_variant
+from .manifest import MANIFEST, NewerFormatError, is_variant
 from .published import Entry, entries, published
+from .stamps import is_old
 from .store import Store
 
 
@@ -35,10 +38,12 @@ def prune(store: Store, size: int) -> list[Entry]:
     """Remove the variants published first until the rest take at most `size` bytes.
 
     Returns those removed. Also removes files that no manifest refers to and that are a day old.
-    Variants that are replaced meanwhile are kept. The index is put right. StoreError if something
+    Variants that are replaced meanwhile are kept, and so are those of a newer version of tflgpu,
+    whose size is not known and does not count. The index is put right. StoreError if something
     cannot be removed, PlanError if the index is damaged.
     """
     store.check_writable()
+    began = time.time()
     present = sorted(entries(store), key=lambda entry: (entry.published, entry.path))
     excess = sum(entry.size for entry in present) - size
     removed = []
@@ -49,25 +54,33 @@ def prune(store: Store, size: int) -> list[Entry]:
         if _remove(store, entry):
             removed.append(entry)
             excess -= entry.size
-    gone = {entry.path for entry in removed}
+    # By path. Damaged ones have no time that is known.
+    gone = {entry.path: entry.published or began for entry in removed}
+    newer = {entry.path for entry in present if entry.newer}
     left = [
         record_of(entry.publication)
         for entry in present
         if entry.publication and entry.path not in gone
     ]
-    rewrite(store, left, lambda record: record.path not in gone and is_unfinished(record))
+
+    def keep(record: Record) -> bool:
+        # What was published again after it had been removed is there, or will be.
+        there = record.published > gone.get(record.path, 0)
+        return record.path in newer or (there and is_unfinished(record))
+
+    rewrite(store, left, keep)
     _remove_leftovers(store)
     return removed
 
 
 def _remove(store: Store, entry: Entry) -> bool:
-    """Remove a variant; False if it has been replaced."""
+    """Remove a variant; False if it has been replaced, or is of a newer version of tflgpu."""
     fingerprint, _, variant = entry.path.partition("/")
     try:
         if published(store, fingerprint, variant) != entry.publication:
             return False
-    except PlanError:
-        if entry.publication is not None:
+    except PlanError as error:
+        if entry.publication is not None or isinstance(error, NewerFormatError):
             return False
     store.remove(f"{entry.path}/{MANIFEST}")
     if entry.publication is not None:
@@ -77,6 +90,9 @@ def _remove(store: Store, entry: Entry) -> bool:
 
 def _remove_leftovers(store: Store) -> None:
     """Remove what killed processes left behind, and folders without anything in them."""
+    for folder in ("", INDEX):
+        for name in filter(is_old, store.names(folder)):
+            store.remove(f"{folder}/{name}".lstrip("/"))
     models = [name for name in store.names() if is_fingerprint(name)]
 
     def clean(path: str) -> None:
@@ -86,8 +102,7 @@ def _remove_leftovers(store: Store) -> None:
         except PlanError:
             return  # it may be of a newer version
         for name in store.names(path):
-            age = folder_age(name)
-            if age is not None and age > UNFINISHED and (found is None or found.folder != name):
+            if is_old(name) and (found is None or found.folder != name):
                 store.remove(f"{path}/{name}")
         if found is None:
             store.remove_if_empty(path)

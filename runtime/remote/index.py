@@ -21,7 +21,8 @@ from typing import Any
 
 from ..errors import PlanError, StoreError
 from ..store.cache import is_fingerprint
-from .manifest import UNFINISHED, Publication, is_path, seconds
+from .manifest import Publication, is_path, seconds
+from .stamps import UNFINISHED
 from .store import Store
 
 INDEX = "index"
@@ -87,16 +88,14 @@ def rewrite(
     known: Sequence[Record] = (),
     keep: Callable[[Record], bool] = lambda record: True,
 ) -> None:
-    """Replace the files of an index by one with known records and with others that are to be kept.
+    """Replace the files of an index by one with known records and with those that are to be kept.
 
-    PlanError if the index is damaged, StoreError if the store cannot be written.
+    Of several records of a variant, the newest one is kept. PlanError if the index is damaged,
+    StoreError if the store cannot be written.
     """
     files = _files(store)
-    found = _merged(_contents(store, files))
-    known_paths = {record.path for record in known}
-    _write(
-        store, [*known, *(each for each in found if each.path not in known_paths and keep(each))]
-    )
+    kept = filter(keep, _merged(_contents(store, files)))
+    _write(store, _newest([*kept, *known]))
     store.each(store.remove, files)
 
 
@@ -149,6 +148,12 @@ def _record(item: Mapping[str, Any]) -> Record:
 
 def _merged(contents: Mapping[str, bytes]) -> list[Record]:
     """One record for each variant, the newest (PlanError)."""
-    found = [record for source, content in contents.items() for record in _parsed(content, source)]
+    return _newest(
+        [record for source, content in contents.items() for record in _parsed(content, source)]
+    )
+
+
+def _newest(found: Sequence[Record]) -> list[Record]:
+    """Of the records of each variant the newest, the last one of those that are of equal age."""
     newest = {record.path: record for record in sorted(found, key=lambda each: each.published)}
     return [newest[path] for path in sorted(newest)]

@@ -9,7 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Sequence
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,14 +42,20 @@ class SigningKey:
         """Read a key's file: OpenSSH's or PEM, not encrypted (StoreError)."""
         self._key = _private(Path(path))
 
-    def sign(self, manifest: Manifest) -> Signature:
-        """The signature of a manifest."""
+    def add_to(self, publication: Publication) -> Publication:
+        """A variant with this key's signature, and with those that others gave it rightly."""
+        others = [each for each in publication.signatures if _verifies(each, publication)]
+        mine = self._sign(publication.manifest)
+        found = {each.key: each for each in (*others, mine)}
+        return replace(publication, signatures=tuple(found[key] for key in sorted(found)))
+
+    def _sign(self, manifest: Manifest) -> Signature:
         public = self._key.public_key().public_bytes_raw()
         return Signature(public.hex(), self._key.sign(signed_bytes(manifest)).hex())
 
     def signed(self, publication: Publication) -> bool:
         """Whether a variant has this key's signature."""
-        return self.sign(publication.manifest) in publication.signatures
+        return self._sign(publication.manifest) in publication.signatures
 
 
 class Trusted:
@@ -55,8 +64,7 @@ class Trusted:
     def __init__(self, trust: Trust) -> None:
         """Read the keys (StoreError)."""
         self._anyone = trust == ANYONE
-        keys = () if self._anyone else [trust] if isinstance(trust, (str, os.PathLike)) else trust
-        self._keys = frozenset(map(_public, keys))
+        self._keys = frozenset() if self._anyone else frozenset(map(_public, _given(trust)))
 
     def objection(self, publication: Publication) -> str | None:
         """Why a variant must not be run; None if a trusted key signed it."""
@@ -64,12 +72,12 @@ class Trusted:
             return None
         if not publication.signatures:
             return "it is not signed"
-        signers = {signature.key: signature.value for signature in publication.signatures}
+        signers = {signature.key: signature for signature in publication.signatures}
         trusted = signers.keys() & self._keys
         if not trusted:
             names = " and ".join(sorted(map(fingerprint, signers)))
             return f"it is signed by {names}, which is not among the trusted keys"
-        wrong = sorted(key for key in trusted if not _verifies(key, signers[key], publication))
+        wrong = sorted(key for key in trusted if not _verifies(signers[key], publication))
         if wrong:
             return f"the signature by {fingerprint(wrong[0])} is not that of this manifest"
         return None
@@ -96,13 +104,27 @@ def fingerprint(key: str) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
 
 
-def _verifies(key: str, value: str, publication: Publication) -> bool:
+def _given(trust: Trust) -> list[Key]:
+    """The public keys that are given as trust (StoreError)."""
+    if isinstance(trust, (str, os.PathLike)):
+        keys = [trust]
+    else:
+        keys = list(trust) if isinstance(trust, Iterable) else [trust]
+    if not all(isinstance(key, (str, os.PathLike)) and os.fspath(key) for key in keys):
+        raise StoreError(
+            f"trust={trust!r}: give the public keys of whoever compiles, as files or texts, or "
+            f'"{ANYONE}"'
+        )
+    return keys
+
+
+def _verifies(signature: Signature, publication: Publication) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+    public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.key))
     try:
-        public.verify(bytes.fromhex(value), signed_bytes(publication.manifest))
+        public.verify(bytes.fromhex(signature.value), signed_bytes(publication.manifest))
     except InvalidSignature:
         return False
     return True
@@ -125,6 +147,8 @@ def _private(path: Path) -> Ed25519PrivateKey:
         raise StoreError(f"{path} is not a private key in OpenSSH's format or PEM") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise StoreError(f"the key {path} is not an ed25519 key; make one with: {_MAKE}")
+    if os.name == "posix" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise StoreError(f"other users can use the private key {path}; run: chmod 600 {path}")
     return key
 
 
@@ -139,6 +163,8 @@ def _public(key: Key) -> str:
     read = serialization.load_pem_public_key
     if content.startswith(b"ssh-"):
         read = serialization.load_ssh_public_key
+    if len(_KEYS.findall(content)) > 1:
+        raise StoreError(f"{shown} has several keys; give each in a file or a text of its own")
     try:
         public = read(content)
     except Exception:
@@ -147,6 +173,9 @@ def _public(key: Key) -> str:
         raise StoreError(f"{shown} is not an ed25519 key; make one with: {_MAKE}")
     return public.public_bytes_raw().hex()
 
+
+_KEYS = re.compile(rb"^(?:ssh-|ecdsa-|sk-|-----BEGIN)", re.MULTILINE)
+"""Where a public key begins."""
 
 _MAKE = "ssh-keygen -t ed25519 -N '' -f KEY"
 
@@ -165,6 +194,6 @@ def _serialization(what: str) -> Any:
     except ImportError as error:
         raise StoreError(
             f"{what} needs cryptography, which is not installed; "
-            f"install it with: pip install 'tflgpu[fleet]'"
+            f"install it with: pip install 'tflgpu[stores]'"
         ) from error
     return serialization

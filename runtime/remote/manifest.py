@@ -12,31 +12,29 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from secrets import token_hex
 from typing import Any
 
 from ..errors import PlanError
 from ..store.cache import is_fingerprint
 from ..store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS
+from .stamps import is_folder
 
 MANIFEST = "manifest.json"
 LATEST = 1 << 33
 """The end of Unix times that all systems can show."""
 FORMAT = 1
-UNFINISHED = 24 * 3600
-"""Seconds after which what no manifest refers to is taken for the work of a killed process."""
 
 _SHAPES = r"(shapes/[1-9][0-9]{0,6}/)?"
-_FILE = re.compile(
-    rf"({WEIGHTS}|{_SHAPES}({PLAN}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*))\Z"
-)
-_FOLDER = re.compile(r"files-(\d{8}T\d{6}Z)-[0-9a-f]{16}\Z")
+_BESIDE = rf"({re.escape(PLAN)}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)"
+_FILE = re.compile(rf"({re.escape(WEIGHTS)}|{_SHAPES}{_BESIDE})\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _VARIANT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\Z")
-_TIME = "%Y%m%dT%H%M%SZ"
+
+
+class NewerFormatError(PlanError):
+    """A newer version of tflgpu published the variant, which is not damaged."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +109,19 @@ def to_bytes(publication: Publication) -> bytes:
 
 
 def from_bytes(data: bytes, source: str) -> Publication:
-    """The content of manifest.json, read (PlanError, naming `source`, if it is none)."""
+    """The content of manifest.json, read.
+
+    PlanError, naming `source`, if it is none; NewerFormatError if it may be one.
+    """
     try:
         content = json.loads(data)
-        if content["format"] != FORMAT:
-            raise PlanError(
-                f"{source} has format {content['format']!r}, this version of tflgpu reads {FORMAT}"
+        found = _count(content["format"])
+        if found > FORMAT:
+            raise NewerFormatError(
+                f"{source} has format {found}, this version of tflgpu reads {FORMAT}; update tflgpu"
             )
+        if found < FORMAT:
+            raise ValueError(f"format {found}")
         return _publication(content)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, PlanError):
@@ -143,21 +147,6 @@ def seconds(value: Any) -> float:
     return float(value)
 
 
-def new_folder() -> str:
-    """The name of a folder for the files of one more manifest."""
-    return f"files-{time.strftime(_TIME, time.gmtime())}-{token_hex(8)}"
-
-
-def folder_age(name: str) -> float | None:
-    """Seconds since a folder was named by `new_folder`; None if it was not."""
-    import calendar
-
-    match = _FOLDER.match(name)
-    if match is None:
-        return None
-    return time.time() - calendar.timegm(time.strptime(match[1], _TIME))
-
-
 def _publication(content: Any) -> Publication:
     manifest = content["manifest"]
     files = {
@@ -170,7 +159,7 @@ def _publication(content: Any) -> Publication:
     if missing:
         raise ValueError(f"without {' and '.join(sorted(missing))}")
     if not is_fingerprint(manifest["fingerprint"]):
-        raise ValueError("its fingerprint is none")
+        raise ValueError(f"{manifest['fingerprint']!r} is not a fingerprint")
     return Publication(
         Manifest(
             manifest["fingerprint"],
@@ -178,7 +167,7 @@ def _publication(content: Any) -> Publication:
             _matching(re.compile(r"(?s).{0,4096}\Z"), manifest["model"], "model"),
             files,
         ),
-        _matching(_FOLDER, content["folder"], "folder"),
+        _folder(content["folder"]),
         seconds(content["published"]),
         tuple(
             Signature(
@@ -188,6 +177,12 @@ def _publication(content: Any) -> Publication:
             for item in content["signatures"]
         ),
     )
+
+
+def _folder(name: Any) -> str:
+    if not isinstance(name, str) or not is_folder(name):
+        raise ValueError(f"{name!r} is not a folder")
+    return name
 
 
 def _matching(form: re.Pattern[str], text: Any, what: str) -> str:

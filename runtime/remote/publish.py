@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -13,10 +12,11 @@ from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from ..store.cache import is_fingerprint
 from ..store.variant import PLAN, WEIGHTS, Variant, read_variant
-from .files import check
+from .files import check, file_of
 from .index import add, record_of
-from .manifest import MANIFEST, File, Manifest, Publication, is_variant, new_folder, to_bytes
+from .manifest import MANIFEST, File, Manifest, Publication, is_variant, to_bytes
 from .published import published
+from .stamps import new_folder
 from .store import Store
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     """Put a variant's folder into a store, signed if there is a key; returns its URL.
 
-    A variant with the same files and that signature is left alone, any other of its name is
-    replaced. It appears complete or not at all, even if several processes write it at once. The
-    driver's binaries are not published: they are of use to one device.
+    A variant with the same files is left alone but for the signature, which is added to those that
+    it has; any other of its name is replaced. It appears complete or not at all, even if several
+    processes write it at once. The driver's binaries are not published: they are of use to one
+    device.
 
     PlanError if the folder is not that of a whole variant, StoreError if the store cannot be
     written.
@@ -37,30 +38,48 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     manifest = manifest_of(folder)
     new = Publication(manifest, new_folder(), time.time())
     if key is not None:
-        new = replace(new, signatures=(key.sign(manifest),))
-    before = _present(store, new)
-    if before is None or not _is_whole(store, before):
-        _write(store, folder, new, before)
+        new = key.add_to(new)
+    present = _present(store, manifest)
+    if present is None or not _is_whole(store, present):
+        present = _write(store, folder, new, present)
+    if key is not None and not key.signed(present):
+        _add_signature(store, key.add_to(replace(present, published=new.published)), new.files)
     return store.at(manifest.path)
 
 
-def _write(store: Store, folder: Path, new: Publication, before: Publication | None) -> None:
-    """Publish a variant, instead of one that is there and damaged, if there is one."""
+def _write(store: Store, folder: Path, new: Publication, before: Publication | None) -> Publication:
+    """Publish a variant, instead of one that is there and damaged, if there is one.
+
+    Returns what is then in the store.
+    """
     manifest = new.manifest
     written = [new.files]
     try:
         store.upload({f"{new.files}/{path}": folder / path for path in manifest.files})
-        # Another process may have published the same meanwhile.
-        if _present(store, new) in (None, before):
-            written.append(add(store, record_of(new)))
-            # From here on the manifest may be there, even if it seems that it was not written.
-            written.clear()
-            # By way of its own folder, which is removed as a whole if this process is killed.
-            store.replace(f"{manifest.path}/{MANIFEST}", to_bytes(new), f"{new.files}/{MANIFEST}")
+        present = _present(store, manifest)
+        if present is not None and present != before:
+            return present  # another process has published the same meanwhile
+        written.append(add(store, record_of(new)))
+        # From here on the manifest may be there, even if it seems that it was not written.
+        written.clear()
+        _replace_manifest(store, new, new.files)
+        return new
     finally:
         for path in written:
             with suppress(StoreError):
                 store.remove(path)
+
+
+def _add_signature(store: Store, signed: Publication, temporary: str) -> None:
+    """Replace the manifest of a variant by one with more signatures, on the same files."""
+    add(store, record_of(signed))
+    _replace_manifest(store, signed, temporary)
+    store.remove_if_empty(temporary)
+
+
+def _replace_manifest(store: Store, new: Publication, temporary: str) -> None:
+    """Write a manifest by way of a folder that `prune` removes if this process is killed."""
+    store.replace(f"{new.manifest.path}/{MANIFEST}", to_bytes(new), f"{temporary}/{MANIFEST}")
 
 
 def is_intact(store: Store, publication: Publication) -> bool:
@@ -75,7 +94,7 @@ def manifest_of(folder: Path) -> Manifest:
     plan = variant.plan
     if not (is_fingerprint(plan.fingerprint) and is_variant(folder.name)):
         raise PlanError(f"{folder} is not named as a variant of a cache; compile the model again")
-    contents = {path: _digest(folder / path) for path in files_of(variant)}
+    contents = {path: _file(folder / path) for path in files_of(variant)}
     return Manifest(plan.fingerprint, folder.name, plan.model, contents)
 
 
@@ -96,23 +115,20 @@ def _files_beside(plan: Plan) -> set[str]:
     return {*kernels, *companions, *(part.file for part in plan.parts)}
 
 
-def _digest(path: Path) -> File:
+def _file(path: Path) -> File:
     try:
-        content = path.read_bytes()
+        return file_of(path)
     except OSError as error:
         raise PlanError(f"cannot read {path}: {error.strerror}; compile the model again") from error
-    return File(len(content), hashlib.sha256(content).hexdigest())
 
 
-def _present(store: Store, new: Publication) -> Publication | None:
-    """What a store holds, if it is the same under the same name, with the same signatures."""
+def _present(store: Store, manifest: Manifest) -> Publication | None:
+    """What a store holds, if it is the same under the same name, whoever signed it."""
     try:
-        found = published(store, new.manifest.fingerprint, new.manifest.variant)
+        found = published(store, manifest.fingerprint, manifest.variant)
     except PlanError:
         return None  # damaged, so it is replaced
-    if found is None or found.manifest != new.manifest:
-        return None
-    return found if set(new.signatures) <= set(found.signatures) else None
+    return found if found is not None and found.manifest == manifest else None
 
 
 def _is_whole(store: Store, publication: Publication) -> bool:

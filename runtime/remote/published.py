@@ -10,8 +10,9 @@ from functools import cache
 from ..errors import PlanError
 from ..store.cache import SHOWN_DIGITS, is_fingerprint, meant_models
 from .index import Record, record_of, records
-from .manifest import MANIFEST, Publication, from_bytes, is_variant
+from .manifest import MANIFEST, NewerFormatError, Publication, from_bytes, is_variant
 from .store import Store
+from .url import check_url
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Entry:
     """None if it cannot be relied on."""
     problem: str = ""
     """Why it cannot."""
+    newer: bool = False
+    """Whether that is because a newer version of tflgpu published it."""
 
     @property
     def size(self) -> int:
@@ -47,11 +50,12 @@ class Address:
 
 
 def address(url: str) -> Address:
-    """A URL, taken apart.
+    """A URL, taken apart (StoreError if it has a query or a fragment).
 
     >>> address("s3://models/" + "ab" * 32 + "/opencl-f32-mali-a20d7aa81cd8").variant
     'opencl-f32-mali-a20d7aa81cd8'
     """
+    check_url(url)
     url = url.rstrip("/")
     above, _, last = url.rpartition("/")
     if is_fingerprint(last):
@@ -163,7 +167,7 @@ def _entries(store: Store, paths: Sequence[str]) -> list[Entry]:
         try:
             found = published(store, fingerprint, variant)
         except PlanError as error:
-            return Entry(path, None, str(error))
+            return Entry(path, None, str(error), isinstance(error, NewerFormatError))
         return Entry(path, found) if found is not None else None
 
     return [entry for entry in store.each(read, paths) if entry is not None]

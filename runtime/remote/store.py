@@ -5,18 +5,22 @@ Every failure is a StoreError that names the URL, and never a password in it.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, TypeVar
 
-from ..errors import StoreError
-from .url import password, without_password
+from ..errors import PlanError, StoreError, TflgpuError
+from .stamps import new_temporary
+from .url import check_url, password, without_password
 
 CONNECTIONS = 16
 """How many files are asked for at a time."""
+
+LARGEST_TEXT = 1 << 26
+"""Bytes of a manifest or a file of an index."""
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "file": {"auto_mkdir": True},
@@ -29,6 +33,9 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 SSH = ("sftp", "ssh")
 """Protocols of sshfs."""
+
+DISK = ("file", "local")
+"""Protocols of this machine's disk."""
 
 READ_ONLY = ("http", "https")
 """Protocols by which nothing can be written."""
@@ -47,12 +54,13 @@ class Store:
         """Connect to a store, which need not exist yet."""
         self.url = without_password(url).rstrip("/")
         """For display."""
+        check_url(url)
         try:
             import fsspec
         except ImportError as error:
             raise StoreError(
                 f"{self.url} needs fsspec, which is not installed; "
-                f"install it with: pip install 'tflgpu[fleet]'"
+                f"install it with: pip install 'tflgpu[stores]'"
             ) from error
         protocol = url.partition("://")[0].lower()
         settings = {**SETTINGS.get(protocol, {}), **fsspec.config.conf.get(protocol, {})}
@@ -71,6 +79,13 @@ class Store:
         """StoreError if nothing can be written by the URL's protocol."""
         if self._protocol in READ_ONLY:
             raise StoreError(f"{self.url} is for reading only; write to the store by another URL")
+
+    def check_exists(self) -> None:
+        """StoreError if there is no such store, on those that are a folder."""
+        if self._protocol in (*DISK, *SSH):
+            with self._reported("read", ""):
+                if not self._files.isdir(self._path("")):
+                    raise StoreError(f"cannot read {self.url}: there is no such folder")
 
     def names(self, path: str = "") -> list[str]:
         """The names in a folder, sorted; none if there is no such folder."""
@@ -92,23 +107,38 @@ class Store:
             }
         return {}
 
-    def read(self, path: str) -> bytes | None:
-        """The content of a file; None if there is no such file."""
-        with self._reported("read", path), suppress(FileNotFoundError):
-            return bytes(self._files.cat_file(self._path(path)))
-        return None
+    def read(self, path: str, limit: int = LARGEST_TEXT) -> bytes | None:
+        """The content of a file; None if there is no such file.
 
-    def download(self, files: Mapping[str, Path]) -> list[str]:
-        """Copy files of the store to paths of this machine; returns those that do not exist."""
+        PlanError if it has more than `limit` bytes, of which no more are read.
+        """
+        with tempfile.TemporaryDirectory(prefix="tflgpu-") as temporary:
+            copy = Path(temporary) / "content"
+            return copy.read_bytes() if self._copy(path, copy, limit) else None
 
-        def copy(path: str) -> bool:
-            with self._reported("read", path), suppress(FileNotFoundError):
-                self._files.get_file(self._path(path), str(files[path]))
-                return True
-            return False
+    def download(self, files: Mapping[str, tuple[Path, int]]) -> list[str]:
+        """Copy files of the store to paths of this machine; returns those that do not exist.
 
-        found = self.each(copy, list(files))
+        PlanError if one has more bytes than the number given with its path.
+        """
+        found = self.each(lambda path: self._copy(path, *files[path]), list(files))
         return [path for path, present in zip(files, found, strict=True) if not present]
+
+    def _copy(self, path: str, to: Path, limit: int) -> bool:
+        """Copy a file of at most `limit` bytes to this machine; False if it does not exist."""
+        from fsspec.callbacks import Callback
+
+        def check(_: int | None, size: int, **others: Any) -> None:
+            if size > limit:
+                raise PlanError(f"{self.at(path)} has more than {limit} bytes; publish it again")
+
+        source = self._path(path)
+        with self._reported("read", path), suppress(FileNotFoundError):
+            if self._protocol in DISK:  # where fsspec calls nothing back
+                check(None, self._files.size(source))
+            self._files.get_file(source, str(to), callback=Callback(hooks={"limit": check}))
+            return True
+        return False
 
     def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files of this machine into the store, with the folders that they need."""
@@ -127,7 +157,7 @@ class Store:
         """
         self.check_writable()
         folder, _, name = path.rpartition("/")
-        temporary = temporary or f"{folder}/.{name}.{token_hex(8)}.tmp".lstrip("/")
+        temporary = temporary or f"{folder}/{new_temporary(name)}".lstrip("/")
         try:
             with self._reported("write", path):
                 self._files.pipe_file(self._path(temporary), content)
@@ -162,7 +192,7 @@ class Store:
     def _reported(self, doing: str, path: str) -> Iterator[None]:
         try:
             yield
-        except StoreError:
+        except TflgpuError:
             raise
         # Each protocol has exceptions of its own, and few of them are an OSError.
         except Exception as error:

@@ -1,4 +1,4 @@
-"""URLs of stores: telling them from paths, and showing them."""
+"""URLs of stores: telling them from paths, checking and showing them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 import re
 from typing import TypeGuard
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+from ..errors import StoreError
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+://)([^/?#]*)([^?#]*)")
+"""Protocol, user and host, path."""
 
 
 def is_url(place: str | os.PathLike[str]) -> TypeGuard[str]:
@@ -14,18 +17,30 @@ def is_url(place: str | os.PathLike[str]) -> TypeGuard[str]:
     return isinstance(place, str) and _URL.match(place) is not None
 
 
-def without_password(url: str) -> str:
-    """A URL as it may be shown."""
-    # Imported here because paths are checked, too, while a model is loaded.
-    from urllib.parse import urlsplit, urlunsplit
+def check_url(url: str) -> None:
+    """StoreError if no path can follow a URL, because it has a query or a fragment."""
+    if "?" in url or "#" in url:
+        raise StoreError(
+            f"the URL of {without_password(url)} has a query or a fragment (? or #), but that of a "
+            f"store ends with its path; credentials go into the configuration of fsspec"
+        )
 
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=user.partition(":")[0] + at + host))
+
+def without_password(url: str) -> str:
+    """A URL as it may be shown: without its password and its query, in which secrets may be.
+
+    >>> without_password("https://user:secret@host:8080/models?token=secret")
+    'https://user@host:8080/models'
+    """
+    match = _URL.match(url)
+    if match is None:
+        return url
+    protocol, authority, path = match.groups()
+    user, at, host = authority.rpartition("@")
+    return f"{protocol}{user.partition(':')[0]}{at}{host}{path}"
 
 
 def password(url: str) -> str:
     """The password in a URL, as it is written there; empty if there is none."""
-    from urllib.parse import urlsplit
-
-    return urlsplit(url).netloc.rpartition("@")[0].partition(":")[2]
+    match = _URL.match(url)
+    return match[2].rpartition("@")[0].partition(":")[2] if match else ""

@@ -17,7 +17,7 @@ from published_files import CHAIN, PATH, fetched_plan, present
 from servers import sftp_server
 
 from tflgpu.runtime import StoreError
-from tflgpu.runtime.remote.fetch import copies_of
+from tflgpu.runtime.remote.copies import copies_of
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.publish import is_intact, publish
 from tflgpu.runtime.remote.published import entries, published

@@ -10,14 +10,16 @@ from typing import Any
 
 import fsspec
 import pytest
+from commands import as_json, invoke
 from fsspec.implementations.local import LocalFileSystem
 from plans import chain
 from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
 from servers import make_key
 
-from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime import CacheWarning, PlanError, StoreError, load
 from tflgpu.runtime.remote import index
-from tflgpu.runtime.remote.fetch import copies_of, fetch
+from tflgpu.runtime.remote.copies import copies_of
+from tflgpu.runtime.remote.fetch import fetch
 from tflgpu.runtime.remote.keys import SigningKey
 from tflgpu.runtime.remote.manifest import Publication
 from tflgpu.runtime.remote.publish import publish
@@ -155,7 +157,7 @@ def test_the_first_that_runs_is_taken(local: Store, tmp_path: Path, opencl_devic
     with load(local.url, device=opencl_device, trust="anyone") as session:
         assert session.plan.target == "opencl"
     kept = copies_of(local.url) / CHAIN
-    assert [path.name for path in kept.iterdir() if path.is_dir()] == ["runs"]
+    assert [path.stem for path in kept.iterdir() if path.is_dir()] == ["runs"]
 
 
 @pytest.mark.parametrize("damage", ["changed", "short", "missing"])
@@ -175,7 +177,7 @@ def test_damage_names_the_file(
     with pytest.raises(PlanError, match=f"{url} {what[damage]}.*publish the variant again"):
         fetched(local.url)
     kept = copies_of(local.url) / CHAIN
-    assert [each.name for each in kept.iterdir()] == [".variant.lock"]
+    assert [each.suffix for each in kept.iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": 2}', b"\xff", b"[" * 100_000])
@@ -193,16 +195,45 @@ def test_offline(local: Store, folder: Path, key: Path, tmp_path: Path, unreacha
     trusted, other = key.with_suffix(".pub"), make_key(tmp_path / "other").with_suffix(".pub")
     first = fetched(local.url, trust=trusted)
     unreachable(local)
-    for model in (None, "chain.tflite", CHAIN):
-        assert fetched(local.url, model, trusted) == first
-    assert fetched(f"{local.url}/{PATH}", trust=trusted) == first
     lost = f"cannot (list|read) {local.url}.*: the connection was lost"
+    for model in (None, "chain.tflite", CHAIN):
+        with pytest.warns(CacheWarning, match=f"{lost}; {first}, fetched before, is used"):
+            assert fetched(local.url, model, trusted) == first
+    with pytest.warns(CacheWarning, match=lost):
+        assert fetched(f"{local.url}/{PATH}", trust=trusted) == first
     for model, trust in (("other.tflite", trusted), (None, other), (None, ())):
         with pytest.raises(StoreError, match=lost):
             fetched(local.url, model, trust)
     (first / "weights.bin").write_bytes(b"damaged")
     with pytest.raises(StoreError, match=lost):
         fetched(local.url, trust=trusted)
+
+
+@pytest.mark.parametrize("left", ["nothing", "file"])
+def test_a_drive_that_is_not_mounted(local: Store, disk: Path, folder: Path, left: str) -> None:
+    """It is no store without models: what was fetched before is used."""
+    publish(folder, local)
+    first = fetched(local.url)
+    shutil.rmtree(disk)
+    if left == "file":
+        disk.write_text("no store")
+    with pytest.warns(CacheWarning, match=f"cannot .* {local.url}: .*, fetched before, is used"):
+        assert fetched(local.url) == first
+    with pytest.raises(StoreError, match=f"cannot .* {local.url}: "):
+        fetched(local.url, "other.tflite")
+
+
+def test_no_folder_is_no_store(sftp: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=f"{tmp_path}/none: there is no such folder"):
+        fetched(f"{sftp}{tmp_path}/none")
+
+
+def test_copies_need_no_extra(local: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(folder, local)
+    first = fetched(local.url)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.warns(CacheWarning, match="needs fsspec, which is not installed"):
+        assert fetched(local.url) == first
 
 
 def test_a_store_that_is_gone_from_the_start() -> None:
@@ -212,7 +243,7 @@ def test_a_store_that_is_gone_from_the_start() -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, key: Path) -> None:
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    install = r"which is not installed; install it with: pip install 'tflgpu\[fleet\]'"
+    install = r"which is not installed; install it with: pip install 'tflgpu\[stores\]'"
     with pytest.raises(StoreError, match=f"^memory://models needs fsspec, {install}"):
         fetched("memory://models")
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
@@ -225,6 +256,67 @@ def test_a_damaged_copy_is_fetched_again(local: Store, folder: Path) -> None:
     copy = fetched(local.url)
     (copy / "weights.bin").write_bytes(b"damaged")
     assert read_variant(fetched(local.url)).plan.model == "chain.tflite"
+
+
+def test_a_copy_of_other_files_is_not_taken(
+    local: Store, folder: Path, key: Path, tmp_path: Path
+) -> None:
+    """Files that fit each other, but not the manifest that is signed."""
+    publish(folder, local, SigningKey(key))
+    copy = fetched(local.url, trust=key.with_suffix(".pub"))
+    evil = chain(model="evil.tflite").write(tmp_path / "evil")
+    shutil.copytree(evil, copy, dirs_exist_ok=True)
+    assert read_variant(copy).plan.model == "evil.tflite"
+    assert fetched_plan(local.url, key.with_suffix(".pub")).model == "chain.tflite"
+
+
+def test_a_copy_does_not_become_another(local: Store, folder: Path, tmp_path: Path) -> None:
+    """It may be loaded by a process that trusts this one only."""
+    publish(folder, local)
+    copy = fetched(local.url)
+    publish(chain(model="other.tflite").write(tmp_path / "other"), local)
+    assert fetched_plan(local.url).model == "other.tflite"
+    assert read_variant(copy).plan.model == "chain.tflite"
+    kept = str(copies_of(local.url))
+    assert len(as_json("cache", "list", kept)["entries"]) == 2
+    invoke("cache", "prune", kept, "--max-size", "0")
+    assert not copy.exists()
+
+
+def test_a_new_signature_is_fetched_alone(
+    local: Store, disk: Path, folder: Path, key: Path, unreachable: Any
+) -> None:
+    publish(folder, local)
+    first = fetched(local.url)
+    publish(folder, local, SigningKey(key))
+    shutil.rmtree(files_on(disk, local))
+    trusted = key.with_suffix(".pub")
+    assert fetched(local.url, trust=trusted) == first
+    unreachable(local)
+    with pytest.warns(CacheWarning):
+        assert fetched(local.url, trust=trusted) == first
+
+
+def test_no_more_is_downloaded_than_the_manifest_says(url: str, folder: Path) -> None:
+    store = Store(url)
+    publish(folder, store)
+    path = f"{present(store).files}/plan.tflgpu"
+    size = len(store.read(path) or b"")
+    store.replace(path, bytes(size + 7_000_000))
+    with pytest.raises(PlanError, match=f"{url}/{path} has more than {size} bytes"):
+        fetched(url)
+
+
+def test_no_endless_manifest_or_index_is_read(
+    local: Store, disk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(folder, local)
+    (file,) = (disk / "index").iterdir()
+    monkeypatch.setattr(Store.read, "__defaults__", (file.stat().st_size - 1,))
+    with pytest.raises(PlanError, match=rf"index/{file.name} has more than \d+ bytes"):
+        listed(local)
+    with pytest.raises(PlanError, match=r"manifest\.json has more than \d+ bytes"):
+        fetched(local.url)
 
 
 def test_what_is_there_is_not_fetched_again(local: Store, folder: Path, disk: Path) -> None:

@@ -14,13 +14,13 @@ from plans import chain
 from published_files import PATH, files_on, present
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.remote import index, manifest
+from tflgpu.runtime.remote import housekeeping, index, stamps
 from tflgpu.runtime.remote import publish as publish_module
 from tflgpu.runtime.remote.housekeeping import prune
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.keys import SigningKey, fingerprint
 from tflgpu.runtime.remote.publish import publish
-from tflgpu.runtime.remote.published import entries, listed
+from tflgpu.runtime.remote.published import Entry, entries, listed
 from tflgpu.runtime.remote.store import Store
 
 DAY = 24 * 3600
@@ -92,7 +92,14 @@ def test_leftovers_of_a_day_go(local: Store, disk: Path, folder: Path) -> None:
     )
     for leftover in (young, old):
         shutil.copytree(files_on(disk, local), leftover)
+    temporaries = []
+    for stamp in (young.name, old.name):
+        name = f".manifest.json.{stamp.removeprefix('files-')}.tmp"
+        temporaries += [disk / name, disk / "index" / name]
+    for path in temporaries:
+        path.write_text("half")
     assert prune(local, 10**9) == []
+    assert [path.exists() for path in temporaries] == [True, True, False, False]
     assert young.exists() and not old.exists() and files_on(disk, local).exists()
 
 
@@ -105,6 +112,38 @@ def test_a_variant_that_is_replaced_meanwhile_stays(
     monkeypatch.setattr("tflgpu.runtime.remote.housekeeping.entries", lambda store: before)
     assert prune(local, 0) == []
     assert present(local).manifest.model == "new.tflite"
+
+
+def test_a_variant_that_comes_back_meanwhile_stays_in_the_index(
+    local: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was removed, and published again before the index was written."""
+    publish(folder, local)
+    removed = housekeeping._remove
+
+    def remove(store: Store, entry: Entry) -> bool:
+        found = removed(store, entry)
+        publish(folder, store)
+        return found
+
+    monkeypatch.setattr(housekeeping, "_remove", remove)
+    assert len(prune(local, 0)) == 1
+    assert names(local) == ["variant"]
+    assert [record.path for record in records(local)] == [PATH]
+    assert records(local)[0].published == present(local).published
+
+
+def test_variants_of_a_newer_version_stay(
+    local: Store, disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    three(local, tmp_path, monkeypatch)
+    path = disk / present(local, "a").manifest.path / "manifest.json"
+    path.write_text('{"format": 2}')
+    assert [entry.path[-2:] for entry in prune(local, 0)] == ["/b", "/c"]
+    assert path.exists() and len(list(path.parent.glob("files-*/plan.tflgpu"))) == 1
+    assert [record.path[-2:] for record in records(local)] == ["/a"]
+    wrong = invoke("cache", "verify", local.url, code=1)
+    assert "has format 2, this version of tflgpu reads 1; update tflgpu" in wrong.stderr
 
 
 def test_an_index_is_kept_short(
@@ -158,7 +197,7 @@ def test_records_of_what_never_came_go_after_a_day(
     monkeypatch.setattr(index, "UNFINISHED", -1)
     prune(local, 10**9)
     assert [record.path for record in records(local)] == [PATH]
-    assert manifest.UNFINISHED == DAY
+    assert stamps.UNFINISHED == DAY
 
 
 def test_other_commands_take_no_url() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from plans import chain, chain_result
 from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
-from servers import http_server
+from servers import http_server, make_key
 
 from tflgpu.runtime import PlanError, StoreError, load
 from tflgpu.runtime.remote.index import records
@@ -70,6 +70,28 @@ def test_a_signature_is_added_and_stays(url: str, folder: Path, key: Path) -> No
     assert present(store) == signed
 
 
+def test_two_keys(url: str, folder: Path, key: Path, tmp_path: Path) -> None:
+    """Whoever trusts either can go on: a signature is added, and no file is written again."""
+    store, other = Store(url), make_key(tmp_path / "other")
+    for path in (key, other, key):
+        publish(folder, store, SigningKey(path))
+    for path in (key, other):
+        assert content(fetched(url, trust=path.with_suffix(".pub"))) == content(folder)
+    found = present(store)
+    assert len(found.signatures) == 2 == len(records(store)[0].signers)
+    assert store.names(PATH) == [found.folder, "manifest.json"]
+
+
+def test_a_wrong_signature_is_not_kept(local: Store, disk: Path, folder: Path, key: Path) -> None:
+    """Whoever trusts both keys would refuse the variant because of it."""
+    publish(folder, local, SigningKey(key))
+    path = disk / PATH / "manifest.json"
+    value = present(local).signatures[0].value
+    path.write_text(path.read_text().replace(value, "0" * 128))
+    publish(folder, local, SigningKey(make_key(disk.parent / "other")))
+    assert len(present(local).signatures) == 1
+
+
 @pytest.mark.parametrize("damage", ["changed", "short", "missing", "manifest"])
 def test_publishing_repairs(local: Store, disk: Path, folder: Path, damage: str) -> None:
     publish(folder, local)
@@ -128,6 +150,7 @@ def test_binaries_of_devices_are_not_published(local: Store, folder: Path) -> No
 def test_passwords_are_not_shown() -> None:
     url = "sftp://user:secret@host:22/models"
     assert without_password(url) == "sftp://user@host:22/models"
+    assert without_password("http://[bad") == "http://[bad"
     with pytest.raises(StoreError) as raised:
         Store("sftp://user:secret@127.0.0.1:1/models")
     assert "user@127.0.0.1:1" in str(raised.value) and "secret" not in str(raised.value)
@@ -140,6 +163,19 @@ def test_passwords_in_the_texts_of_others(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fsspec.core, "url_to_fs", fail)
     with pytest.raises(StoreError, match=r"no luck with sftp://user:\.\.\.@host/models"):
         Store("sftp://user:secret@host/models")
+
+
+@pytest.mark.parametrize("url", ["https://u:secret@h/x?token=secret", "s3://x/y#secret"])
+def test_urls_end_with_their_path(url: str) -> None:
+    for use in (Store, fetched):
+        with pytest.raises(StoreError, match=r"has a query or a fragment \(\? or #\)") as raised:
+            use(url)
+        assert "secret" not in str(raised.value)
+
+
+def test_urls_that_are_none() -> None:
+    with pytest.raises(StoreError, match=r"cannot list http://\[bad: Invalid IPv6 URL"):
+        fetched("http://[bad")
 
 
 def test_unknown_protocol() -> None:

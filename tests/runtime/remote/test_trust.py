@@ -115,7 +115,16 @@ def test_replayed_through_the_index(local: Store, disk: Path, folder: Path, key:
 
 
 @pytest.mark.parametrize(
-    "path", ["../../x", "/etc/passwd", "kernels/../x", "kernels/a/b", "kernels\\x", "binaries/x"]
+    "path",
+    [
+        "planxtflgpu",
+        "../../x",
+        "/etc/passwd",
+        "kernels/../x",
+        "kernels/a/b",
+        "kernels\\x",
+        "binaries/x",
+    ],
 )
 def test_files_outside(local: Store, disk: Path, folder: Path, path: str) -> None:
     publish(folder, local)
@@ -159,14 +168,21 @@ def test_keys_that_are_none(key: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(StoreError, match=problem):
             SigningKey(path)
+    key.chmod(0o640)
+    with pytest.raises(StoreError, match=f"other users can use .*{key}; run: chmod 600 {key}"):
+        SigningKey(key)
+    both = tmp_path / "both.pub"
+    both.write_text(2 * public(key).read_text())
     for trust, problem in (
+        (both, "both.pub has several keys"),
+        *((wrong, "trust=.*: give the public keys of") for wrong in (None, "", [None], 7)),
         (tmp_path / "none.pub", "cannot read the key .*none.pub"),
         (key, "is not a public key"),
         (public(rsa), "is not an ed25519 key"),
         ("everyone", "cannot read the key everyone"),
     ):
         with pytest.raises(StoreError, match=problem):
-            fetched("memory://nothing", trust=trust)
+            fetched("memory://nothing", trust=trust)  # type: ignore[arg-type]
 
 
 def test_private_keys_stay_where_they_are(
