@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import PlanError
 from ..store.cache import is_fingerprint
-from ..store.variant import FALLBACK, KERNELS, PLAN, WEIGHTS
+from ..store.variant import FALLBACK, KERNELS, ORIGINALS, PLAN, WEIGHTS
 from .stamps import is_folder
 
 MANIFEST = "manifest.json"
@@ -26,9 +26,9 @@ LATEST = 1 << 33
 """The end of Unix times that all systems can show."""
 FORMAT = 1
 
-_SHAPES = r"(shapes/[1-9][0-9]{0,6}/)?"
+_WITHIN = rf"(shapes/[1-9][0-9]{{0,6}}/|{ORIGINALS}/)?"
 _BESIDE = rf"({re.escape(PLAN)}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)"
-_FILE = re.compile(rf"({re.escape(WEIGHTS)}|{_SHAPES}{_BESIDE})\Z")
+_FILE = re.compile(rf"({re.escape(WEIGHTS)}|{_WITHIN}{_BESIDE})\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _VARIANT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\Z")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import PlanError, StoreError
 from ..plan.records import Plan
 from ..store.cache import is_fingerprint
-from ..store.variant import PLAN, WEIGHTS, Variant, read_variant
+from ..store.variant import PLAN, WEIGHTS, Variant, originals, read_variant
 from .files import check, file_of
 from .index import add, record_of
 from .manifest import MANIFEST, File, Manifest, Publication, is_variant, to_bytes
@@ -101,7 +101,7 @@ def manifest_of(folder: Path) -> Manifest:
 def files_of(variant: Variant) -> list[str]:
     """The paths of a variant's files in its folder (PlanError)."""
     plan = variant.plan
-    found = {PLAN, WEIGHTS} | _files_beside(plan)
+    found = {PLAN, WEIGHTS} | _files_beside(plan) | originals(variant)
     for record in plan.specializations:
         other = variant.specialized(record).plan
         found |= {f"{record.folder}/{name}" for name in {PLAN} | _files_beside(other)}

@@ -90,9 +90,23 @@ def as_compiled(variant: Variant) -> tuple[Plan, Mapping[str, str]]:
     if not variant.plan.edits:
         return variant.plan, variant.sources
     plan = read_plan(variant.folder / ORIGINALS)
-    pairs = zip(plan.kernels, variant.plan.kernels, strict=True)
-    changed = [kernel for kernel, now in pairs if kernel.sha256 != now.sha256]
+    changed = _changed(plan, variant.plan)
     return plan, {**variant.sources, **_texts(variant.folder / ORIGINALS, changed)}
+
+
+def originals(variant: Variant) -> set[str]:
+    """The paths in the folder of what edits of kernels have replaced; none without edits."""
+    if not variant.plan.edits:
+        return set()
+    plan = read_plan(variant.folder / ORIGINALS)
+    files = [kernel.file for kernel in _changed(plan, variant.plan)]
+    return {f"{ORIGINALS}/{file}" for file in (PLAN, *files)}
+
+
+def _changed(before: Plan, now: Plan) -> list[Kernel]:
+    """The kernels of a plan, as they were compiled, that others have replaced."""
+    pairs = zip(before.kernels, now.kernels, strict=True)
+    return [kernel for kernel, other in pairs if kernel.sha256 != other.sha256]
 
 
 def edited_kernels(plan: Plan) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from plans import chain, chain_result
 from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
 from servers import http_server, make_key
 
+from tflgpu.compiler.emit.edits import apply_edits
+from tflgpu.compiler.emit.folder import pack
 from tflgpu.runtime import PlanError, StoreError, load
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.keys import SigningKey
@@ -18,6 +20,8 @@ from tflgpu.runtime.remote.publish import is_intact, publish
 from tflgpu.runtime.remote.published import published
 from tflgpu.runtime.remote.store import Store
 from tflgpu.runtime.remote.url import without_password
+from tflgpu.runtime.store.cache import variant_folder
+from tflgpu.runtime.store.variant import as_compiled, read_variant
 
 FILES = {
     "plan.tflgpu",
@@ -39,6 +43,22 @@ def test_what_is_fetched_is_what_was_published(url: str, folder: Path, user: Pat
     assert copy.is_relative_to(user) and content(copy) == content(folder)
     assert is_intact(store, present(store))
     assert [record.model for record in records(store)] == ["chain.tflite"]
+
+
+def test_edited_kernels_are_published_with_what_they_replace(
+    folder: Path, tmp_path: Path, user: Path
+) -> None:
+    compiled = read_variant(folder)
+    text = compiled.sources["kernels/001_scale.cl"].replace("2.0f", "4.0f")
+    edited = apply_edits(compiled.plan, compiled.sources, {1: text})
+    place = variant_folder(tmp_path / "edited", CHAIN, "variant")
+    content = compiled.weights.content
+    pack(edited.plan, edited.sources, content, place, edited.originals)
+    url = f"file://{tmp_path}/other"
+    publish(place, Store(url))
+    copy = read_variant(fetched(url))
+    assert (copy.edited, copy.sources["kernels/001_scale.cl"]) == (("scale",), text)
+    assert as_compiled(copy) == (compiled.plan, compiled.sources)
 
 
 def test_publishing_again_changes_nothing(url: str, folder: Path) -> None:
