@@ -21,9 +21,8 @@ from ..tools.editing.edit import (
     revert_kernel,
 )
 from .chosen_variant import newest_variant
-from .device_names import DeviceName
 from .input_arrays import RANDOM, picture_inputs, read_inputs
-from .options import cache_argument, input_options, model_option
+from .options import attached_option, cache_argument, input_options, model_option
 from .shell import Command, Failure, FilePath, json_option, note, print_json, print_table, progress
 from .whole_file import write_whole
 
@@ -38,13 +37,7 @@ _LINE = re.compile(r":(\d+)[:(]\d+")
 @model_option
 @click.option("--keep", is_flag=True, help="Store the kernel in CACHE if all results agree.")
 @click.option("--revert", is_flag=True, help="Put the compiler's text of an edited kernel back.")
-@click.option(
-    "--device",
-    type=DeviceName(profile=False),
-    default="auto",
-    show_default=True,
-    help="Part of a device's name as `tflgpu devices` prints it.",
-)
+@attached_option
 @input_options
 @click.option(
     "--tolerance",

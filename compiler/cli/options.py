@@ -53,6 +53,15 @@ model_option = click.option(
 )
 
 
+attached_option = click.option(
+    "--device",
+    type=DeviceName(profile=False),
+    default="auto",
+    show_default=True,
+    help="Part of a device's name as `tflgpu devices` prints it.",
+)
+
+
 def input_options(function: Function) -> Function:
     """The options for input arrays: --input, --seed, and for pictures --mean and --std."""
     choices = (

@@ -27,9 +27,8 @@ from ..pictures.show import KINDS, shown_in
 from ..tools.trace.events import Trace
 from ..tools.trace.session import TracedSession
 from ..tools.trace.summary import by_type, timed
-from .device_names import DeviceName
 from .input_arrays import RANDOM, assign, is_picture, picture_inputs, read_inputs, stored_shapes
-from .options import input_options, model_option, shape_option
+from .options import attached_option, input_options, model_option, shape_option
 from .run_results import RunResult, summary
 from .shell import Command, FilePath, json_option, note, warn
 from .tracing import trace_option, write_trace
@@ -49,13 +48,7 @@ UNLABELED = ("image", "keypoints")
 @click.argument("values", metavar="[[NAME=]FILE|random]...", nargs=-1)
 @model_option
 @shape_option
-@click.option(
-    "--device",
-    type=DeviceName(profile=False),
-    default="auto",
-    show_default=True,
-    help="Part of a device's name as `tflgpu devices` prints it.",
-)
+@attached_option
 @input_options
 @click.option(
     "--labels",
