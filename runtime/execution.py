@@ -23,7 +23,7 @@ from .parts import load_parts
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
 from .store.binaries import read_binary, write_binary
-from .store.variant import Variant
+from .store.variant import Variant, read_sources
 
 Array = NDArray[Any]
 NO_TARGETS: Mapping[int, Array] = {}
@@ -50,7 +50,8 @@ class Execution:
         device = owner.device
         self.device, self.owner = device, owner
         self.plan: Plan = variant.plan
-        self._variant = variant
+        # The variant itself would keep the file of weights mapped.
+        self._folder, self._whole, self._texts = variant.folder, variant.whole, variant.texts
         self.finishing = _Finishing(device)
         self._dispatch_commands: Commands | None = None
         """A command for each dispatch, once `profile` has been called."""
@@ -85,7 +86,7 @@ class Execution:
 
     def _restore(self) -> Commands | None:
         """Commands of kernels that were compiled before; None if they must be compiled."""
-        binary = read_binary(self._variant.folder, self.device, self.plan)
+        binary = read_binary(self._folder, self.device, self.plan)
         if binary is None:
             return None
         buffers = self.memory.buffers
@@ -109,8 +110,7 @@ class Execution:
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:
-                folder, whole = self._variant.folder, self._variant.whole
-                write_binary(folder, self.device, self.plan, binary, whole)
+                write_binary(self._folder, self.device, self.plan, binary, self._whole)
             except PlanError as error:
                 warn(
                     "the compiled kernels could not be stored, so the next start will be slow as "
@@ -244,8 +244,9 @@ class Execution:
             return self.commands
         if self._dispatch_commands is None:
             schedule, buffers = self.plan.schedule(0), self.memory.buffers
+            sources = self._texts or read_sources(self._folder, self.plan)
             self._dispatch_commands = compile_commands(
-                self.plan, schedule, self.device, buffers, self._variant.sources
+                self.plan, schedule, self.device, buffers, sources
             )
         return self._dispatch_commands
 
