@@ -23,14 +23,6 @@ enum {
   UNSIGNED_BYTE = 0x1401
 };
 
-#define EXPECT(condition)                                                                   \
-  do {                                                                                      \
-    if (!(condition)) {                                                                     \
-      fprintf(stderr, "line %d: %s is not so (%s)\n", __LINE__, #condition, error.message); \
-      return 1;                                                                             \
-    }                                                                                       \
-  } while (0)
-
 #define FUNCTIONS(X)                                                                            \
   X(void *, egl, CreateImageKHR, (void *, void *, unsigned, void *, const int *))               \
   X(unsigned, egl, DestroyImageKHR, (void *, void *))                                           \

@@ -8,13 +8,6 @@
 #include <string.h>
 
 #define GUARD 4096
-#define EXPECT(condition)                                                                   \
-  do {                                                                                      \
-    if (!(condition)) {                                                                     \
-      fprintf(stderr, "line %d: %s is not so (%s)\n", __LINE__, #condition, error.message); \
-      return 1;                                                                             \
-    }                                                                                       \
-  } while (0)
 
 static tflgpu_error error;
 

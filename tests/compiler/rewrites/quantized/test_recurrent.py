@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from devices import Way
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Quantization, Tensor, constant
+from tflgpu.compiler.ir import Array, Graph, Op, Quantization, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 INPUTS, CELLS, BATCH = 13, 19, 2
@@ -187,18 +187,27 @@ CELLS_OF_FLOATS = {
 }
 
 
-@pytest.mark.parametrize("kind", CELLS_OF_ALL_KINDS)
-def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
-    content = CELLS_OF_ALL_KINDS[kind]()
+def three_runs(
+    content: bytes, way: Way, folder: Path, draw: Callable[[int, tuple[int, ...]], Array]
+) -> Iterator[tuple[Array, Array]]:
+    """What the device and LiteRT compute in runs that follow each other, on inputs by number."""
     options = Options(target=way.target, device=way.profile, fallback="none")
-    stored = pipeline.store(pipeline.build(content, options), tmp_path)
+    stored = pipeline.store(pipeline.build(content, options), folder)
     reference = Reference(content, delegates=True)
     with tflgpu.load(stored, device=way.device, store_binaries=False) as session:
         for number in range(3):
-            random = np.random.default_rng(number)
-            x = random.integers(-128, 128, session.inputs[0].shape).astype(np.int8)
+            x = draw(number, session.inputs[0].shape)
             (found,) = session.run(x).values()
-            np.testing.assert_array_equal(found, reference.run([x])[0])
+            yield found, reference.run([x])[0]
+
+
+@pytest.mark.parametrize("kind", CELLS_OF_ALL_KINDS)
+def test_cells_give_the_bits_of_litert(kind: str, way: Way, tmp_path: Path) -> None:
+    def draw(number: int, shape: tuple[int, ...]) -> Array:
+        return np.random.default_rng(number).integers(-128, 128, shape).astype(np.int8)
+
+    for found, expected in three_runs(CELLS_OF_ALL_KINDS[kind](), way, tmp_path, draw):
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("kind", CELLS_OF_FLOATS)
@@ -206,16 +215,13 @@ def test_cells_of_floats_quantize_their_rows_as_litert_does(
     kind: str, way: Way, tmp_path: Path
 ) -> None:
     """Zeros come first, which have no scale."""
-    content = CELLS_OF_FLOATS[kind]()
-    options = Options(target=way.target, device=way.profile, fallback="none")
-    stored = pipeline.store(pipeline.build(content, options), tmp_path)
-    reference = Reference(content, delegates=True)
-    with tflgpu.load(stored, device=way.device, store_binaries=False) as session:
-        for number in range(3):
-            random = np.random.default_rng(number)
-            x = random.standard_normal(session.inputs[0].shape).astype(np.float32) * number
-            (found,) = session.run(x).values()
-            assert difference(found, reference.run([x])[0], 1e-6) is None
+
+    def draw(number: int, shape: tuple[int, ...]) -> Array:
+        drawn = np.random.default_rng(number).standard_normal(shape)
+        return drawn.astype(np.float32) * number
+
+    for found, expected in three_runs(CELLS_OF_FLOATS[kind](), way, tmp_path, draw):
+        assert difference(found, expected, 1e-6) is None
 
 
 @pytest.mark.parametrize(
