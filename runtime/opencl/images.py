@@ -12,15 +12,10 @@ from .library import library, sizes
 def image_copy(queue: int, memory: ForeignMemory, buffer: int, writes: bool) -> tuple[Any, ...]:
     """The command that copies an image to a buffer; with `writes` the buffer to the image."""
     height, width, _ = memory.shape
-    name = "clEnqueueCopyBufferToImage" if writes else "clEnqueueCopyImageToBuffer"
     image, place = c_void_p(memory.handle), (sizes(0, 0, 0), sizes(width, height, 1))
-    start = c_size_t(0)
-    ends = (
-        (c_void_p(buffer), image, start, *place)
-        if writes
-        else (
-            *(image, c_void_p(buffer)),
-            *(*place, start),
-        )
-    )
+    content, start = c_void_p(buffer), c_size_t(0)
+    if writes:
+        name, ends = "clEnqueueCopyBufferToImage", (content, image, start, *place)
+    else:
+        name, ends = "clEnqueueCopyImageToBuffer", (image, content, *place, start)
     return (library()[name], c_void_p(queue), *ends, 0, None, None)

@@ -13,9 +13,9 @@ from ..plan.records import Plan
 from ..store.cache import lock
 from ..store.private_files import make_private, replace_file, sync_folder
 from ..store.replacing import replace_folder
-from ..store.variant import read_plan
+from ..store.variant import PLAN, read_plan
 from .copies import copied, copies_of, folder_of, is_copy
-from .files import download
+from .files import download, file_of
 from .files import read_plan as download_plan
 from .keys import Trust, Trusted, refusal
 from .manifest import MANIFEST, Publication, to_bytes
@@ -110,8 +110,10 @@ def _chosen(
 
 
 def _plan(store: Store, folder: Path, publication: Publication) -> Plan:
-    if is_copy(folder, publication):
-        return read_plan(folder)
+    """A variant's plan, from its copy if that has it; the other files do not matter yet."""
+    with suppress(PlanError, OSError):
+        if file_of(folder / PLAN) == publication.manifest.files[PLAN]:
+            return read_plan(folder)
     return download_plan(store, publication)
 
 
@@ -164,9 +166,6 @@ def _download(store: Store, publication: Publication, folder: Path) -> None:
         (folder / path).chmod(0o600)
         with (folder / path).open("rb") as file:
             os.fsync(file.fileno())
-    with os.fdopen(os.open(folder / MANIFEST, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        file.write(to_bytes(publication))
-        file.flush()
-        os.fsync(file.fileno())
+    replace_file(folder / MANIFEST, to_bytes(publication))
     for each in folders:
         sync_folder(each)
