@@ -173,11 +173,13 @@ def generate_plan(
     `name` and `fingerprint` are those of the model file.
     """
     weights = Weights(target.device.alignment)
+    several = len(options.for_each_choice()) > 1
     emitted = []
     for selected in chosen:
-        given = (selected, weights, options, target, name, fingerprint, sizing, progress)
-        emitted.append(_emit(*given))
-        if len(options.for_each_choice()) > 1 and _keeps_state(selected.graph):
+        emitted.append(
+            _emit(selected, weights, options, target, name, fingerprint, sizing, progress)
+        )
+        if several and _keeps_state(selected.graph):
             raise OptionError(
                 f"{name} keeps variables from run to run, which would be those of one choice of "
                 f"input_shapes alone; compile each choice by itself"

@@ -18,6 +18,7 @@ from ..tools.editing.edit import (
     check_editable,
     edit_kernel,
     find_kernel,
+    read_source,
     revert_kernel,
 )
 from .chosen_variant import newest_variant
@@ -87,7 +88,8 @@ def edit(
         told = f"{file} has the text of {record.name}: change it, then run this command again"
         _print(as_json, {"path": variant.folder, "kernel": record.name, "file": file}, told)
         return
-    if _read(file) == variant.sources[record.file]:
+    text = read_source(file)
+    if text == variant.sources[record.file]:
         raise InputError(f"{file} has the present text of {record.name}: change it first")
     path = Path(model) if model is not None and Path(model).is_file() else None
     plan, given = variant.plan, (*named, RANDOM)
@@ -107,7 +109,7 @@ def edit(
                 keep=keep,
             )
         except BuildError as error:
-            raise Failure(_with_lines(error, _read(file))) from error
+            raise Failure(_with_lines(error, text)) from error
     if as_json:
         print_json(_as_dict(trial))
     else:
@@ -124,13 +126,6 @@ def _print(as_json: bool, value: dict[str, Any], text: str) -> None:
         print_json(value)
     else:
         click.echo(text)
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {file}: {error}") from error
 
 
 def _with_lines(error: BuildError, source: str) -> str:

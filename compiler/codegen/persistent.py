@@ -65,11 +65,12 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
             text, bodies = _Text(kernels, dispatches, first, end, spans, target).of(name)
             digest = hashlib.sha256(text.encode()).digest()
             file = f"kernels/{number:03}_persistent.cl"
-            parts = {launch.rendered.source.half for launch in kernels.launches[first:end]}
+            sources = [launch.rendered.source for launch in kernels.launches[first:end]]
+            needed = (name for source in sources for name in source.device_extensions)
             kernel = Kernel(
                 *(name, file, digest, (1, 1, 1)),
                 parameters=1 + len(spans),
-                extensions=OPENCL.half_extensions if True in parts else (),
+                extensions=tuple(dict.fromkeys(needed)),
                 bodies=bodies,
             )
             counters = (2 * (end - first) + 1) * COUNTERS_APART * 4
@@ -131,7 +132,6 @@ class _Text:
         functions: dict[KernelSource, str] = {}
         bodies: list[tuple[int, str]] = []
         used: set[str] = set()
-        half = False
         steps = []
         for index in range(self.first, self.end):
             launch = self.kernels.launches[index]
@@ -142,7 +142,6 @@ class _Text:
                 functions[source] = source.functions(function)
                 bodies.append((launch.kernel, source.indented))
                 used |= source.intrinsics
-                half |= source.half
             units, call = self._call(index, function)
             steps.append(_Step(f"dispatch {index}: {launch.title}", units, call))
         template = environment().get_template("dialects/persistent.jinja")
@@ -151,7 +150,7 @@ class _Text:
             comment=self._comment(name),
             definitions=definitions(used, OPENCL, self.target.lanes, name),
             macros=[entry.name for entry in defined(used, OPENCL)],
-            half=half,
+            half=any(source.half for source in functions),
             functions=list(functions.values()),
             steps=steps,
             regions=[(region, span.writes) for region, span in self.spans.items()],

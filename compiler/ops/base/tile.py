@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...target import Target
-from .cost import WHOLE_SLICES, Loads, computes_in_half, estimate_step
+from .cost import WHOLE_SLICES, Loads, Step, computes_in_half, estimate_step
 
 TileShape = tuple[int, int]
 """(pixels, slices of output channels)."""
@@ -84,19 +84,18 @@ def choose_tile(
         whole = not whole_blocks or slices % shape[1] == 0
         return shape[0] <= widest and shape[1] <= slices and whole
 
-    def estimated(shape: TileShape) -> Tile:
+    def step_of(shape: TileShape) -> Step:
+        return estimate_step(*shape, sums, loads, target, columns % shape[0] > 0)
+
+    def estimated(shape: TileShape, step: Step) -> Tile:
         pixels, blocks = shape
         items = max(-(-columns // pixels) * -(-slices // blocks) * rows, 1)
-        step = estimate_step(pixels, blocks, sums, loads, target, columns % pixels > 0)
         idle = max(1.0, target.device.work_items / items)
         return Tile(*shape, sums, items * step.cost * idle, step.explanation(items, idle))
 
-    def spills(shape: TileShape) -> bool:
-        ragged = columns % shape[0] > 0
-        return estimate_step(*shape, sums, loads, target, ragged).spills
-
     fitting = [shape for shape in limits.shapes() if fits(shape)]
     if wanted in fitting:
-        return estimated(wanted)
-    kept = [shape for shape in fitting if not spills(shape)] or [min(fitting, key=prod)]
-    return min(map(estimated, kept), key=lambda tile: tile.estimate)
+        return estimated(wanted, step_of(wanted))
+    steps = {shape: step_of(shape) for shape in fitting}
+    kept = [shape for shape in fitting if not steps[shape].spills] or [min(fitting, key=prod)]
+    return min((estimated(shape, steps[shape]) for shape in kept), key=lambda tile: tile.estimate)

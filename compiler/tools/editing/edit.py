@@ -170,12 +170,15 @@ def find_kernel(plan: Plan, wanted: str) -> int:
 
 def _text_of(source: str | os.PathLike[str], file: str) -> tuple[str, str]:
     """The text of a kernel, and the file that messages name: its own or else the kernel's."""
-    if isinstance(source, str):
-        return source, file
+    return (source, file) if isinstance(source, str) else (read_source(source), str(source))
+
+
+def read_source(path: os.PathLike[str]) -> str:
+    """The text of a kernel's file (InputError)."""
     try:
-        return Path(source).read_text(encoding="utf-8"), str(source)
+        return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {source}: {error}") from error
+        raise InputError(f"cannot read {path}: {error}") from error
 
 
 def _edited(variant: Variant, changes: Mapping[int, str]) -> Edited:
