@@ -4,7 +4,7 @@ Input are coordinates as integer expressions in kernel text; output is kernel te
 writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 """
 
-from .accessor import Accessor, Unreachable, accessor, image
+from .accessor import Accessor, Unreachable, accessor, image, in_pairs
 from .linear import LinearAccessor
 from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, HalvesImageAccessor, PairsAccessor
 from .position import Position
@@ -25,4 +25,5 @@ __all__ = [
     "Unreachable",
     "accessor",
     "image",
+    "in_pairs",
 ]

@@ -16,6 +16,7 @@ from .narrow import (
     HalvesImageAccessor,
     PackedAccessor,
     PackedRowsAccessor,
+    PairsAccessor,
 )
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -97,3 +98,12 @@ def image(found: SlicedAccessor, texel: int) -> ImageAccessor:
     """The accessor of the same tensor as an image buffer with texels of `texel` bytes."""
     kind = HalvesImageAccessor if isinstance(found, HalvesAccessor) else ImageAccessor
     return kind(**{item.name: getattr(found, item.name) for item in fields(found)}, texel=texel)
+
+
+def in_pairs(found: Accessor) -> Accessor:
+    """The accessor of a tensor in pairs of pixels, if it has halves and rows are whole pairs."""
+    if not isinstance(found, HalvesAccessor):
+        return found
+    if found.base % 2 or (found.extents or found.nested)[-1] % 2:
+        return found
+    return PairsAccessor(**{item.name: getattr(found, item.name) for item in fields(found)})

@@ -95,9 +95,18 @@ class PairsAccessor(HalvesAccessor):
     def lane_at(self, index: str, lane: str) -> str:
         return f"{self.slice_at(index)}[{lane}]"
 
-    def pair_at(self, start: str, number: str) -> str:
+    def pair_at(self, start: str, number: str = "0") -> str:
         """A pair of slices, by the index of an even slice and the number of pairs after it."""
-        return f"{self.array}[{affine(f'({start} >> 1)', 1, number)}]"
+        index = f"({start}) >> 1" if number == "0" else affine(f"({start} >> 1)", 1, number)
+        return f"{self.array}[{index}]"
+
+    def pair_of(self, pixel: str, slice: str) -> str:
+        """A slice of two neighbouring pixels, by the index of the first one, which is even."""
+        return self.pair_at(self._further(pixel, slice))
+
+    def words(self, value: str) -> str:
+        """A slice of floats as two integers that hold two halves each."""
+        return self.call("words_of", self.language.narrow(value, self.lanes))
 
 
 @dataclass(frozen=True)

@@ -231,18 +231,35 @@ class RowsAccessor(SlicedAccessor):
 
     def write(self, position: Position, value: str) -> str:
         """The statements that store the lanes of a slice up to the last channel."""
-        pixel = affine(self.nest(position.batch, position.row, position.column, "0"), 1, self.base)
-        place = affine(pixel, 1, horner((position.slice, self.slices), ("0", self.lanes)))
+        place = self._place(position)
         if not self.tail or not self._may_be_last(position.slice):
             return self._whole(place, value) + ";"
-        some = " ".join(
+        lanes = [
             self.set(affine(place, 1, number), self._whole_number(value, number))
-            for number in range(self.tail)
-        )
+            for number in range(self.lanes)
+        ]
+        some = " ".join(lanes[: self.tail])
         if self._is_last(position.slice):
             return some
+        if not self.language.vector_stores and not self.narrow:
+            rest = " ".join(lanes[self.tail :])
+            others = f"if ({position.slice} < {self.slices - 1}) {{ {rest} }}"
+            return "\n".join([*lanes[: self.tail], others])
         whole = self._whole(place, value)
         return f"if ({position.slice} < {self.slices - 1}) {{ {whole}; }} else {{ {some} }}"
+
+    def _place(self, position: Position) -> str:
+        """The index of a slice's first lane in the array.
+
+        Where lanes are stored one by one, the pixels of a tile are at fixed distances from the
+        first one: compilers do not find that out, and run out of registers for addresses.
+        """
+        first, _, further = position.column.partition(" + ")
+        if self.language.vector_stores or not (first.isidentifier() and further.isalnum()):
+            first, further = position.column, "0"
+        pixel = affine(self.nest(position.batch, position.row, first, "0"), 1, self.base)
+        place = affine(pixel, 1, horner((position.slice, self.slices), ("0", self.lanes)))
+        return affine(place, 1, affine(further, (self.extents or self.nested)[-1]))
 
     def _whole(self, place: str, value: str) -> str:
         """The expression that stores all lanes of a slice."""

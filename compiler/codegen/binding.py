@@ -18,6 +18,7 @@ from ..accessors import (
     SlicedAccessor,
     accessor,
     image,
+    in_pairs,
 )
 from ..ir import Op, Shape, Tensor
 from ..ops.base import (
@@ -123,7 +124,7 @@ class Binding:
         by_slices: bool = False,
         zero_point: int | None = None,
     ) -> Accessor:
-        return accessor(
+        found = accessor(
             *(array, tensor, storage, self.target, self.layouts.get(tensor)),
             by_slices=by_slices,
             flatten=self.launch.flatten,
@@ -131,6 +132,9 @@ class Binding:
             half=self.half,
             used=self.used,
         )
+        core = tensor in (*self.launch.reads.values(), *self.launch.writes.values())
+        paired = core and self.launch.pixel_pairs and bool(self.target.language.half_pair)
+        return in_pairs(found) if paired else found
 
     def _writing(self, role: str, tensor: Tensor) -> Accessor:
         implementation = self.implementation

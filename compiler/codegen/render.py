@@ -13,6 +13,7 @@ from ..accessors import (
     Accessor,
     ByteAccessor,
     LinearAccessor,
+    PairsAccessor,
     Position,
     RowsAccessor,
     SlicedAccessor,
@@ -177,6 +178,7 @@ class _Body:
             "splat_ints": lambda value: language.convert(language.ints(lanes), value),
             "store": self.store,
             "store_at": self.store_at,
+            "store_pair": self.store_pair,
             "sub_group": self._target.sub_group,
             "to_float": lambda value: language.convert("float", value),
             "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
@@ -236,11 +238,28 @@ class _Body:
         kind = self._target.language.floats(self._target.lanes)
         return self._stored(value, kind, Position(batch, row, column, slice))
 
+    def store_pair(
+        self, values: Sequence[str], batch: str, row: str, column: str, slice: str
+    ) -> str:
+        """The same for slices of two neighbouring pixels, which are stored at once."""
+        output, kind = self._output, self._target.language.floats(self._target.lanes)
+        assert isinstance(output, PairsAccessor)
+        lines = [f"{self._target.language.half_pair} pair;"]
+        for number, (words, value) in enumerate(zip(("xy", "zw"), values, strict=True)):
+            place = Position(batch, row, affine(column, 1, number), slice)
+            kept = f"pair.{words} = {output.words(output.keep_tail(place, 'v'))};"
+            lines += ["{", self._stored(value, kind, place, kept), "}"]
+        first = output.at(batch, row, column, slice)
+        return "\n".join([*lines, f"{output.pair_at(first)} = pair;"])
+
     def store_at(self, value: str | None, index: str) -> str:
         """The same for a single element at a flat index."""
         return self._stored(value, self._element, Position(index=index))
 
-    def _stored(self, value: str | None, kind: str, position: Position) -> str:
+    def _stored(
+        self, value: str | None, kind: str, position: Position, kept: str | None = None
+    ) -> str:
+        """The statements of a store; `kept` is the last one, if it is not a plain write."""
         op, half = self._op, self._binding.half
         stores = {
             tensor: found.write(position, "v") for tensor, found in self._binding.early.items()
@@ -249,13 +268,13 @@ class _Body:
         chain = Chain(kind, self._expressions)
         if value is None:
             ops = (*op.core, *ops)
-        elif not ops and not self._output.repeats:
+        elif not ops and not self._output.repeats and kept is None:
             return self._output.write(position, value)
         else:
             value = self._target.language.widen(value, self._target.lanes) if half else value
             chain.start(op.core[-1].output, value)
         chain.compute(ops, self._reading(position), stores)
-        return "\n".join([*chain.lines, self._output.write(position, "v")])
+        return "\n".join([*chain.lines, kept or self._output.write(position, "v")])
 
     def _reading(self, position: Position) -> Operands:
         return _OperandsAt(self._binding, self._output, self._expressions, position)

@@ -80,6 +80,9 @@ class Profile:
     registers: int = 0
     """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
     that need more are rejected. 0 for any number."""
+    paired_halves: bool = True
+    """Whether a register holds two halves, so that tiles in half precision may be twice as
+    large."""
     max_group_depth: int = 64
     """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
     Vulkan guarantee. Along the others it is `max_group`."""
@@ -156,7 +159,7 @@ def parse(text: str, name: str, place: str) -> Profile:
         for key, known in (("half_arithmetic", tuple(LANGUAGES)), ("byte_products", BYTE_PRODUCTS))
     )
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums"):
+    for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums", "paired_halves"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(

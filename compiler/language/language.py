@@ -48,6 +48,8 @@ class Language:
     body instead."""
     roll: str
     """The hint before a loop to keep as it is; "" if the language has none."""
+    vector_stores: bool
+    """Whether a vector can be stored in an array of its elements; otherwise each lane is."""
     images: bool
     """Whether kernels can read image buffers."""
     sub_groups: bool
@@ -137,6 +139,7 @@ OPENCL = Language(
     vector_cast="convert_{type}",
     unroll="#pragma unroll",
     roll="#pragma unroll 1",
+    vector_stores=True,
     images=True,
     sub_groups=True,
 )
@@ -161,6 +164,7 @@ GLSL = Language(
     vector_cast="{type}",
     unroll="",
     roll="",
+    vector_stores=False,
     images=False,
     sub_groups=False,
 )
@@ -185,6 +189,7 @@ VULKAN = Language(
     vector_cast="{type}",
     unroll="[[unroll]]",
     roll="[[dont_unroll]]",
+    vector_stores=False,
     images=False,
     sub_groups=False,
 )

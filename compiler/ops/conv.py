@@ -9,6 +9,7 @@ Input 3, if present, is a gate: a factor per channel that `fold_gate_into_conv` 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from ..errors import ModelError
@@ -133,8 +134,11 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     flat = flattens(op)
     batch, height, width, channels = op.output.shape
     columns, rows = (height * width, 1) if flat else (width, height)
-    tile = choose_tile(columns, rows * batch, slice_count(channels, target), target, shape)
-    return [_launch(op, target, "conv/conv_1x1.jinja", flat, tile)]
+    count = slice_count(channels, target)
+    loads = Loads(pixel_pairs=columns % 2 == 0)
+    tile = choose_tile(columns, rows * batch, count, target, shape, loads=loads)
+    launch = _launch(op, target, "conv/conv_1x1.jinja", flat, tile)
+    return [replace(launch, pixel_pairs=tile.pixels % 2 == 0)]
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:

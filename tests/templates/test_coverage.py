@@ -14,8 +14,8 @@ BYTES = {"add_products", "add_signed_products", "as_ints", "bytes_at"}
 """For kernels that only OpenCL C has, as images are."""
 MEDIUM = {"load_medium", "medium_halves"}
 """For arithmetic in `mediump`; the other languages have arrays of halves."""
-PAIRS = {"slice_of_pair", "halves_of"}
-"""For weights in pairs of slices, in Vulkan's GLSL alone."""
+PAIRS = {"slice_of_pair", "halves_of", "words_of"}
+"""For weights and pixels in pairs of slices, in Vulkan's GLSL alone."""
 PACKED = {"int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"}
 """For bytes that share a word in GLSL; OpenCL C has arrays of bytes."""
 SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}

@@ -26,6 +26,8 @@ class Loads:
     a slice of them."""
     addresses: int = 0
     """Registers for where each pixel lies, if pixels are not at fixed distances."""
+    pixel_pairs: bool = False
+    """Whether tiles of even width may load two neighbouring pixels at once, in half precision."""
     held: int | None = None
     """Slices that are held at a time; None for the weights of a step and the pixels they meet."""
 
@@ -77,7 +79,7 @@ def estimate_step(
 
     Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as much
     as whole ones, which `choose_tile` accounts for. In half precision a slice takes half as many
-    registers, and a load gives two slices of weights.
+    registers if halves are paired, and a load gives two slices of weights.
     """
     device, half = target.device, computes_in_half(loads, target)
     weights, lanes = blocks * sums, device.slice_width
@@ -91,8 +93,10 @@ def estimate_step(
     addresses = max(loads.addresses, ADDRESS if ragged else 0) * pixels
     if half:
         loaded -= weights / 2
+        if loads.pixel_pairs and pixels % 2 == 0 and target.language.half_pair:
+            loaded -= pixels / lanes / 2
         held += lanes * (blocks - 1)
-    wide = lanes // 2 if half else lanes
+    wide = lanes // 2 if half and device.paired_halves else lanes
     registers = wide * (products + held) + addresses + BESIDES
     cost = products + device.load_cost * loaded + 1
     return Step(products, loaded, cost, registers, device.registers)

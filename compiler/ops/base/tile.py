@@ -41,8 +41,9 @@ class TileLimits:
 
     @classmethod
     def of(cls, target: Target, half: bool = False) -> TileLimits:
-        """Those of the profile; twice as many accumulators if they are in half precision."""
-        return cls(target.device.accumulators * (1 + half), target.device.tile_slices)
+        """Those of the profile; twice as many accumulators if two halves share a register."""
+        twice = half and target.device.paired_halves
+        return cls(target.device.accumulators * (1 + twice), target.device.tile_slices)
 
     def shapes(self) -> list[TileShape]:
         """Every tile shape within the limits."""
