@@ -53,6 +53,11 @@ class Target:
         return self.byte_storage and self.language.name in self.device.byte_products
 
     @property
+    def joined_stores(self) -> bool:
+        """Whether kernels store several neighbouring pixels of floats at once."""
+        return self.device.joined_stores and bool(self.language.four)
+
+    @property
     def on_processor(self) -> bool:
         """Whether the device is a processor, where a work-group runs on a single core."""
         return self.device.kind == "processor"

@@ -4,15 +4,16 @@ Input are coordinates as integer expressions in kernel text; output is kernel te
 writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 """
 
-from .accessor import Accessor, Unreachable, accessor, image, in_pairs
+from .accessor import Accessor, Unreachable, accessor, image, joined
 from .linear import LinearAccessor
 from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, HalvesImageAccessor, PairsAccessor
 from .position import Position
-from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
+from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
 
 __all__ = [
     "Accessor",
     "ByteAccessor",
+    "FoursAccessor",
     "HalfAccessor",
     "HalvesAccessor",
     "HalvesImageAccessor",
@@ -25,5 +26,5 @@ __all__ = [
     "Unreachable",
     "accessor",
     "image",
-    "in_pairs",
+    "joined",
 ]

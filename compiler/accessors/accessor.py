@@ -18,7 +18,7 @@ from .narrow import (
     PackedRowsAccessor,
     PairsAccessor,
 )
-from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
+from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
 
 Accessor = SlicedAccessor | LinearAccessor
 
@@ -100,10 +100,20 @@ def image(found: SlicedAccessor, texel: int) -> ImageAccessor:
     return kind(**{item.name: getattr(found, item.name) for item in fields(found)}, texel=texel)
 
 
-def in_pairs(found: Accessor) -> Accessor:
-    """The accessor of a tensor in pairs of pixels, if it has halves and rows are whole pairs."""
-    if not isinstance(found, HalvesAccessor):
+def joined(found: Accessor, pixels: int, writes: bool, target: Target) -> Accessor:
+    """The accessor of the same tensor by several neighbouring pixels at once.
+
+    The tensor stays as it is if the language or the device do not gain by that, or if a tile of
+    `pixels` pixels, or a row, is not a whole number of elements.
+    """
+    kind: type[PairsAccessor | FoursAccessor]
+    if isinstance(found, HalvesAccessor) and target.language.half_pair:
+        kind = PairsAccessor
+    elif type(found) is SlicedAccessor and writes and target.joined_stores:
+        kind = FoursAccessor
+    else:
         return found
-    if found.base % 2 or (found.extents or found.nested)[-1] % 2:
+    row = (found.extents or found.nested)[-1]
+    if any(size % kind.together for size in (pixels, found.base, row)):
         return found
-    return PairsAccessor(**{item.name: getattr(found, item.name) for item in fields(found)})
+    return kind(**{item.name: getattr(found, item.name) for item in fields(found)})

@@ -87,6 +87,7 @@ class PairsAccessor(HalvesAccessor):
 
     stored = "pairs"
     pairs = True
+    together = 2
 
     def slice_at(self, index: str) -> str:
         halves = self.call("slice_of_pair", self.array, index)
@@ -104,9 +105,14 @@ class PairsAccessor(HalvesAccessor):
         """A slice of two neighbouring pixels, by the index of the first one, which is even."""
         return self.pair_at(self._further(pixel, slice))
 
-    def words(self, value: str) -> str:
-        """A slice of floats as two integers that hold two halves each."""
-        return self.call("words_of", self.language.narrow(value, self.lanes))
+    def part(self, number: int, value: str) -> str:
+        """The statement that makes a slice of floats the first or second half of `joined`."""
+        words = self.call("words_of", self.language.narrow(value, self.lanes))
+        return f"joined.{('xy', 'zw')[number]} = {words};"
+
+    def assign_joined(self, first: str) -> str:
+        """The statement that stores `joined`, by the index of its first slice."""
+        return f"{self.pair_at(first)} = joined;"
 
 
 @dataclass(frozen=True)

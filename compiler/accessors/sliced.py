@@ -41,6 +41,8 @@ class SlicedAccessor:
     """Bytes of a texel of an image buffer; 0 for a buffer."""
     pairs = False
     """Whether an element of the array is two slices."""
+    together = 1
+    """Neighbouring pixels that are stored at once, as one element of the array."""
 
     @classmethod
     def of(cls: type[Kind], array: str, shape: Shape, target: Target, used: set[str]) -> Kind:
@@ -182,6 +184,22 @@ class SlicedAccessor:
         if self._is_last(position.slice):
             return kept
         return f"({position.slice} == {self.slices - 1}) ? {kept} : {value}"
+
+
+@dataclass(frozen=True)
+class FoursAccessor(SlicedAccessor):
+    """Slices that a kernel writes four pixels at a time, as the columns of a matrix."""
+
+    stored = "four"
+    together = 4
+
+    def part(self, number: int, value: str) -> str:
+        """The statement that makes a slice a part of `joined`."""
+        return f"joined[{number}] = {value};"
+
+    def assign_joined(self, first: str) -> str:
+        """The statement that stores `joined`, by the index of its first slice."""
+        return f"{self.array}[({first}) >> 2] = joined;"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..accessors import (
     SlicedAccessor,
     accessor,
     image,
-    in_pairs,
+    joined,
 )
 from ..ir import Op, Shape, Tensor
 from ..ops.base import (
@@ -113,6 +113,8 @@ class Binding:
                 self.arguments.append(Argument(tensor, True, self.early[tensor]))
 
     def _bind(self, role: str, tensor: Tensor, found: Accessor, writes: bool = False) -> None:
+        if role in self.launch.joined and self.launch.tile:
+            found = joined(found, self.launch.tile.pixels, writes, self.target)
         self.roles[role] = found
         self.arguments.append(Argument(tensor, writes, found))
 
@@ -124,7 +126,7 @@ class Binding:
         by_slices: bool = False,
         zero_point: int | None = None,
     ) -> Accessor:
-        found = accessor(
+        return accessor(
             *(array, tensor, storage, self.target, self.layouts.get(tensor)),
             by_slices=by_slices,
             flatten=self.launch.flatten,
@@ -132,9 +134,6 @@ class Binding:
             half=self.half,
             used=self.used,
         )
-        core = tensor in (*self.launch.reads.values(), *self.launch.writes.values())
-        paired = core and self.launch.pixel_pairs and bool(self.target.language.half_pair)
-        return in_pairs(found) if paired else found
 
     def _writing(self, role: str, tensor: Tensor) -> Accessor:
         implementation = self.implementation

@@ -12,6 +12,7 @@ import jinja2
 from ..accessors import (
     Accessor,
     ByteAccessor,
+    FoursAccessor,
     LinearAccessor,
     PairsAccessor,
     Position,
@@ -178,7 +179,7 @@ class _Body:
             "splat_ints": lambda value: language.convert(language.ints(lanes), value),
             "store": self.store,
             "store_at": self.store_at,
-            "store_pair": self.store_pair,
+            "store_joined": self.store_joined,
             "sub_group": self._target.sub_group,
             "to_float": lambda value: language.convert("float", value),
             "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
@@ -238,19 +239,19 @@ class _Body:
         kind = self._target.language.floats(self._target.lanes)
         return self._stored(value, kind, Position(batch, row, column, slice))
 
-    def store_pair(
+    def store_joined(
         self, values: Sequence[str], batch: str, row: str, column: str, slice: str
     ) -> str:
-        """The same for slices of two neighbouring pixels, which are stored at once."""
+        """The same for slices of neighbouring pixels, as many as are stored at once."""
         output, kind = self._output, self._target.language.floats(self._target.lanes)
-        assert isinstance(output, PairsAccessor)
-        lines = [f"{self._target.language.half_pair} pair;"]
-        for number, (words, value) in enumerate(zip(("xy", "zw"), values, strict=True)):
+        assert isinstance(output, PairsAccessor | FoursAccessor)
+        lines = [f"{self._target.language.element(output.stored, output.lanes)} joined;"]
+        for number, value in enumerate(values):
             place = Position(batch, row, affine(column, 1, number), slice)
-            kept = f"pair.{words} = {output.words(output.keep_tail(place, 'v'))};"
-            lines += ["{", self._stored(value, kind, place, kept), "}"]
+            part = output.part(number, output.keep_tail(place, "v"))
+            lines += ["{", self._stored(value, kind, place, part), "}"]
         first = output.at(batch, row, column, slice)
-        return "\n".join([*lines, f"{output.pair_at(first)} = pair;"])
+        return "\n".join([*lines, output.assign_joined(first)])
 
     def store_at(self, value: str | None, index: str) -> str:
         """The same for a single element at a flat index."""

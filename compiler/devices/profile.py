@@ -83,6 +83,8 @@ class Profile:
     paired_halves: bool = True
     """Whether a register holds two halves, so that tiles in half precision may be twice as
     large."""
+    joined_stores: bool = False
+    """Whether kernels for Vulkan store four neighbouring pixels of floats at once."""
     max_group_depth: int = 64
     """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
     Vulkan guarantee. Along the others it is `max_group`."""
@@ -159,7 +161,8 @@ def parse(text: str, name: str, place: str) -> Profile:
         for key, known in (("half_arithmetic", tuple(LANGUAGES)), ("byte_products", BYTE_PRODUCTS))
     )
     _typed(values["description"], str, f"{place}: description")
-    for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums", "paired_halves"):
+    optional = ("shared_sums", "paired_halves", "joined_stores")
+    for key in ("slice_loads", "transposed_blocks", "byte_storage", *optional):
         _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:
         raise OptionError(

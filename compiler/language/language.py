@@ -29,6 +29,8 @@ class Language:
     half_pair: str
     """The element type of an array that kernels load two such slices from at once; "" where their
     compilers join loads by themselves."""
+    four: str
+    """The element type of an array that kernels store four slices of floats to at once, if any."""
     half_extensions: tuple[str, ...]
     """What a device must have for that, under the names that drivers give it."""
     byte_vector: str
@@ -63,6 +65,7 @@ class Language:
             "slice": self.float_vector,
             "half": self.half_vector,
             "pairs": self.half_pair,
+            "four": self.four,
             "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
         }
@@ -130,6 +133,7 @@ OPENCL = Language(
     halves="half{S}",
     half_arrays=True,
     half_pair="",
+    four="",
     half_extensions=("cl_khr_fp16",),
     byte_vector="uchar{S}",
     int8="char",
@@ -155,6 +159,7 @@ GLSL = Language(
     halves="mediump vec{S}",
     half_arrays=False,
     half_pair="",
+    four="",
     half_extensions=(),
     byte_vector="uint",
     int8="uint",
@@ -180,6 +185,7 @@ VULKAN = Language(
     halves="f16vec{S}",
     half_arrays=True,
     half_pair="uvec4",
+    four="mat4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     byte_vector="uint",
     int8="uint",

@@ -23,6 +23,7 @@ from .base import (
     WHOLE_SLICES,
     Implementation,
     Launch,
+    Loads,
     OpDef,
     Tile,
     TiledImplementation,
@@ -123,6 +124,7 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
         },
         flatten=flat,
         pairs=weights.shape[3] % target.lanes == 0,
+        joined=("y",),
         heavy=True,
         flops=2 * op.output.elements * prod(weights.shape[1:]),
     )
@@ -135,8 +137,7 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     count = slice_count(channels, target)
     loads = Loads(pixel_pairs=columns % 2 == 0)
     tile = choose_tile(columns, rows * batch, count, target, shape, loads=loads)
-    launch = _launch(op, target, "conv/conv_1x1.jinja", flat, tile)
-    return [replace(launch, pixel_pairs=tile.pixels % 2 == 0)]
+    return [replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=("x", "y"))]
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:

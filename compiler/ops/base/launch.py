@@ -57,9 +57,9 @@ class Launch:
     """Batches along the last axis of the grid, if not those of the tensor written."""
     pairs: bool = False
     """Whether the kernel reads weights two slices at a time where that is one load."""
-    pixel_pairs: bool = False
-    """Whether the kernel can read and write neighbouring pixels two at a time, the first at an even
-    column. Their tensors do where they are in half precision and no row starts within a pair."""
+    joined: Sequence[str] = ()
+    """The roles of which the kernel can read or write neighbouring pixels of a tile at once, where
+    the language has elements for that and none of them would lie in two rows."""
     heavy: bool = False
     """Whether each work-item does much work, as in a convolution; work-groups are then small."""
     limits: Mapping[str, Sequence[int]] = field(default_factory=dict)

@@ -105,17 +105,27 @@ def test_layers_compute_in_half_where_the_profile_says_so(
     assert compiled.plan.needs.extensions == extensions
 
 
-@pytest.mark.parametrize("size, element", [(112, "uvec4"), (111, "f16vec4")])
-def test_neighbouring_pixels_are_loaded_and_stored_together(size: int, element: str) -> None:
-    """Two of them are 128 bits; slices of 111 x 111 begin within a pair."""
+@pytest.mark.parametrize(
+    "precision, size, read, written",
+    [
+        ("f16", 112, "uvec4", "uvec4"),
+        ("f16", 111, "f16vec4", "f16vec4"),
+        ("f32", 112, "vec4", "mat4"),
+        ("f32", 111, "vec4", "vec4"),
+    ],
+)
+def test_neighbouring_pixels_are_loaded_and_stored_together(
+    precision: Precision, size: int, read: str, written: str
+) -> None:
+    """Two halves of 4 lanes are 128 bits; slices of 111 x 111 pixels begin within such elements."""
     image = call("CONV_2D", x(1, size, size, 4), w(16, 3, 3, 4), w(16), **window())
     pointwise = call("CONV_2D", image, w(64, 1, 1, 16), w(64), **window())
     last = call("CONV_2D", pointwise, w(4, 3, 3, 64), w(4), **window())
-    options = Options(target="vulkan", device="mali", precision="f16", fallback="none")
+    options = Options(target="vulkan", device="mali", precision=precision, fallback="none")
     compiled = build(model({"y": last}).content, options)
     text = next(text for name, text in compiled.sources.items() if "conv_1x1" in name)
-    assert f"buffer x_buffer {{ {element} x[]; }};" in text
-    assert f"buffer y_buffer {{ {element} y[]; }};" in text
+    assert f"buffer x_buffer {{ {read} x[]; }};" in text
+    assert f"buffer y_buffer {{ {written} y[]; }};" in text
 
 
 def test_metal_has_halves_without_extensions() -> None:
