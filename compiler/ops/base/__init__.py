@@ -1,6 +1,6 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
-from .cost import LANES, Loads
+from .cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
 from .definition import (
     OPS,
     Build,
@@ -32,6 +32,8 @@ from .storage import (
     Lane,
     bhwc,
     device_array,
+    fits_half,
+    halves_rows,
     lane_of,
     linear_bytes,
     pack_slices,
@@ -53,10 +55,12 @@ __all__ = [
     "LANES",
     "LINEAR",
     "LINEAR_ROW",
+    "MASKED_SLICES",
     "NO_TRAITS",
     "OPS",
     "SLICED",
     "SMALL_INTEGERS",
+    "WHOLE_SLICES",
     "Build",
     "Constant",
     "Grid",
@@ -90,6 +94,8 @@ __all__ = [
     "choose_tile",
     "define",
     "device_array",
+    "fits_half",
+    "halves_rows",
     "hull",
     "image_launch",
     "kernel_dtype",
