@@ -6,7 +6,14 @@ writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 
 from .accessor import Accessor, Unreachable, accessor, image, joined
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, HalvesImageAccessor, PairsAccessor
+from .narrow import (
+    ByteAccessor,
+    HalfAccessor,
+    HalfRowsAccessor,
+    HalvesAccessor,
+    HalvesImageAccessor,
+    PairsAccessor,
+)
 from .position import Position
 from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -15,6 +22,7 @@ __all__ = [
     "ByteAccessor",
     "FoursAccessor",
     "HalfAccessor",
+    "HalfRowsAccessor",
     "HalvesAccessor",
     "HalvesImageAccessor",
     "ImageAccessor",
