@@ -33,6 +33,8 @@ class Language:
     """What a device must have for that, under the names that drivers give it."""
     byte_vector: str
     """The element type of an array of slices of bytes."""
+    short_vector: str
+    """The same of integers of 16 bits."""
     int8: str
     """The element type of an array of int8."""
     uint8: str
@@ -63,6 +65,7 @@ class Language:
             "pairs": self.half_pair,
             "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
+            "short": self.short_vector,
         }
         return types[kind].format(S=lanes) if kind in types else kind
 
@@ -130,6 +133,7 @@ OPENCL = Language(
     half_pair="",
     half_extensions=("cl_khr_fp16",),
     byte_vector="uchar{S}",
+    short_vector="ushort{S}",
     int8="char",
     uint8="uchar",
     packs_bytes=False,
@@ -154,6 +158,7 @@ GLSL = Language(
     half_pair="",
     half_extensions=(),
     byte_vector="uint",
+    short_vector="uvec2",
     int8="uint",
     uint8="uint",
     packs_bytes=True,
@@ -178,6 +183,7 @@ VULKAN = Language(
     half_pair="uvec4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     byte_vector="uint",
+    short_vector="uvec2",
     int8="uint",
     uint8="uint",
     packs_bytes=True,
