@@ -9,6 +9,7 @@ from .linear import LinearAccessor
 from .narrow import (
     ByteAccessor,
     HalfAccessor,
+    HalfRowsAccessor,
     HalvesAccessor,
     HalvesImageAccessor,
     PairsAccessor,
@@ -21,6 +22,7 @@ __all__ = [
     "Accessor",
     "ByteAccessor",
     "HalfAccessor",
+    "HalfRowsAccessor",
     "HalvesAccessor",
     "HalvesImageAccessor",
     "ImageAccessor",
