@@ -128,19 +128,21 @@ class WholeAccessor(SlicedAccessor):
     least: int = 0
     """The number that a stored 0 stands for."""
 
+    load = load_lane = save = ""
+    """The intrinsics that read a slice, read a lane, and store a slice."""
+
     @property
     def repeats(self) -> bool:
         return True
 
     def slice_at(self, index: str) -> str:
-        return self.call(f"load_{self.stored}s", self.array, index, f"{self.least}.0f")
+        return self.call(self.load, self.array, index, f"{self.least}.0f")
 
     def lane_at(self, index: str, lane: str) -> str:
-        return self.call(f"{self.stored}_lane", self.array, index, lane, f"{self.least}.0f")
+        return self.call(self.load_lane, self.array, index, lane, f"{self.least}.0f")
 
     def assign(self, index: str, value: str) -> str:
-        least = f"{self.least}.0f"
-        return self.call(f"store_{self.stored}s", self.array, index, value, least) + ";"
+        return self.call(self.save, self.array, index, value, f"{self.least}.0f") + ";"
 
     def entry(self, index: str) -> str:
         place = affine(quotient(index, self.lanes), 1, self.base)
@@ -152,6 +154,7 @@ class ByteAccessor(WholeAccessor):
     """Integers of 8 bits; in GLSL a slice is an unsigned integer with lane 0 in its lowest bits."""
 
     stored = "byte"
+    load, load_lane, save = "load_bytes", "byte_lane", "store_bytes"
 
     def word(self, pixel: str, slice: str, number: str) -> str:
         """Four lanes of a slice of the pixel at that index, as one integer."""
@@ -163,6 +166,7 @@ class ShortAccessor(WholeAccessor):
     """Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each."""
 
     stored = "short"
+    load, load_lane, save = "load_shorts", "short_lane", "store_shorts"
 
 
 _READS = {"int8": "int8_at", "uint8": "uint8_at"}
