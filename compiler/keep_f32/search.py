@@ -13,11 +13,12 @@ from ...runtime import load
 from ...runtime.plan.records import TensorInfo
 from ..devices.attached import attached_device
 from ..errors import ModelError, OptionError, PassError
+from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..ir import Array
 from ..litert.reference import Reference
 from ..options import Options
-from ..pipeline import Model, Progress, build, silent, store
+from ..pipeline import Progress, build, silent, store
 from ..scratch import scratch_folder
 from ..trial_input import trial_input
 from .error import relative_error
