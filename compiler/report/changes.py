@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...runtime.plan.records import Dispatch, HostPart, Plan
@@ -67,14 +67,17 @@ def changes(now: Variant, before: Variant) -> list[Change]:
 
 def figures(now: Plan, before: Plan) -> list[Figure]:
     """The variants as a whole."""
-    sides = (before, now)
+
+    def figure(title: str, of: Callable[[Plan], int], is_bytes: bool = False) -> Figure:
+        return Figure(title, of(before), of(now), is_bytes)
+
     return [
-        Figure("launches", *(plan.launches for plan in sides)),
-        Figure("kernels", *(len(plan.kernels) for plan in sides)),
-        Figure("parts on the host", *(len(plan.parts) for plan in sides)),
-        Figure("bytes moved", *(_bytes(plan.dispatches) for plan in sides), is_bytes=True),
-        Figure("arena", *(plan.arena_size for plan in sides), is_bytes=True),
-        Figure("weights", *(plan.weights_size for plan in sides), is_bytes=True),
+        figure("launches", lambda plan: plan.launches),
+        figure("kernels", lambda plan: len(plan.kernels)),
+        figure("parts on the host", lambda plan: len(plan.parts)),
+        figure("bytes moved", lambda plan: _bytes(plan.dispatches), is_bytes=True),
+        figure("arena", lambda plan: plan.arena_size, is_bytes=True),
+        figure("weights", lambda plan: plan.weights_size, is_bytes=True),
     ]
 
 
