@@ -83,7 +83,8 @@ class _Builder:
             values = value.values
             if values is None:
                 values = drawn(name, value.shape, value.draw)
-            return Tensor(name, value.shape, values.dtype.name, values, value.quantization)
+            dtype = value.dtype or values.dtype.name
+            return Tensor(name, value.shape, dtype, values, value.quantization)
         tensor = Tensor(name, value.shape, value.dtype, quantization=value.quantization)
         self.graph.inputs.append(tensor)
         self.graph.input_names.append(name)

@@ -98,9 +98,10 @@ def weights(
     if dtype == "uint8":
         how = Kind(dtype, float(scales[0]), zero(draw, dtype))
         return fixed(draw, shape, how), scales
-    values = integers(draw, shape, dtype, -127, 127)
     quantization = Quantization(tuple(map(float, scales)), (0,) * count, axis)
-    return known(values, quantization), scales
+    if dtype == "int4":
+        return known(integers(draw, shape, "int8", -7, 7), quantization, dtype), scales
+    return known(integers(draw, shape, dtype, -127, 127), quantization), scales
 
 
 def bias(draw: DrawFn, scales: Array, count: int, dtype: str) -> Constant:

@@ -123,6 +123,19 @@ def quotient(draw: DrawFn) -> Call:
     return result("DIV", *operands, how=given, fused_activation_function=pick(draw, ACTIVATIONS))
 
 
+def of_stored_integers(draw: DrawFn) -> Call:
+    """By constants that are neither 0 nor -1, and shift by no more bits than there are."""
+    name = pick(draw, ("FLOOR_DIV", "FLOOR_MOD", "BITWISE_XOR", "RIGHT_SHIFT"))
+    how = kind(draw, pick(draw, ("int8", "int16")))
+    shapes = pair(draw, SLICED)
+    most = 7 if name == "RIGHT_SHIFT" else 99
+    values = integers(draw, shapes[1], how.dtype, 1, most)
+    if name != "RIGHT_SHIFT" and flag(draw):
+        values = -1 - values
+    second = known(values, kind(draw, how.dtype).quantization)
+    return result(name, source(shapes[0], how), second, how=kind(draw, how.dtype))
+
+
 def comparison(draw: DrawFn) -> Call:
     a, b, _, _ = _operands(draw, pick(draw, ALL))
     return typed("bool", pick(draw, COMPARISONS), a, b)
@@ -162,5 +175,6 @@ GENERATORS: dict[str, Generator] = {
     "quantized SQUARED_DIFFERENCE": squared_difference,
     "quantized SUB": _sum("SUB"),
     "quantized comparison": comparison,
+    "quantized stored integers": of_stored_integers,
     "quantized unary": unary,
 }
