@@ -180,6 +180,7 @@ FORMULAS = (
         _OWN,
     ),
     Formula(("QUANTIZE",), "from or to int16", "", _TWICE, _OWN),
+    Formula(("QUANTIZE",), "int32 to int8 or int16, int16 to int32", "", _TWICE, _OWN),
     Formula(("DEQUANTIZE",), f"{_EIGHT}, int16", "", "float32 product", "both"),
     Formula(("LEAKY_RELU",), f"int16; {_EIGHT} otherwise", "", _TWICE, _OWN),
     Formula(("ABS",), "int8, int16", "", _TWICE, _OWN),
@@ -259,7 +260,7 @@ FORMULAS = (
     Formula(("MAX_POOL_2D",), f"{_EIGHT}, int16", "", _RAW, "both"),
     Formula(
         ("SOFTMAX",),
-        _EIGHT,
+        f"{_EIGHT}, int8 to int16",
         "",
         "table of powers, added up one after the other in float32; halves upwards (uint8) or away "
         "from zero (int8)",
