@@ -13,6 +13,7 @@ from .narrow import (
     HalvesAccessor,
     HalvesImageAccessor,
     PairsAccessor,
+    WholeAccessor,
 )
 from .position import Position
 from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
@@ -32,6 +33,7 @@ __all__ = [
     "RowsAccessor",
     "SlicedAccessor",
     "Unreachable",
+    "WholeAccessor",
     "accessor",
     "image",
     "joined",

@@ -18,6 +18,8 @@ from .narrow import (
     PackedAccessor,
     PackedRowsAccessor,
     PairsAccessor,
+    ShortAccessor,
+    WholeAccessor,
 )
 from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -26,6 +28,7 @@ Accessor = SlicedAccessor | LinearAccessor
 _SLICED: dict[str, type[SlicedAccessor]] = {
     "float32": SlicedAccessor,
     "float16": HalfAccessor,
+    "uint16": ShortAccessor,
     "uint8": ByteAccessor,
 }
 """The accessors of tensors in slices, by how a lane is stored."""
@@ -65,7 +68,7 @@ def accessor(
         lane = lane_of(tensor, target)
         kind = HalvesAccessor if half and lane.dtype == "float16" else _SLICED[lane.dtype]
         found = kind.of(array, tensor.shape, target, used)
-        if isinstance(found, ByteAccessor):
+        if isinstance(found, WholeAccessor):
             found = replace(found, least=lane.base)
         unit = slice_bytes(tensor, target)
     elif by_slices:

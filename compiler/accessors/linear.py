@@ -43,6 +43,9 @@ class LinearAccessor:
         """Type of the elements in the array: float, int, int8 or uint8."""
         return self.narrow or (self.element if self.zero_point is None else "int")
 
+    pairs = False
+    """No element of the array is two slices."""
+
     @classmethod
     def of(cls, array: str, shape: Shape, lanes: int, used: set[str]) -> LinearAccessor:
         return cls(array, tuple(shape), lanes, used=used)

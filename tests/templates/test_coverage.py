@@ -21,7 +21,8 @@ PACKED = {"int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"}
 SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}
 BUILT_IN = {
     "opencl": {
-        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "from_halves"),
+        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "in_shorts"),
+        "from_halves",
         *PACKED,
         *MEDIUM,
         *PAIRS,
