@@ -154,10 +154,9 @@ def parse(text: str, name: str, place: str) -> Profile:
     targets = _chosen(values.pop("targets", list(TARGETS)), TARGETS, f"{place}: targets")
     if not targets:
         raise OptionError(f"{place}: targets is empty, but must have one of {', '.join(TARGETS)}")
-    languages = {
-        key: _chosen(values.pop(key, []), known, f"{place}: {key}", " kernel languages")
-        for key, known in BY_LANGUAGE.items()
-    }
+    for key, languages in BY_LANGUAGE.items():
+        listed = values.get(key, [])
+        values[key] = _chosen(listed, languages, f"{place}: {key}", " kernel languages")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
@@ -175,13 +174,12 @@ def parse(text: str, name: str, place: str) -> Profile:
                 f"{place}: {key} is {values[key]}, but must be at most max_group, "
                 f"{values['max_group']}"
             )
-    _check_products(languages["byte_products"], targets, values, place)
+    _check_products(values["byte_products"], targets, values, place)
     matched = tuple(_rule(rule, place) for rule in rules)
     return Profile(
         name,
         targets=targets,
         match=matched,
-        **languages,
         **values,
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graphs import Value, call, ints, x
+from cases.norms import layers
+from graphs import Value, call, ints, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
 from tflgpu.compiler.rewrites.fuse.split_reduction import split_reduction
@@ -67,6 +68,6 @@ def test_it_does_not_concern_others(value: Value, device: str) -> None:
 def test_numbers(tmp_path: Path) -> None:
     shape = (1, 192, 120, 3)
     relu = call("RELU", reduced("SUM", shape, 1, 2, 3))
-    assert_agrees(
-        tmp_path, reduced("MEAN", shape, 1, 2), reduced("REDUCE_MIN", shape, 1, 2, 3), relu
-    )
+    least = reduced("REDUCE_MIN", shape, 1, 2, 3)
+    norm = layers(x(1, 192, 120, 3), (1, 2), w(3), w(3))
+    assert_agrees(tmp_path, reduced("MEAN", shape, 1, 2), least, relu, norm)
