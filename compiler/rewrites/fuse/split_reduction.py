@@ -36,7 +36,7 @@ def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
         if target.on_processor or op.name not in REDUCTIONS or not _of_images(op):
             continue
         parts, reduced = _parts(op, target), axes(op)
-        steps = [(1, 2)] if parts == 1 else [(1,), (2,)]
+        steps: list[tuple[int, ...]] = [(1, 2)] if parts == 1 else [(1,), (2,)]
         steps += [(3,)] if 3 in reduced else []
         yield Attempt((op,), "it has enough work-items as it is" if len(steps) == 1 else None)
         if len(steps) > 1:

@@ -34,6 +34,7 @@ def shared_by_groups() -> Model:
         "vector": call("MEAN", call("MAX_POOL_2D", x(1, 7, 7, 37), **size), ints(1, 2)),
         "rows": call("SUM", x(3, 200, 7), ints(1, 2)),
         "integers": typed("int32", "REDUCE_MAX", xi(3, 200, 7), ints(1, 2)),
+        "scores": call("FULLY_CONNECTED", x(1, 500), w(37, 500), w(37)),
         "squeezed": squeezed(call("MAX_POOL_2D", x(1, 8, 8, 301), **size), 301),
         "normalized": layers(call("MAX_POOL_2D", x(1, 4, 6, 301), **size), (3,), w(301), w(301)),
         "softmax": call("SOFTMAX", x(3, 1001), beta=1.5),
@@ -87,7 +88,8 @@ def test_a_device_without_them_says_so(tmp_path: Path) -> None:
 
 
 def test_only_targets_whose_profile_lists_them_have_them() -> None:
-    for device, target in (("nvidia", "opencl"), ("intel_gpu", "glsl"), ("gpu", "vulkan")):
+    without: dict[str, TargetName] = {"nvidia": "opencl", "intel_gpu": "glsl", "gpu": "vulkan"}
+    for device, target in without.items():
         sources = built(shared_by_groups(), device, target).sources.values()
         assert not any(WORD in text for text in sources)
         assert any("half_team" in text for text in sources)
