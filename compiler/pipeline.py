@@ -148,7 +148,8 @@ def select(
     fallback = fall_back(graph, hosted) if hosted else ()
 
     rewrite(LOWER)
-    keep(graph, kept)
+    if target.half:
+        keep(graph, kept)
 
     progress("choose", 0, 1)
     legal = {op: candidates(op, target) for op in graph.ops}
