@@ -11,11 +11,11 @@ import jinja2
 
 from ..accessors import (
     Accessor,
-    ByteAccessor,
     LinearAccessor,
     Position,
     RowsAccessor,
     SlicedAccessor,
+    WholeAccessor,
 )
 from ..errors import RenderError
 from ..ir import Op, Tensor
@@ -120,8 +120,8 @@ def _describe(binding: Binding, argument: Argument) -> str:
     if tensor is None:
         contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
-    if isinstance(found, ByteAccessor):
-        how += f", as bytes from {found.least}"
+    if isinstance(found, WholeAccessor):
+        how += f", as {found.stored}s from {found.least}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"

@@ -35,6 +35,8 @@ class Language:
     """What a device must have for that, under the names that drivers give it."""
     byte_vector: str
     """The element type of an array of slices of bytes."""
+    short_vector: str
+    """The same of integers of 16 bits."""
     int8: str
     """The element type of an array of int8."""
     uint8: str
@@ -64,6 +66,7 @@ class Language:
             "pairs": self.half_pair,
             "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
+            "short": self.short_vector,
         }
         return types[kind].format(S=lanes) if kind in types else kind
 
@@ -132,6 +135,7 @@ OPENCL = Language(
     half_pair="",
     half_extensions=("cl_khr_fp16",),
     byte_vector="uchar{S}",
+    short_vector="ushort{S}",
     int8="char",
     uint8="uchar",
     packs_bytes=False,
@@ -156,6 +160,7 @@ GLSL = Language(
     half_pair="",
     half_extensions=(),
     byte_vector="uint",
+    short_vector="uvec2",
     int8="uint",
     uint8="uint",
     packs_bytes=True,
@@ -180,6 +185,7 @@ VULKAN = Language(
     half_pair="uvec4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     byte_vector="uint",
+    short_vector="uvec2",
     int8="uint",
     uint8="uint",
     packs_bytes=True,

@@ -46,7 +46,7 @@ from .layout.move_transposes import move_transposes
 from .layout.quantize_before_moves import quantize_before_moves
 from .layout.transpose_to_reshape import transpose_to_reshape
 from .quantized.lower_quantized import lower_quantized
-from .quantized.store_bytes import store_bytes
+from .quantized.store_integers import store_integers
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
@@ -126,7 +126,7 @@ FUSE: tuple[Pass, ...] = (
 )
 """Afterwards each operator is one kernel."""
 
-LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE, store_bytes)
+LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE, store_integers)
 """Everything that runs after the graph is partitioned between the device and LiteRT."""
 
 PIPELINE = (*CANONICALIZE, *LOWER)

@@ -25,7 +25,8 @@ SUB_GROUPS = {
 """GLSL ES has no sub-groups."""
 BUILT_IN = {
     "opencl": {
-        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "from_halves"),
+        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "in_shorts"),
+        "from_halves",
         *PACKED,
         *MEDIUM,
         *PAIRS,
