@@ -12,9 +12,10 @@ from ..runtime import load
 from ..runtime.remote.url import is_url, without_password
 from .emit.compiled_model import fallback_texts
 from .errors import FallbackWarning, OptionError
+from .frontend.model_file import Model
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
-from .pipeline import Model, build, store
+from .pipeline import build, store
 
 
 def compile(

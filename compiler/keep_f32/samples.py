@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...runtime.plan.records import TensorInfo
+from ..frontend.model_file import Model
 from ..ir import Array, Shape
-from ..litert.reference import Model, Reference
+from ..litert.reference import Reference
 from ..trial_input import trial_input
 from .error import relative_error
 

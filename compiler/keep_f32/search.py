@@ -15,9 +15,10 @@ from ...runtime.errors import DeviceError, PlanError, TflgpuWarning
 from ..devices.attached import attached_device
 from ..emit.compiled_model import CompiledModel
 from ..errors import ModelError, OptionError, PassError
+from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
-from ..pipeline import Model, Progress, build, silent, store
+from ..pipeline import Progress, build, silent, store
 from ..scratch import scratch_folder
 from .rounded_copy import RoundedCopy
 from .samples import Samples

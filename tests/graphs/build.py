@@ -102,7 +102,7 @@ class _Builder:
             op = Op(value.operator, operands, results, dict(value.attrs), number, version)
             for tensor, shape in zip(results, value.shapes or _shapes(op), strict=True):
                 tensor.shape = tuple(int(size) for size in shape)
-                if tensor.dtype in QUANTIZED_TYPES:
+                if tensor.dtype in (*QUANTIZED_TYPES, value.dtype):
                     tensor.quantization = value.quantization
             self._calls[value] = self.graph.add(op).outputs
         return self._calls[value]

@@ -202,6 +202,7 @@ FORMULAS = (
         _OWN,
     ),
     Formula(("QUANTIZE",), "from or to int16", "", _TWICE, _OWN),
+    Formula(("QUANTIZE",), "int32 to int8 or int16, int16 to int32", "", _TWICE, _OWN),
     Formula(("DEQUANTIZE",), f"{_EIGHT}, int16", "", "float32 product", "both"),
     Formula(("LEAKY_RELU",), f"int16; {_EIGHT} otherwise", "", _TWICE, _OWN),
     Formula(("ABS",), "int8, int16", "", _TWICE, _OWN),
@@ -281,7 +282,7 @@ FORMULAS = (
     Formula(("MAX_POOL_2D",), f"{_EIGHT}, int16", "", _RAW, "both"),
     Formula(
         ("SOFTMAX",),
-        _EIGHT,
+        f"{_EIGHT}, int8 to int16",
         "",
         "table of powers, added up one after the other in float32; halves upwards (uint8) or away "
         "from zero (int8)",
@@ -352,6 +353,12 @@ FORMULAS = (
         f"features: {_TWICE}; 32-bit sum that wraps, rounded alike",
         _OWN,
     ),
-    Formula(("TFLite_Detection_PostProcess",), _EIGHT, "", "float32, dequantized first", _OWN),
+    Formula(
+        ("TFLite_Detection_PostProcess",),
+        _EIGHT,
+        "",
+        "boxes: float64, rounded to float32 once; the rest: float32, dequantized first",
+        _OWN,
+    ),
 )
 """In the order of the operators; those that only move integers are in `moves.MOVES`."""

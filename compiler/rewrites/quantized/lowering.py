@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,12 @@ class Lowering(Decomposition):
 
     # -- quantization -----------------------------------------------------------------------
 
-    def scale(self, tensor: Tensor) -> Array:
+    def scale(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
         """The scale of a tensor, float32: of shape [], or [channels] where each has its own.
 
-        UnsupportedError for a tensor that has none, or holds no quantized integers.
+        UnsupportedError for a tensor that has none, or is of none of the types.
         """
-        if tensor.quantization is None or tensor.dtype not in WEIGHTS:
+        if tensor.quantization is None or tensor.dtype not in dtypes:
             raise self.declined(f"tensor {tensor.name} ({tensor.dtype}) is not quantized")
         scales = np.asarray(tensor.quantization.scale, np.float32)
         if not scales.all():

@@ -44,8 +44,8 @@ def scale(draw: DrawFn, middle: float = 0.05, bits: float = 4.0) -> float:
 
 
 def zero(draw: DrawFn, dtype: str) -> int:
-    """A zero point: an end of the type, the middle, or any other integer; 0 for int16."""
-    if dtype == "int16":
+    """A zero point: an end of the type, the middle, or any other integer; 0 for int16 and int32."""
+    if dtype in ("int16", "int32"):
         return 0
     limits = np.iinfo(dtype)
     ends = (int(limits.min), int(limits.max), (int(limits.min) + int(limits.max) + 1) // 2)

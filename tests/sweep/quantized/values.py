@@ -39,6 +39,9 @@ FIXED = {
 }
 """Scale and zero point of results that LiteRT takes no other ones of."""
 
+WIDE_PAIRS = (("int32", "int8"), ("int32", "int16"), ("int16", "int32"))
+"""Types of an operand and a result of QUANTIZE where one has 32 bits."""
+
 
 def unary(draw: DrawFn) -> Call:
     name = pick(draw, tuple(UNARY))
@@ -59,9 +62,13 @@ def bounded(draw: DrawFn) -> Call:
 
 
 def quantize(draw: DrawFn) -> Call:
-    """Between any two types."""
-    given = kind(draw, pick(draw, ALL))
+    """Between any two types that LiteRT takes."""
     sizes = shape(draw, SLICED)
+    if one_in(draw, 6):
+        source_type, dtype = pick(draw, WIDE_PAIRS)
+        how = kind(draw, source_type)
+        return result("QUANTIZE", source(sizes, how), how=kind(draw, dtype, how.scale, 12.0))
+    given = kind(draw, pick(draw, ALL))
     if one_in(draw, 3):
         return result("QUANTIZE", Input(sizes, pick(draw, ("normal", "wide"))), how=given)
     how = kind(draw, pick(draw, ALL), given.scale)
