@@ -41,9 +41,11 @@ def lane_of(tensor: Tensor, target: Target) -> Lane:
 
 
 def fits_half(constant: ArrayLike) -> bool:
-    """Whether a constant is one of floats in the range of half precision."""
+    """Whether a constant is one of floats in the range of half precision, or not finite."""
     array = np.asarray(constant)
-    return array.dtype.kind == "f" and bool(np.all(np.abs(array) <= np.finfo(np.float16).max))
+    if array.dtype.kind != "f":
+        return False
+    return not np.any((np.abs(array) > np.finfo(np.float16).max) & np.isfinite(array))
 
 
 def halves_rows(tensor: Tensor, target: Target) -> bool:
