@@ -58,8 +58,6 @@ class Language:
     """Whether a vector can be stored in an array of its elements; otherwise each lane is."""
     images: bool
     """Whether kernels can read image buffers."""
-    sub_groups: bool
-    """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -153,7 +151,6 @@ OPENCL = Language(
     roll="#pragma unroll 1",
     vector_stores=True,
     images=True,
-    sub_groups=True,
 )
 """OpenCL C 1.2."""
 
@@ -181,7 +178,6 @@ GLSL = Language(
     roll="",
     vector_stores=False,
     images=False,
-    sub_groups=False,
 )
 """GLSL ES 3.1; vectors have four lanes."""
 
@@ -209,7 +205,6 @@ VULKAN = Language(
     roll="[[dont_unroll]]",
     vector_stores=False,
     images=False,
-    sub_groups=False,
 )
 """GLSL for Vulkan, from which Metal's kernels are translated."""
 
