@@ -54,8 +54,6 @@ class Language:
     """The hint before a loop to keep as it is; "" if the language has none."""
     images: bool
     """Whether kernels can read image buffers."""
-    sub_groups: bool
-    """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -146,7 +144,6 @@ OPENCL = Language(
     unroll="#pragma unroll",
     roll="#pragma unroll 1",
     images=True,
-    sub_groups=True,
 )
 """OpenCL C 1.2."""
 
@@ -172,7 +169,6 @@ GLSL = Language(
     unroll="",
     roll="",
     images=False,
-    sub_groups=False,
 )
 """GLSL ES 3.1; vectors have four lanes."""
 
@@ -198,7 +194,6 @@ VULKAN = Language(
     unroll="[[unroll]]",
     roll="[[dont_unroll]]",
     images=False,
-    sub_groups=False,
 )
 """GLSL for Vulkan, from which Metal's kernels are translated."""
 

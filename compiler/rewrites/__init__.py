@@ -33,6 +33,7 @@ from .fuse.fuse_second_output import fuse_second_output
 from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
+from .fuse.split_reduction import split_reduction
 from .layout.drop_identity import drop_identity
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
@@ -114,6 +115,7 @@ FOLD: tuple[Pass, ...] = (
 
 FUSE: tuple[Pass, ...] = (
     separate_outputs,
+    split_reduction,
     fuse_elementwise,
     rematerialize_elementwise,
     fuse_second_output,
