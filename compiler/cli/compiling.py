@@ -21,7 +21,6 @@ from ..fleet.api import workers
 from ..fleet.models import find_models
 from ..fleet.places import place
 from ..fleet.result import Result
-from ..fleet.rows import MANIFEST
 from ..fleet.run import run
 from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
@@ -147,7 +146,7 @@ def compile_command(
         )
         for text in dict.fromkeys(texts):
             warn(text)
-        print_matrix(results, where.at(MANIFEST), unbuilt, as_json)
+        print_matrix(results, where.manifest, unbuilt, as_json)
 
 
 def _prebuild(result: Result, device: str, show: Progress) -> TflgpuError | None:

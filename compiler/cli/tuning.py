@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..fleet.api import require_dask
 from ..fleet.models import find_models
 from ..options import Options
 from ..schedule.tuning_table import read_table
@@ -93,12 +94,12 @@ def _search_there(
     tolerance: float,
 ) -> tuple[list[Path], list[str]]:
     """The tables of the devices of a scheduler's workers, and why searches failed."""
-    # Imported here because Dask is an optional dependency.
-    from ..fleet.cluster import cluster
+    require_dask()
+    from ..fleet.scheduled import scheduled
     from ..fleet.tuning import tune_many
 
     tables, failed = [], []
-    with cluster(1, scheduler) as found:
+    with scheduled(scheduler) as found:
         for tuned in tune_many(models, options, cache / TABLES, found, tolerance):
             tables.append(tuned.table)
             if tuned.error:

@@ -11,8 +11,9 @@ import time
 from ..errors import PlanError
 from ..store.cache import is_fingerprint
 from .files import check
-from .index import INDEX, Record, is_unfinished, record_of, rewrite
+from .index import Record, is_unfinished, record_of, rewrite
 from .keys import Trusted
+from .ledger import INDEX, ROWS
 from .manifest import MANIFEST, NewerFormatError, is_variant
 from .published import Entry, entries, published
 from .stamps import is_old
@@ -90,7 +91,7 @@ def _remove(store: Store, entry: Entry) -> bool:
 
 def _remove_leftovers(store: Store) -> None:
     """Remove what killed processes left behind, and folders without anything in them."""
-    for folder in ("", INDEX):
+    for folder in ("", INDEX, ROWS):
         for name in filter(is_old, store.names(folder)):
             store.remove(f"{folder}/{name}".lstrip("/"))
     models = [name for name in store.names() if is_fingerprint(name)]

@@ -14,7 +14,7 @@ from plans import chain
 from published_files import PATH, files_on, present
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.remote import housekeeping, index, stamps
+from tflgpu.runtime.remote import housekeeping, index, ledger, stamps
 from tflgpu.runtime.remote import publish as publish_module
 from tflgpu.runtime.remote.housekeeping import prune
 from tflgpu.runtime.remote.index import records
@@ -149,7 +149,7 @@ def test_variants_of_a_newer_version_stay(
 def test_an_index_is_kept_short(
     local: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "FILES", 4)
+    monkeypatch.setattr(ledger, "FILES", 4)
     for number in range(12):
         publish(chain().write(tmp_path / "cache", f"v{number:03}"), local)
         assert len(local.names("index")) <= 5
