@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from math import inf
 from queue import Empty, Queue
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from distributed import Client, Future, KilledWorker
@@ -55,6 +57,7 @@ class Cluster:
         """`name` is that of the scheduler, for messages."""
         self._client = client
         self._name = name
+        self._lately, self._counted = 1, -inf
 
     def ask_each(self, function: Callable[[], Result]) -> Iterator[tuple[str, Result | Exception]]:
         """What a function returns or raises on each worker, with the worker's address."""
@@ -92,7 +95,7 @@ class Cluster:
             return None
 
         def refill() -> Iterator[tuple[Item, Any]]:
-            room = per_worker * max(1, self._threads())
+            room = per_worker * self._threads_lately()
             if len(under_way) >= room:
                 return
             for item in waiting:
@@ -122,6 +125,13 @@ class Cluster:
                 idle = 0 if self._threads() else idle + LOOK
             if idle > PATIENCE:
                 raise WorkerError(f"{self._name} has no workers any more; {RESUME}")
+
+    def _threads_lately(self) -> int:
+        """The threads of all workers not long ago, at least 1, without asking each time."""
+        if monotonic() - self._counted > LOOK:
+            self._lately = max(1, self._threads())
+            self._counted = monotonic()
+        return self._lately
 
     def _threads(self) -> int:
         """The threads of all workers (WorkerError if the scheduler is gone)."""

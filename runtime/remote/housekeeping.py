@@ -14,7 +14,7 @@ from .files import check
 from .index import Record, is_unfinished, record_of, rewrite
 from .keys import Trusted
 from .ledger import INDEX, ROWS
-from .manifest import MANIFEST, NewerFormatError, is_variant
+from .manifest import MANIFEST, NewerFormatError, Publication, is_variant
 from .published import Entry, entries, published
 from .stamps import is_old
 from .store import Store
@@ -86,7 +86,18 @@ def _remove(store: Store, entry: Entry) -> bool:
     store.remove(f"{entry.path}/{MANIFEST}")
     if entry.publication is not None:
         store.remove(entry.publication.files)
+        if _is_signed_again(store, entry.publication):
+            store.remove(f"{entry.path}/{MANIFEST}")
     return True
+
+
+def _is_signed_again(store: Store, removed: Publication) -> bool:
+    """Whether a writer who found a variant before it was removed has added a signature since."""
+    try:
+        found = published(store, removed.manifest.fingerprint, removed.manifest.variant)
+    except PlanError:
+        return False
+    return found is not None and found.folder == removed.folder
 
 
 def _remove_leftovers(store: Store) -> None:
