@@ -18,9 +18,10 @@ from . import conv_1x1_split, conv_thin, winograd
 from .base import (
     LANES,
     LINEAR,
+    MASKED_SLICES,
+    WHOLE_SLICES,
     Implementation,
     Launch,
-    Loads,
     OpDef,
     Tile,
     TiledImplementation,
@@ -37,9 +38,6 @@ from .byte_products import byte_products, multiplies_bytes
 from .elementwise import flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
-
-MASKED = 3
-"""Registers of a pixel whose window may reach beyond the image: its address and whether it does."""
 
 
 def window(op: Op) -> Window:
@@ -152,7 +150,7 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
         target,
         shape,
         whole_blocks=whole,
-        loads=Loads(addresses=MASKED if window(op).width > 1 else 0),
+        loads=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
     )
     return [_launch(op, target, "conv/conv.jinja", False, tile)]
 

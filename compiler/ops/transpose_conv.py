@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..ir import Op, Shape, Tensor
 from ..target import Target
 from .base import (
+    MASKED_SLICES,
     Constant,
     Launch,
     OpDef,
@@ -101,8 +102,9 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
     weights = op.constant(1)
     shape, phases = window(op), _by_phases(op)
     rows = height * batch * shape.stride_x
-    tile = choose_tile(phases.columns, rows, slice_count(channels, target), target, tile_shape)
-    blocks = -(-slice_count(channels, target) // tile.slices)
+    count = slice_count(channels, target)
+    tile = choose_tile(phases.columns, rows, count, target, tile_shape, loads=MASKED_SLICES)
+    blocks = -(-count // tile.slices)
     return [
         _launch(
             op,

@@ -1,6 +1,6 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
-from .cost import LANES, Loads
+from .cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
 from .definition import (
     OPS,
     Build,
@@ -53,10 +53,12 @@ __all__ = [
     "LANES",
     "LINEAR",
     "LINEAR_ROW",
+    "MASKED_SLICES",
     "NO_TRAITS",
     "OPS",
     "SLICED",
     "SMALL_INTEGERS",
+    "WHOLE_SLICES",
     "Build",
     "Constant",
     "Grid",

@@ -32,6 +32,9 @@ class Loads:
 
 WHOLE_SLICES = Loads()
 """A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
+MASKED_SLICES = Loads(addresses=3)
+"""The same where windows may reach beyond the image: each pixel has an address, and whether it is
+within."""
 LANES = Loads(by_lane=True)
 """A lane of each pixel, and the weights for it."""
 

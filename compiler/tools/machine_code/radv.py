@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,17 +31,30 @@ LANES = 64
 
 
 def compile_modules(modules: Mapping[str, Module]) -> dict[str, MachineCode]:
-    """What RADV makes of kernels in SPIR-V (ToolError)."""
-    with _device() as (vulkan, device):
+    """What RADV makes of kernels in SPIR-V (ToolError, also for groups larger than its limits)."""
+    with _device() as (vulkan, physical, device):
+        limits = vulkan.vkGetPhysicalDeviceProperties(physical).limits
+        for name, module in modules.items():
+            _check_group(name, module.group, limits)
         return {
             name: _compile(vulkan, device, module.content, module.parameters)
             for name, module in modules.items()
         }
 
 
+def _check_group(name: str, group: tuple[int, int, int], limits: Any) -> None:
+    """RADV compiles kernels that no device would launch, so that what it allows is asked first."""
+    axes, most = tuple(limits.maxComputeWorkGroupSize), limits.maxComputeWorkGroupInvocations
+    if prod(group) > most or any(size > axis for size, axis in zip(group, axes, strict=True)):
+        raise ToolError(
+            f"radv refuses {name}: a work-group of {' x '.join(map(str, group))}, but it takes at "
+            f"most {' x '.join(map(str, axes))} and {most} work-items in all"
+        )
+
+
 @contextmanager
-def _device() -> Iterator[tuple[ModuleType, Any]]:
-    """The Vulkan package and a device that only compiles."""
+def _device() -> Iterator[tuple[ModuleType, Any, Any]]:
+    """The Vulkan package, a device that only compiles, and the physical one behind it."""
     drivers = sorted(DRIVERS.glob("radeon_icd*.json"))
     try:
         # Imported here because it is optional, and fails without Vulkan's loader.
@@ -70,7 +84,7 @@ def _device() -> Iterator[tuple[ModuleType, Any]]:
             )
             device = vulkan.vkCreateDevice(physical, described, None)
             try:
-                yield vulkan, device
+                yield vulkan, physical, device
             finally:
                 vulkan.vkDestroyDevice(device, None)
         finally:

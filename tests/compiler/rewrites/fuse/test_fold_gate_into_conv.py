@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cases.convolutions import conv, depthwise, window
 from graphs import Value, call, ints, w, x
-from rewriting import assert_agrees, assert_becomes, assert_declines, operators, reasons
+from rewriting import assert_agrees, assert_becomes, assert_declines, compiled, operators, reasons
 
 from tflgpu.compiler.rewrites.fuse.fold_gate_into_conv import fold_gate_into_conv
 from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
@@ -15,9 +15,9 @@ from tflgpu.compiler.rewrites.fuse.fuse_elementwise import fuse_elementwise
 POINT = window("VALID")
 
 
-def excited(channels: int = 19, batches: int = 1) -> Value:
+def excited(channels: int = 19, batches: int = 1, rows: int = 7, columns: int = 5) -> Value:
     """Channels times a function of their means: squeeze-and-excite."""
-    image = depthwise(x(batches, 7, 5, channels))
+    image = depthwise(x(batches, rows, columns, channels))
     mean = call("MEAN", image, ints(1, 2), keep_dims=True)
     return call("MUL", image, call("LOGISTIC", conv(mean, (channels, channels), (1, 1))))
 
@@ -77,6 +77,15 @@ def test_a_product_that_the_epilogue_reads_stays() -> None:
     value = call("ADD", conv(product, (19, 19), (1, 1)), product)
     given = reasons(value, fuse_elementwise, fold_gate_into_conv)
     assert given[-1] == "the convolution's epilogue also reads the product"
+
+
+def test_wide_tiles_multiply_their_weights(tmp_path: Path) -> None:
+    """These are fewer than the pixels then, and the factors need no registers beside the sums."""
+    value = conv(excited(10, rows=96, columns=96), (23, 10), (1, 1))
+    made = compiled(value, "gpu")
+    (source,) = (text for text in made.sources.values() if "gate: reads" in text)
+    assert "* factors.w;" in source and "* gate" not in source
+    assert_agrees(tmp_path, value, off=[fold_gate_into_conv])
 
 
 def test_numbers_agree(tmp_path: Path) -> None:
