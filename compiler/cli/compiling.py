@@ -33,6 +33,7 @@ from .options import (
     fleet_options,
     format_options,
     models_argument,
+    output_option,
     tolerance_option,
 )
 from .shell import (
@@ -52,15 +53,10 @@ from .tuning_search import search_here
 
 @click.command("compile", cls=Command, short_help="Compile models into a cache folder.")
 @models_argument
-@click.option(
-    "-o",
-    "--output",
-    "cache",
-    required=True,
-    metavar="CACHE",
-    type=CachePlace(),
-    help="The cache folder, created if it does not exist; or the URL of a store, such as "
-    "s3://models or sftp://host/models.",
+@output_option(
+    CachePlace(),
+    "The cache folder, created if it does not exist; or the URL of a store, such as s3://models or "
+    "sftp://host/models.",
 )
 @click.option(
     "--sign",

@@ -16,6 +16,7 @@ from .options import (
     compile_options,
     format_options,
     models_argument,
+    output_option,
     scheduler_option,
     tolerance_option,
 )
@@ -34,14 +35,8 @@ from .tuning_search import search_here
 
 @click.command("tune", cls=Command, short_help="Search for the fastest sizes of kernels.")
 @models_argument
-@click.option(
-    "-o",
-    "--output",
-    "cache",
-    required=True,
-    metavar="CACHE",
-    type=FilePath(),
-    help="The cache folder; each device has a table in CACHE/tuning, for --tuning.",
+@output_option(
+    FilePath(), "The cache folder; each device has a table in CACHE/tuning, for --tuning."
 )
 @compile_options(fallback="litert", several=True)
 @format_options
