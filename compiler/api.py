@@ -12,9 +12,10 @@ from ..runtime import load
 from ..runtime.remote.url import is_url, without_password
 from .emit.compiled_model import fallback_texts
 from .errors import FallbackWarning, OptionError
+from .frontend.model_file import Model
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
-from .pipeline import Model, build, store
+from .pipeline import build, store
 
 
 def compile(
@@ -59,7 +60,8 @@ def compile(
             results.
         keep_f32: Operators, by name or index or by a tensor that they compute, that stay in single
             precision although others are in half; "auto" searches for few of them with which the
-            outputs are within `tolerance`, by runs on an attached device.
+            outputs are within `tolerance`, as measured on an attached device; a TflgpuWarning says
+            so if none can run the model.
         tolerance: For keep_f32="auto": the allowed error, relative to the largest absolute value of
             an output or to 1.
         signature: The model's signature to compile, which also names the inputs and outputs; ""

@@ -23,7 +23,7 @@ from .emit.weights import Weights
 from .errors import Finding, ModelError, ModelFileError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.metadata import read_metadata
-from .frontend.model_file import file_digest
+from .frontend.model_file import Model, file_digest
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
@@ -43,9 +43,6 @@ from .select.legality import Candidates, candidates
 from .select.storage import Choice, choose_storage
 from .select.supported import unsupported
 from .target import SOURCE_LANGUAGES, Target
-
-Model = str | os.PathLike[str] | bytes
-"""The path of a model file, or its content."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage, the work done in it so far, and its total work."""
@@ -89,10 +86,11 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     sizing = TableSizing(table, target) if table else Sizing()
     chosen = (select(model, each, target, progress) for each in options.for_each_choice())
     compiled = generate_plan(chosen, options, target, _name(model), content, sizing, progress)
+    metadata = _metadata(model)
     if _fingerprint(model) != content:
         name = compiled.plan.model
         raise ModelFileError(f"{name} changed while it was being compiled; compile it again")
-    return replace(compiled, plan=replace(compiled.plan, metadata=_metadata(model)))
+    return replace(compiled, plan=replace(compiled.plan, metadata=metadata))
 
 
 def select(
@@ -148,7 +146,8 @@ def select(
     fallback = fall_back(graph, hosted) if hosted else ()
 
     rewrite(LOWER)
-    keep(graph, kept)
+    if target.half:
+        keep(graph, kept)
 
     progress("choose", 0, 1)
     legal = {op: candidates(op, target) for op in graph.ops}
@@ -264,11 +263,9 @@ def _name(model: Model) -> str:
 
 
 def _metadata(model: Model) -> str:
-    """What a model file says of its inputs and outputs; nothing, with a warning, if damaged."""
-    if isinstance(model, bytes):
-        return ""
+    """What a model says of its inputs and outputs; nothing, with a warning, if that is damaged."""
     try:
-        return read_metadata(os.fspath(model)).as_json()
+        return read_metadata(model).as_json()
     except ModelError as error:
         warn(f"the model's metadata is ignored: {error}", TflgpuWarning, stacklevel=4)
         return ""

@@ -2,7 +2,8 @@
 
     python docs/screenshots.py
 
-Needs an OpenCL device, and Chromium with Playwright: apt install chromium, pip install playwright.
+Needs an OpenCL device, npm, and Chromium with Playwright: apt install chromium npm, pip install
+playwright.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import perfetto
 from PIL import Image
 from playwright.sync_api import sync_playwright
 from terminal import page as page_of
@@ -78,6 +80,21 @@ def terminal(folder: Path) -> str:
     return page_of(shown)
 
 
+def trace(browser: Any, folder: Path) -> None:
+    """A picture of a trace in Perfetto: the run kernel by kernel, below the ruler of times."""
+    file = folder / "trace.json"
+    for _ in ("compile", "restore"):
+        _tflgpu("run", MODEL, "random", "--trace", file)
+    size = {"width": DESK[0], "height": 190}
+    package = perfetto.fetch(folder)
+    with perfetto.opened(browser, package, file.read_text(), viewport=size) as shown:
+        kernels = "select ts, ts + dur as end from slice where category = 'device'"
+        (row,) = shown.query(f"select min(ts) as first, max(end) as last from ({kernels})")
+        start, end = row["first"] / 1e9, row["last"] / 1e9
+        shown.show(start - (end - start) / 4, end + (end - start) / 20)
+        draw(shown.page, "trace", "#timeline_main")
+
+
 def draw(page: Any, name: str, part: str = "body") -> None:
     """A picture of what the browser shows of a part, once the graph has been drawn."""
     page.mouse.move(0, 0)
@@ -121,6 +138,7 @@ def main() -> None:
         page.set_content(terminal(Path(folder)))
         page.add_style_tag(content="pre { display: inline-block; padding: 1em; margin: 0 }")
         draw(page, "terminal", "pre")
+        trace(browser, Path(folder))
         browser.close()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from .plan.records import Plan
     from .remote.keys import Trust
     from .session import Session
+
+
+class Loading:
+    """Is told of the steps of loading a model, and may stand in for the device; this does not."""
+
+    def step(self, name: str) -> AbstractContextManager[None]:
+        """A block for a step to take place in."""
+        return nullcontext()
+
+    def opened(self, device: Device) -> Device:
+        """The device for the session, given the one that was opened."""
+        return device
 
 
 def load(
@@ -69,7 +81,6 @@ def load(
     driver rejects a kernel.
     """
     from .remote.url import is_url
-    from .store.cache import read_settled
 
     if not isinstance(device, str):
         raise DeviceError(f'device={device!r}: give a name, or "auto"')
@@ -86,9 +97,26 @@ def load(
         )
     else:
         place = Path(cache)
-    return read_settled(
-        place, lambda: _load(place, model, device, context, store_binaries, custom_ops)
-    )
+    return load_folder(place, model, device, context, store_binaries, custom_ops)
+
+
+def load_folder(
+    cache: Path,
+    model: str | os.PathLike[str] | None,
+    device: str,
+    context: Any = None,
+    store_binaries: bool = True,
+    custom_ops: Mapping[str, CustomOp] | None = None,
+    watch: Loading | None = None,
+) -> Session:
+    """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
+    from .store.cache import read_settled
+
+    told = watch or Loading()
+    with told.step("load"):
+        return read_settled(
+            cache, lambda: _load(cache, model, device, context, store_binaries, custom_ops, told)
+        )
 
 
 def _first_runnable(found: Sequence[tuple[Path, Plan]], device: str, context: Any) -> Path:
@@ -114,26 +142,30 @@ def _load(
     context: Any,
     store_binaries: bool,
     custom_ops: Mapping[str, CustomOp] | None,
+    watch: Loading,
 ) -> Session:
     from .store.cache import find_variants, first_runnable, newest_first
     from .store.variant import Weights, open_variant, read_plan
 
-    folders = newest_first(find_variants(cache, model))
-    found = [(folder, read_plan(folder)) for folder in folders]
+    with watch.step("read the plan"):
+        folders = newest_first(find_variants(cache, model))
+        found = [(folder, read_plan(folder)) for folder in folders]
     targets = _targets(found)
     # On other threads, drivers start and weights are checked while this one imports numpy.
     _start_drivers(targets[0])
     weights = Weights(folders[0]) if len(folders) == 1 else None
     from .session import Session
 
-    opened = open_device(device, targets, context)
+    with watch.step("open the device"):
+        opened = open_device(device, targets, context)
     try:
         folder, plan = first_runnable(found, opened)
-        variant = open_variant(folder, plan, weights or Weights(folder))
+        with watch.step("open the kernels and weights"):
+            variant = open_variant(folder, plan, weights or Weights(folder))
     except BaseException:
         opened.release()
         raise
-    return Session(variant, opened, store_binaries, custom_ops)
+    return Session(variant, watch.opened(opened), store_binaries, custom_ops)
 
 
 def _start_drivers(target: str) -> None:

@@ -6,7 +6,14 @@ writes memory. Image buffers, which only OpenCL C has, have their own accessor.
 
 from .accessor import Accessor, Unreachable, accessor, image
 from .linear import LinearAccessor
-from .narrow import ByteAccessor, HalfAccessor, HalvesAccessor, HalvesImageAccessor, PairsAccessor
+from .narrow import (
+    ByteAccessor,
+    HalfAccessor,
+    HalfRowsAccessor,
+    HalvesAccessor,
+    HalvesImageAccessor,
+    PairsAccessor,
+)
 from .position import Position
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -14,6 +21,7 @@ __all__ = [
     "Accessor",
     "ByteAccessor",
     "HalfAccessor",
+    "HalfRowsAccessor",
     "HalvesAccessor",
     "HalvesImageAccessor",
     "ImageAccessor",

@@ -6,12 +6,13 @@ from dataclasses import fields, replace
 
 from ...runtime.plan.storage import device_dtype, item_size
 from ..ir import Tensor
-from ..ops.base import SLICED, StridedLayout, kernel_dtype, lane_of, slice_bytes
+from ..ops.base import SLICED, StridedLayout, halves_rows, kernel_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
 from .narrow import (
     ByteAccessor,
     HalfAccessor,
+    HalfRowsAccessor,
     HalvesAccessor,
     HalvesImageAccessor,
     PackedAccessor,
@@ -70,6 +71,8 @@ def accessor(
         by_rows = PackedRowsAccessor if packed else RowsAccessor
         rows = by_rows.of(array, tensor.shape, target, used)
         found = replace(rows, zero_point=zero_point, narrow=narrow)
+    elif halves_rows(tensor, target):
+        found = HalfRowsAccessor.of(array, tensor.shape, target.lanes, used)
     else:
         by_elements = PackedAccessor if packed else LinearAccessor
         linear = by_elements.of(array, tensor.shape, target.lanes, used)

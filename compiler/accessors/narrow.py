@@ -101,6 +101,23 @@ class PairsAccessor(HalvesAccessor):
 
 
 @dataclass(frozen=True)
+class HalfRowsAccessor(LinearAccessor):
+    """A constant in row-major order and half precision, of which kernels make floats.
+
+    GLSL has no arrays of halves; there two share an unsigned integer.
+    """
+
+    stored = "half_rows"
+
+    def at(self, place: str) -> str:
+        self.used.add("half_at")
+        return f"half_at({self.array}, {place})"
+
+    def element_of(self, start: str, offset: str) -> str:
+        return self.at(affine(start, 1, offset))
+
+
+@dataclass(frozen=True)
 class ByteAccessor(SlicedAccessor):
     """A tensor of whole numbers in channel slices of bytes, each the number less the least one.
 

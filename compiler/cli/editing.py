@@ -16,10 +16,10 @@ from ..tools.compare import Comparison
 from ..tools.editing.edit import (
     Trial,
     check_editable,
-    edit_kernel,
     find_kernel,
     read_source,
-    revert_kernel,
+    revert_edit,
+    try_edit,
 )
 from .chosen_variant import newest_variant
 from .input_arrays import RANDOM, picture_inputs, read_inputs
@@ -79,7 +79,7 @@ def edit(
     record = variant.plan.kernels[index]
     check_editable(variant.plan, index)
     if revert:
-        folder = revert_kernel(variant.folder, index)
+        folder = revert_edit(variant, index)
         _print(as_json, {"path": folder, "kernel": record.name}, f"{record.name} is as compiled")
         return
     file = file or Path(record.name).with_suffix(Path(record.file).suffix)
@@ -98,8 +98,8 @@ def edit(
     with progress() as show:
         show("compare", 0, 1)
         try:
-            trial = edit_kernel(
-                variant.folder,
+            trial = try_edit(
+                variant,
                 index,
                 file,
                 model=path,

@@ -77,7 +77,7 @@ def model_metadata(model: Path | None) -> Metadata:
     if model is None:
         return Metadata()
     try:
-        return read_metadata(str(model))
+        return read_metadata(model)
     except ModelError as error:
         warn(f"the model's metadata is ignored: {error}")
         return Metadata()

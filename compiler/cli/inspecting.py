@@ -61,8 +61,9 @@ BAR = 32
 @click.option(
     "--compare",
     type=FilePath(),
-    metavar="FILE",
-    help="With --profile: an earlier profile of the model, on any device, to compare with.",
+    metavar="FILE|CACHE",
+    help="With --html: another variant of the model, to list which kernels, bytes and launches "
+    "have changed; or with --profile: an earlier profile of the model, on any device.",
 )
 @click.option(
     "--compiler",
@@ -86,8 +87,13 @@ def inspect(
         raise click.UsageError("--source cannot be used together with --html or --compiler")
     if profile is not None and html is None:
         raise click.UsageError("--profile needs --html")
-    if compare is not None and profile is None:
-        raise click.UsageError("--compare needs --profile, the times to compare with it")
+    if compare is not None and html is None:
+        raise click.UsageError("--compare needs --html")
+    if compare is not None and profile is None and not compare.is_dir():
+        raise click.UsageError(
+            f"--compare {compare} needs --profile, the times to compare with it; or name the "
+            f"folder of another variant"
+        )
     variant = newest_variant(cache, model, shapes=shapes)
     chosen = COMPILERS[compiler] if compiler else None
     if html is not None:

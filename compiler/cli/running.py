@@ -12,12 +12,14 @@ import click
 import numpy as np
 from PIL import Image
 
-from ... import runtime
+from ...runtime.api import load_folder
 from ...runtime.errors import InputError
 from ...runtime.plan.records import TensorInfo
 from ...runtime.session import Session
 from ..frontend.metadata import parse_metadata
 from ..ir import Array
+from ..pictures.boxes import boxes_of
+from ..pictures.candidates import LAYOUTS
 from ..pictures.classes import Class, best_classes, scores_of
 from ..pictures.drawing import Shown
 from ..pictures.labels import read_labels
@@ -25,7 +27,7 @@ from ..pictures.outputs import Output, real_outputs
 from ..pictures.picture_file import read_picture
 from ..pictures.show import KINDS, shown_in
 from ..tools.trace.events import Trace
-from ..tools.trace.session import TracedSession
+from ..tools.trace.session import Observer
 from ..tools.trace.summary import by_type, timed
 from .input_arrays import RANDOM, assign, is_picture, picture_inputs, read_inputs, stored_shapes
 from .options import attached_option, input_options, model_option, shape_option
@@ -67,6 +69,12 @@ UNLABELED = ("image", "keypoints")
     help="What the outputs show of the picture; default: what their shapes suggest.",
 )
 @click.option(
+    "--layout",
+    type=click.Choice(list(LAYOUTS)),
+    help="How candidates for boxes lie in the output of a detector without postprocessing; "
+    "default: what its shape and the number of labels allow.",
+)
+@click.option(
     "--check", is_flag=True, help="Report an index that is out of bounds, instead of clamping it."
 )
 @trace_option
@@ -84,6 +92,7 @@ def run(
     labels: Path | None,
     output: Path | None,
     show: str | None,
+    layout: str | None,
     check: bool,
     trace_file: Path | None,
     as_json: bool,
@@ -95,39 +104,41 @@ def run(
     """
     if source.is_file() and model is not None:
         raise click.UsageError(f"--model chooses from a cache, but {source} is a file")
+    if layout and show not in (None, "boxes"):
+        raise click.UsageError(f"--layout is that of boxes, but --show {show} is asked for")
+    show = "boxes" if layout else show
     names = read_labels(labels) if labels is not None else ()
     _check_files((*values, *named))
     trace = Trace() if trace_file is not None else None
+    observer = Observer(trace) if trace else None
     given = (*values, *named)
 
-    def opened(folder: Path) -> tuple[Session, Session | TracedSession]:
-        """A session, and what runs it."""
-        if trace is not None:
-            observed = TracedSession(folder, model, device, trace, shapes)
-            return observed.session, observed
-        session = runtime.load(folder, model, device=device)
-        return session, session
+    def opened(folder: Path) -> Session:
+        return load_folder(folder, model, device, watch=observer)
 
-    if source.is_file():
-        whole, runner = load_compiled(source, device, shapes, opened, trace)
-    else:
-        whole, runner = opened(source)
-    with whole:
-        session = whole if trace else _chosen(whole, shapes, given)
+    compiled = source.is_file()
+    with load_compiled(source, device, shapes, opened, trace) if compiled else opened(source) as s:
+        session = _chosen(s, shapes, given)
         plan, place = session.plan, session.device
         metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
-        picture = _picture(given, session.inputs)
+        picture, size = _picture(given, session.inputs)
         drawn = output is not None and output.suffix.lower() != ARRAYS
         if picture is None and (drawn or show):
             raise InputError(
                 "there is no picture to draw over: exactly one input must be a picture"
             )
         arrays = read_inputs(given, session.inputs, seed, metadata, mean, std, pictures)
-        results = runner.run(arrays, check=check)
+        results = (
+            observer.run(session, arrays, check) if observer else session.run(arrays, check=check)
+        )
     infos = plan.outputs
     result = RunResult(place, plan, [summary(i, results[i.name]) for i in infos])
     outputs = real_outputs(infos, results, metadata)
-    found = _shown(outputs, names, show, drawn, picture is not None)
+    found = None
+    if show or drawn:
+        found = shown_in(outputs, names, show or "", layout or "", size)
+    elif picture is not None and (boxes := boxes_of(outputs, names)):
+        found = ("boxes", boxes)
     if found is not None:
         if names and found[0] in UNLABELED:
             warn(f"--labels is ignored: --show {found[0]} names no classes")
@@ -144,8 +155,8 @@ def run(
 
 
 def _chosen(
-    session: runtime.Session, shapes: Mapping[str, Sequence[int]], values: Sequence[str]
-) -> runtime.Session:
+    session: Session, shapes: Mapping[str, Sequence[int]], values: Sequence[str]
+) -> Session:
     """The session for the input shapes, by default those of the arrays given (InputError)."""
     if len(session.input_shapes) == 1 and not shapes:
         return session
@@ -162,20 +173,17 @@ def _check_files(values: Sequence[str]) -> None:
             raise InputError(f"there is no file {value}")
 
 
-def _picture(values: Sequence[str], inputs: Sequence[TensorInfo]) -> Path | None:
-    """The picture that is the only one among the inputs (InputError)."""
-    found = [source for source in assign(values, inputs).values() if is_picture(source)]
-    return Path(found[0]) if len(found) == 1 else None
-
-
-def _shown(
-    outputs: Sequence[Output], names: Sequence[str], kind: str | None, drawn: bool, picture: bool
-) -> tuple[str, Shown] | None:
-    """What the outputs show of a picture, if that is asked for, or if they can only be boxes."""
-    if kind or drawn:
-        return shown_in(outputs, names, kind or "")
-    boxes = KINDS["boxes"](outputs, names) if picture else None
-    return None if boxes is None else ("boxes", boxes)
+def _picture(
+    values: Sequence[str], inputs: Sequence[TensorInfo]
+) -> tuple[Path | None, tuple[int, int]]:
+    """The only picture among the inputs, and the height and width it is scaled to (InputError)."""
+    sources = assign(values, inputs)
+    found = [(sources[info.name], info) for info in inputs if is_picture(sources[info.name])]
+    if len(found) != 1:
+        return None, (1, 1)
+    (source, info), *_ = found
+    height, width = info.shape[-3:-1]
+    return Path(source), (height, width)
 
 
 def _classes(outputs: Sequence[Output], given: Sequence[str], picture: bool) -> list[Class]:

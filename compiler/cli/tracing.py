@@ -22,7 +22,7 @@ trace_option = click.option(
     type=FilePath((".json",)),
     metavar="FILE.json",
     help="Write when each stage, copy, kernel and part on LiteRT ran, to open at "
-    "https://ui.perfetto.dev or in chrome://tracing.",
+    "https://ui.perfetto.dev.",
 )
 
 

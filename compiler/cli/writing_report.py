@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...runtime.store.variant import Variant
 from ..tools.machine_code import Compiler
+from .chosen_variant import newest_variant
 from .machine_code import machine_code
 from .shell import progress
 from .whole_file import write_whole
@@ -21,7 +22,8 @@ def write_report(
 ) -> None:
     """Write the report of a variant as an HTML page.
 
-    `model` is what --model says; only the model's file has the graph before rewriting. With
+    `model` is what --model says; only the model's file has the graph before rewriting. `compare` is
+    a profile, or a folder with another variant of the model. With
     `compiler` the page shows what it makes of each kernel. The file appears complete or not at all
     (Failure).
     """
@@ -32,12 +34,13 @@ def write_report(
     from ..report.profile import read_profile
 
     measured = read_profile(profile) if profile else None
-    earlier = read_profile(compare) if compare else None
+    other = newest_variant(compare, model) if compare and compare.is_dir() else None
+    earlier = read_profile(compare) if compare and other is None else None
     decisions = None
     if model is not None and Path(model).is_file():
         with progress() as show:
             decisions = decide(Path(model), variant.plan, show)
     code = machine_code(variant, compiler) if compiler else {}
-    text = page(contents(variant, decisions, measured, earlier, code))
+    text = page(contents(variant, decisions, measured, earlier, code, other))
     # Names from files may hold halves of surrogate pairs, which UTF-8 cannot.
     write_whole(path, text.encode(errors="backslashreplace"))

@@ -11,6 +11,7 @@ from ..accessors import (
     Accessor,
     ByteAccessor,
     HalfAccessor,
+    HalfRowsAccessor,
     HalvesAccessor,
     HalvesImageAccessor,
     LinearAccessor,
@@ -26,6 +27,7 @@ from ..ops.base import (
     Implementation,
     Launch,
     StridedLayout,
+    fits_half,
     kernel_dtype,
     lane_of,
     pack_slices,
@@ -91,7 +93,7 @@ class Binding:
 
         Unreachable if the kernel cannot access a tensor with its layout.
         """
-        self.halved = self.sliced and halves_constants(op, self.launch, self.target)
+        self.halved = halves_constants(op, self.launch, self.target)
         self.half = computes_in_half(op, self.launch, self.implementation, self.target)
         # This is the order of the kernel's parameters. The constants come after the epilogue's
         # operands, because constant operands are appended to them.
@@ -156,8 +158,7 @@ class Binding:
         """Bind a tensor the epilogue reads: as a constant, the core's argument or a parameter."""
         if tensor in self.operands or is_literal(tensor):
             return
-        # Only floats join the array of constants; integers get a parameter of their own below.
-        if tensor.data is not None and kernel_dtype(tensor.dtype) == "float32":
+        if tensor.data is not None and joins_constants(tensor):
             data = pack_slices(tensor.data, self.target.lanes) if self.sliced else tensor.data
             base = self._add_constant(tensor.name, data)
             found = self._constants(tensor.shape)
@@ -193,7 +194,8 @@ class Binding:
     def _constants(self, shape: Shape) -> Accessor:
         """The accessor of a constant of that shape."""
         if not self.sliced:
-            return LinearAccessor.of(CONSTANTS, shape, self.target.lanes, self.used)
+            rows = HalfRowsAccessor if self.halved else LinearAccessor
+            return rows.of(CONSTANTS, shape, self.target.lanes, self.used)
         narrow = HalvesAccessor if self.half else HalfAccessor
         narrow = PairsAccessor if self._pairs else narrow
         kind = narrow if self.halved else SlicedAccessor
@@ -242,8 +244,8 @@ def halves_constants(op: Op, launch: Launch, target: Target) -> bool:
     """Whether half precision is wanted for a launch's constants and holds all of them."""
     if not target.half or any(tensor.kept for tensor in op.outputs):
         return False
-    inner = [tensor.data for tensor in read_in_store(op) if tensor.data is not None]
-    return all(map(_fits_half, (*launch.constants.values(), *inner)))
+    inner = [t.data for t in read_in_store(op) if t.data is not None and joins_constants(t)]
+    return all(map(fits_half, (*launch.constants.values(), *inner)))
 
 
 def computes_in_half(
@@ -259,9 +261,12 @@ def computes_in_half(
     return halves_constants(op, launch, target) and all(dtype == "float16" for dtype in stored)
 
 
-def _fits_half(constant: Constant) -> bool:
-    array = np.asarray(constant)
-    return array.dtype.kind == "f" and bool(np.all(np.abs(array) <= np.finfo(np.float16).max))
+def joins_constants(tensor: Tensor) -> bool:
+    """Whether a tensor that the epilogue reads is part of the array of constants.
+
+    Only floats are; integers get a parameter of their own.
+    """
+    return tensor.constant and not is_literal(tensor) and kernel_dtype(tensor.dtype) == "float32"
 
 
 def is_literal(tensor: Tensor) -> bool:

@@ -11,7 +11,7 @@ from ...runtime.plan.records import Dispatch
 from ..codegen.generate import GeneratedLaunch, Kernels, computed
 from ..ir import Array, Tensor
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, Constant, device_array, lane_of, pack_slices
+from ..ops.base import SLICED, Constant, device_array, halves_rows, lane_of, pack_slices
 from ..target import Target
 from .weights import Weights, without_denormals
 
@@ -69,6 +69,7 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
     """A constant as a kernel reads it from a separate buffer."""
     assert tensor.data is not None
     if storage != SLICED:
-        return device_array(tensor.data)
+        rows = device_array(tensor.data)
+        return rows.astype(np.float16) if halves_rows(tensor, target) else rows
     sliced = pack_slices(tensor.data, target.lanes)
     return sliced.astype(np.float16) if lane_of(tensor, target).dtype == "float16" else sliced

@@ -12,6 +12,7 @@ import lzma
 import zipfile
 import zlib
 from dataclasses import asdict, dataclass
+from io import BytesIO
 from typing import Any
 
 from flatbuffers import encode, number_types
@@ -20,7 +21,7 @@ from flatbuffers.table import Table
 from ...runtime.errors import PlanError
 from ..errors import ModelError
 from .flatbuffer import Source
-from .model_file import ModelFile, mapped
+from .model_file import Model, ModelFile, content_of, name_of
 
 NAME = "TFLITE_METADATA"
 """The name of the model's buffer."""
@@ -88,27 +89,27 @@ def parse_metadata(text: str) -> Metadata:
         raise PlanError("the plan's metadata is malformed; compile the model again") from error
 
 
-def read_metadata(path: str) -> Metadata:
-    """The metadata of a model file; empty if it has none (ModelError if it is damaged)."""
-    source = Source(memoryview(mapped(path)))
-    with source.at(path):
-        model = ModelFile(source)
-        for entry in source.children(model.root, "Metadata"):
+def read_metadata(model: Model) -> Metadata:
+    """The metadata of a model; empty if it has none (ModelError if it is damaged)."""
+    source = Source(memoryview(content_of(model)))
+    with source.at(name_of(model)):
+        file = ModelFile(source)
+        for entry in source.children(file.root, "Metadata"):
             if source.text(entry, "Name") == NAME:
-                data = model.buffer(entry.Buffer()).tobytes()
+                data = file.buffer(entry.Buffer()).tobytes()
                 with source.at("the metadata"):
-                    return _Reader(data, path).metadata()
+                    return _Reader(data, model).metadata()
     return Metadata()
 
 
 class _Reader:
-    """Reads the flatbuffer `data`; the archive is behind the model in the file `path`."""
+    """Reads the flatbuffer `data`; the archive is behind the model."""
 
-    def __init__(self, data: bytes, path: str) -> None:
+    def __init__(self, data: bytes, model: Model) -> None:
         if data[4:8] != IDENTIFIER:
             raise ModelError(f"it does not start with {IDENTIFIER.decode()}")
         self._data = data
-        self._path = path
+        self._model = model
         self._left = len(data)
 
     def metadata(self) -> Metadata:
@@ -137,8 +138,9 @@ class _Reader:
 
     def _labels(self, name: str) -> tuple[str, ...]:
         """The lines of a file in the archive."""
+        behind = BytesIO(self._model) if isinstance(self._model, bytes) else self._model
         try:
-            with zipfile.ZipFile(self._path) as archive, archive.open(name) as file:
+            with zipfile.ZipFile(behind) as archive, archive.open(name) as file:
                 content = file.read(LARGEST_LABELS + 1)
         except (
             zipfile.BadZipFile,

@@ -25,6 +25,20 @@ CHUNK = 1 << 20
 """Bytes of a file that are read at once."""
 
 
+Model = str | os.PathLike[str] | bytes
+"""The path of a model file, or its content."""
+
+
+def content_of(model: Model) -> bytes | mmap.mmap:
+    """The bytes of a model; those of a file as `mapped` returns them."""
+    return model if isinstance(model, bytes) else mapped(os.fspath(model))
+
+
+def name_of(model: Model) -> str:
+    """What messages call a model: its path, if it has one."""
+    return "model" if isinstance(model, bytes) else os.fspath(model)
+
+
 def mapped(path: str) -> mmap.mmap:
     """The bytes of a file, mapped into memory (ModelError if it cannot be read or is empty)."""
     with _opened(path) as file:

@@ -6,7 +6,6 @@ becomes a ModelError that names the operator or tensor.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,7 +20,7 @@ from ..ir import Array, Blocks, Graph, Op, Origin, Shape, Signature, Tensor
 from .blockwise import read_blocks
 from .constants import Bytes, byte_size, decode
 from .flatbuffer import Source
-from .model_file import ModelFile, distinct, mapped, release
+from .model_file import Model, ModelFile, content_of, distinct, name_of, release
 from .operands import check_operands, set_result_types
 from .operator_options import operator_options, subgraphs_of
 from .quantization import read_quantization
@@ -33,7 +32,7 @@ OPERANDS = 500_000
 
 
 def read(
-    source: bytes | os.PathLike[str] | str,
+    source: Model,
     input_shapes: Mapping[str, Shape] | None = None,
     signature: str | None = None,
 ) -> Graph:
@@ -43,10 +42,9 @@ def read(
     name; computed tensors keep the shapes in the file. Constants are views of the file. ModelError
     if the file cannot be read or is not a valid model.
     """
-    name = "model" if isinstance(source, bytes) else os.fspath(source)
-    content = source if isinstance(source, bytes) else mapped(name)
+    content = content_of(source)
     data = Source(memoryview(content))
-    with data.at(name):
+    with data.at(name_of(source)):
         model = ModelFile(data)
         signatures = model.signatures()
         chosen = None if signature is None else _find(signatures, signature)

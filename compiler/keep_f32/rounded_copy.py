@@ -12,7 +12,7 @@ the model can be measured, and sets of operators be tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,15 +21,26 @@ from ..ir import Array, Graph, Op, Tensor, constant
 from ..litert.reference import Reference
 from .error import relative_error
 
+_Sample = tuple[Sequence[Array], Sequence[Array]]
+"""Inputs, and the outputs without roundings."""
+
 
 class RoundedCopy:
     """Finds operators to keep in single precision, by runs of the copy."""
 
-    def __init__(self, graph: Graph, stored: Collection[str], inputs: Sequence[Array]) -> None:
-        """`stored` names the tensors in half precision; `inputs` are the model's, in its order.
+    def __init__(
+        self,
+        graph: Graph,
+        stored: Collection[str],
+        samples: Sequence[Sequence[Array]],
+        progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`stored` names the tensors in half precision; a sample has the inputs in their order.
 
-        The graph is the copy from then on. ModelError if LiteRT cannot run it.
+        The graph is the copy from then on. `progress` is called after each set of operators that
+        is tried. ModelError if LiteRT cannot run the copy.
         """
+        self._progress = progress
         self._users = {op.index: [t.name for t in (*op.reads, *op.outputs)] for op in graph.ops}
         self._names: list[str] = []
         tensors = {tensor: tensor for tensor in graph.tensors if _can_round(tensor, stored)}
@@ -41,11 +52,12 @@ class RoundedCopy:
                 tensors = {t: chosen if t is op.output else now for t, now in tensors.items()}
         for tensor, now in tensors.items():
             self._add_switch(graph, now, _rounded, tensor.name)
-        shapes = [*(array.shape for array in inputs), *(() for _ in self._names)]
+        shapes = [*(array.shape for array in samples[0]), *(() for _ in self._names)]
         self._model = Reference(write(graph), input_shapes=shapes, delegates=True)
-        self._inputs = list(inputs)
-        self._exact = self._outputs(())
-        self._ranked = self._rank()
+        exact = [(inputs, self._outputs(inputs, ())) for inputs in samples]
+        everything = frozenset(self._names)
+        # Those that lose most come first, as they decide most trials.
+        self._samples = sorted(exact, key=lambda sample: -self._loss(sample, everything))
 
     def _add_switch(
         self, graph: Graph, exact: Tensor, half: Callable[[Graph, Tensor], Tensor], name: str
@@ -66,8 +78,10 @@ class RoundedCopy:
 
         None of them can be left out.
         """
+        if self._suffice((), tolerance):
+            return ()
         ranked = self._ranked
-        few, enough = -1, len(ranked)
+        few, enough = 0, len(ranked)
         while enough - few > 1:
             middle = (few + enough) // 2
             few, enough = (
@@ -80,25 +94,37 @@ class RoundedCopy:
                 kept = others
         return tuple(sorted(kept))
 
-    def _rank(self) -> list[int]:
+    def with_next(self, kept: Collection[int], count: int) -> tuple[int, ...]:
+        """Operators, and so many more of those that cost most; all, if none of these is left."""
+        left = [op for op in self._ranked if op not in kept][:count]
+        return tuple(sorted((*kept, *left) if left else self._users))
+
+    @cached_property
+    def _ranked(self) -> list[int]:
         """The operators with roundings, those first whose roundings alone cost most."""
-        names = frozenset(self._names)
-        own = {op: names.intersection(users) for op, users in self._users.items()}
-        costs = {op: self._error(rounded) for op, rounded in own.items() if rounded}
+        own = {op: set(self._names).intersection(users) for op, users in self._users.items()}
+        costs = {}
+        for op, rounded in own.items():
+            if rounded:
+                costs[op] = self._loss(self._samples[0], rounded)
+                self._progress()
         return sorted(costs, key=lambda op: -costs[op])
 
     def _suffice(self, kept: Sequence[int], tolerance: float) -> bool:
         single = {name for op in kept for name in self._users[op]}
-        return self._error([name for name in self._names if name not in single]) <= tolerance
+        rounded = frozenset(self._names) - single
+        self._progress()
+        return all(self._loss(sample, rounded) <= tolerance for sample in self._samples)
 
-    def _error(self, rounded: Collection[str]) -> float:
+    def _loss(self, sample: _Sample, rounded: Collection[str]) -> float:
         """The error at the outputs if these tensors are rounded."""
-        outputs = zip(self._outputs(rounded), self._exact, strict=True)
-        return max(relative_error(actual, exact) for actual, exact in outputs)
+        inputs, exact = sample
+        outputs = zip(self._outputs(inputs, rounded), exact, strict=True)
+        return max(relative_error(actual, expected) for actual, expected in outputs)
 
-    def _outputs(self, rounded: Collection[str]) -> Sequence[Array]:
+    def _outputs(self, inputs: Sequence[Array], rounded: Collection[str]) -> Sequence[Array]:
         switches = [np.array(name in rounded) for name in self._names]
-        return self._model.run([*self._inputs, *switches])
+        return self._model.run([*inputs, *switches])
 
 
 def _can_round(tensor: Tensor, stored: Collection[str]) -> bool:

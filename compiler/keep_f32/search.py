@@ -1,4 +1,4 @@
-"""The search: tries sets of operators in a copy of the model, and the best set on the device.
+"""The search: finds operators in a copy of the model, and measures the result on the device.
 
 Half precision loses most where a value is a small difference of large ones, or where many roundings
 add up, and what is lost early may not matter at the outputs. So it is there that it is measured.
@@ -6,32 +6,34 @@ add up, and what is lost early may not matter at the outputs. So it is there tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
+from warnings import warn
 
 from ...runtime import load
-from ...runtime.plan.records import TensorInfo
+from ...runtime.errors import DeviceError, PlanError, TflgpuWarning
 from ..devices.attached import attached_device
+from ..emit.compiled_model import CompiledModel
 from ..errors import ModelError, OptionError, PassError
+from ..frontend.model_file import Model
 from ..frontend.reader import read
-from ..ir import Array
-from ..litert.reference import Reference
 from ..options import Options
-from ..pipeline import Model, Progress, build, silent, store
+from ..pipeline import Progress, build, silent, store
 from ..scratch import scratch_folder
-from ..trial_input import trial_input
-from .error import relative_error
 from .rounded_copy import RoundedCopy
+from .samples import Samples
 
 AUTO = ("auto",)
 """The value of `Options.keep_f32` that asks for the search."""
 TOLERANCE = 1e-2
 """Allowed error, relative to the largest absolute value of an output or to 1."""
+MARGIN = 0.7
+"""Share of the tolerance that the samples may take, as other inputs can lose more."""
 HALF = "float16"
-STRICTER = 0.5
-"""Factor of the tolerance in the copy each time that the device shows more error."""
-ATTEMPTS = 8
-"""Most sets that are tried on the device."""
+STRICTER = 0.25
+"""Least factor by which the copy's tolerance shrinks when the device shows more error."""
+ATTEMPTS = 4
+"""Sets that the copy proposes; then the operators that cost most are added to the last."""
 
 
 def settle(
@@ -39,15 +41,15 @@ def settle(
 ) -> Options:
     """The options with the operators that a search finds in place of "auto".
 
-    The model runs on an attached device with random inputs of the first choice of shapes.
-    OptionError if it misses the tolerance in single precision; also raises what compiling and
-    loading raise.
+    The model is measured with the first choice of shapes on an attached device; with a warning by
+    the copy alone, if none can run it. OptionError if it misses the tolerance in single precision;
+    also raises what compiling raises.
     """
     if options.keep_f32 != AUTO:
         return options
     # LiteRT, whose results are the measure, knows nothing of formats.
     plain = replace(options.for_each_choice()[0], inputs=(), outputs=())
-    return replace(options, keep_f32=_Search(model, plain, tolerance, progress).fewest())
+    return replace(options, keep_f32=_Search(model, plain, tolerance, progress).few())
 
 
 class _Search:
@@ -56,57 +58,78 @@ class _Search:
     ) -> None:
         self._model, self._options = model, options
         self._tolerance, self._progress = tolerance, progress
-        self._runs = 0
-        self._arrays: dict[str, Array] = {}
-        self._expected: Sequence[Array] = ()
-        self._halves: frozenset[str] = frozenset()
-        """The tensors that the device stores in half precision, as of the last run."""
-
-    def fewest(self) -> tuple[int, ...]:
-        """Few operators with which the outputs are within the tolerance on the device."""
-        if self._suffice(()):
-            return ()
-        shapes, signature = dict(self._options.input_shapes), self._options.signature or None
-        graph = read(self._model, shapes, signature)
-        halves, everything = self._halves, tuple(op.index for op in graph.ops)
-        if not self._suffice(everything):
-            raise OptionError(
-                f"keep_f32='auto': errors exceed {self._tolerance:g} of the largest value even if "
-                f"all operators are kept; raise the tolerance"
-            )
-        arrays = [self._arrays[name] for name in graph.input_names]
+        self._steps = 0
+        self._halved = self._build(())
+        """The compiled model with nothing kept."""
+        inputs = self._halved.plan.inputs
+        self._samples = Samples(model, inputs, options.signature)
+        graph = read(model, dict(options.input_shapes), options.signature or None)
+        self._everything = tuple(op.index for op in graph.ops)
+        halves = {t.name for t in self._halved.plan.tensors if t.stored == HALF}
+        arrays = [[drawn[name] for name in graph.input_names] for drawn in self._samples.inputs]
+        self._copy: RoundedCopy | None
         try:
-            copy = RoundedCopy(graph, halves, arrays)
+            self._copy = RoundedCopy(graph, halves, arrays, self._step)
         except (ModelError, PassError):
-            return everything  # LiteRT has no kernels for what is between the switches
-        for attempt in range(ATTEMPTS):
-            kept = copy.fewest(self._tolerance * STRICTER**attempt)
-            if self._suffice(kept):
-                return kept
-        return everything
+            self._copy = None  # LiteRT has no kernels for what is between the switches
 
-    def _suffice(self, kept: tuple[int, ...]) -> bool:
-        """Whether outputs are within the tolerance on the device if these operators are kept."""
-        self._runs += 1
-        self._progress("keep_f32", self._runs, self._runs + 1)
+    def few(self) -> tuple[int, ...]:
+        """Few operators with which the outputs are within the tolerance on the device."""
+        allowed = asked = self._tolerance * MARGIN
+        kept = self._copy.fewest(allowed) if self._copy else ()
+        for attempt in count():
+            try:
+                error = self._measure(kept)
+            except (DeviceError, PlanError) as reason:
+                return self._unmeasured(kept, reason)
+            single = kept == self._everything
+            if error <= (self._tolerance if single else allowed):
+                break
+            if single:
+                raise OptionError(
+                    f"keep_f32='auto': errors exceed {self._tolerance:g} of the largest value even "
+                    f"if all operators are kept; raise the tolerance"
+                )
+            asked *= max(STRICTER, min(MARGIN, allowed / error))
+            kept = self._more(kept, attempt, asked)
+        return kept
+
+    def _more(self, kept: tuple[int, ...], attempt: int, asked: float) -> tuple[int, ...]:
+        """More operators: as many as the copy needs for an error, or those that cost most."""
+        if not self._copy:
+            return self._everything
+        proposed = self._copy.fewest(asked) if attempt < ATTEMPTS else ()
+        if len(proposed) > len(kept):
+            return proposed
+        return self._copy.with_next(kept, 2 ** max(0, attempt - ATTEMPTS))
+
+    def _unmeasured(self, kept: tuple[int, ...], reason: Exception) -> tuple[int, ...]:
+        """What to keep if no device can run the model, with a warning."""
+        judge = (
+            "only estimated, by runs on LiteRT of a copy of the model that rounds values to half "
+            "precision"
+            if self._copy
+            else "unknown, and all operators stay in single precision"
+        )
+        text = f"keep_f32='auto': no device measured the error, which is {judge}: {reason}"
+        warn(text, TflgpuWarning, stacklevel=4)
+        return kept if self._copy else self._everything
+
+    def _build(self, kept: tuple[int, ...]) -> CompiledModel:
+        return build(self._model, replace(self._options, keep_f32=kept))
+
+    def _step(self) -> None:
+        self._steps += 1
+        self._progress("keep_f32", self._steps, self._steps + 1)
+
+    def _measure(self, kept: tuple[int, ...]) -> float:
+        """The error on the device if these operators are kept (DeviceError, PlanError)."""
+        self._step()
         with scratch_folder() as cache:
-            folder = store(build(self._model, replace(self._options, keep_f32=kept)), cache)
+            folder = store(self._build(kept) if kept else self._halved, cache)
             device = attached_device(self._options.device)
             with load(folder, device=device, store_binaries=False) as session:
-                arrays = {info.name: trial_input(info) for info in session.inputs}
-                found = session.run(arrays).values()
-                placed = session.plan.tensors
-                self._halves = frozenset(item.name for item in placed if item.stored == HALF)
-                if not self._expected:
-                    self._arrays = arrays
-                    self._expected = self._reference(session.inputs)
-        errors = map(relative_error, found, self._expected)
-        return all(error <= self._tolerance for error in errors)
-
-    def _reference(self, inputs: Sequence[TensorInfo]) -> Sequence[Array]:
-        signature = self._options.signature
-        if signature:
-            return Reference(self._model, delegates=True, signature=signature).run(self._arrays)
-        shapes = [info.shape for info in inputs]
-        reference = Reference(self._model, input_shapes=shapes, delegates=True)
-        return reference.run([self._arrays[info.name] for info in inputs])
+                return max(
+                    self._samples.error(number, list(session.run(arrays).values()))
+                    for number, arrays in enumerate(self._samples.inputs)
+                )

@@ -20,6 +20,8 @@ class Language:
     int_vector: str
     half_vector: str
     """The element type of an array of slices in half precision."""
+    half_element: str
+    """The element type of a row-major array in half precision, which may hold two."""
     half: str
     """The type of a variable in half precision, if kernels compute in it."""
     halves: str
@@ -60,6 +62,7 @@ class Language:
             "uint8": self.uint8,
             "slice": self.float_vector,
             "half": self.half_vector,
+            "half_rows": self.half_element,
             "pairs": self.half_pair,
             "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
@@ -124,6 +127,7 @@ OPENCL = Language(
     float_vector="float{S}",
     int_vector="int{S}",
     half_vector="half",
+    half_element="half",
     half="half",
     halves="half{S}",
     half_arrays=True,
@@ -148,6 +152,7 @@ GLSL = Language(
     float_vector="vec{S}",
     int_vector="ivec{S}",
     half_vector="uvec2",
+    half_element="uint",
     half="mediump float",
     halves="mediump vec{S}",
     half_arrays=False,
@@ -172,6 +177,7 @@ VULKAN = Language(
     float_vector="vec{S}",
     int_vector="ivec{S}",
     half_vector="uvec2",
+    half_element="uint",
     half="float16_t",
     halves="f16vec{S}",
     half_arrays=True,

@@ -18,8 +18,9 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ModelError
+from ..frontend.model_file import Model
 from ..ir import Array
-from .reference import Model, require_litert
+from .reference import require_litert
 
 MODULE = "tflgpu.runtime.litert.probe"
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from ..errors import Finding, ModelError, OptionError, PassError, UnsupportedError
+from ..frontend.model_file import Model
 from ..ir import Graph, Op, Shape, Tensor
 from ..ops.litert_part import LITERT
 from .child import Child
 from .partition import Partition, partition
 from .parts import part_file, part_inputs
-from .reference import Model, ReferenceMissingError
+from .reference import ReferenceMissingError
 
 Interface = tuple[list[int] | None, str]
 """What LiteRT says of an input or output: shape, None if known only in a run, and dtype."""

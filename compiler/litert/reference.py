@@ -18,10 +18,8 @@ from ...runtime.litert.module import interpreter_module
 from ...runtime.litert.quiet import without_notices
 from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError
+from ..frontend.model_file import Model
 from ..ir import Array, Shape
-
-Model = str | os.PathLike[str] | bytes
-"""The path of a model file, or its content."""
 
 
 class ReferenceMissingError(TflgpuError):

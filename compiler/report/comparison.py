@@ -1,11 +1,48 @@
-"""Two profiles of a model compared, although their kernels may compute different operators."""
+"""Two sides of a model compared, although their kernels may compute different operators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from .profile import Profile, Time
+
+
+class Computing(Protocol):
+    """A kernel or part, with the indices in the model file of the operators it computes."""
+
+    @property
+    def operators(self) -> Sequence[int]: ...
+
+
+Item = TypeVar("Item", bound=Computing)
+
+
+@dataclass(frozen=True)
+class Group(Generic[Item]):
+    """The fewest items of both sides that compute the same operators."""
+
+    operators: tuple[int, ...]
+    """In ascending order; none for items that the compiler added."""
+    now: list[tuple[int, Item]]
+    """With their positions."""
+    before: list[tuple[int, Item]]
+
+
+def grouped(now: Sequence[Item], before: Sequence[Item]) -> Iterator[Group[Item]]:
+    """The groups of two sides. If one fuses what the other does not, these form one group."""
+    sets = _Sets()
+    for item in (*now, *before):
+        sets.join(item.operators)
+    sides: dict[int, tuple[list[tuple[int, Item]], list[tuple[int, Item]]]] = {}
+    for side, items in enumerate((now, before)):
+        for position, item in enumerate(items):
+            both = sides.setdefault(sets.root(item.operators), ([], []))
+            both[side].append((position, item))
+    for mine, theirs in sides.values():
+        covered = {index for _, item in (*mine, *theirs) for index in item.operators}
+        yield Group(tuple(sorted(covered)), mine, theirs)
 
 
 @dataclass(frozen=True)
@@ -24,38 +61,24 @@ class Compared:
 
 
 def compare(now: Profile, before: Profile) -> list[Compared]:
-    """The times of both profiles, grouped so that both sides compute the same operators.
-
-    If one profile fuses two operators and the other does not, these kernels form one group.
-    """
-    times = [*now.kernels, *now.parts]
-    earlier = [*before.kernels, *before.parts]
-    groups = _Groups()
-    for time in (*times, *earlier):
-        groups.join(time.operators)
-    found = []
-    for root in dict.fromkeys(groups.root(time) for time in (*times, *earlier)):
-        mine = [(i, time) for i, time in enumerate(times) if groups.root(time) == root]
-        theirs = [time for time in earlier if groups.root(time) == root]
-        covered = {index for _, time in mine for index in time.operators}
-        covered |= {index for time in theirs for index in time.operators}
-        found.append(
-            Compared(
-                tuple(sorted(covered)),
-                tuple(time.label for _, time in mine) or tuple(time.label for time in theirs),
-                _total(theirs),
-                _total([time for _, time in mine]),
-                tuple(index for index, _ in mine if index < len(now.kernels)),
-            )
+    """The times of both profiles, grouped so that both sides compute the same operators."""
+    return [
+        Compared(
+            group.operators,
+            tuple(time.label for _, time in group.now or group.before),
+            _total(group.before),
+            _total(group.now),
+            tuple(index for index, _ in group.now if index < len(now.kernels)),
         )
-    return found
+        for group in grouped([*now.kernels, *now.parts], [*before.kernels, *before.parts])
+    ]
 
 
-def _total(times: Sequence[Time]) -> float:
-    return sum(time.ms for time in times)
+def _total(times: Sequence[tuple[int, Time]]) -> float:
+    return sum(time.ms for _, time in times)
 
 
-class _Groups:
+class _Sets:
     """Disjoint sets of operators."""
 
     def __init__(self) -> None:
@@ -67,9 +90,9 @@ class _Groups:
             self._parent.setdefault(operator, operator)
             self._parent[self._find(operator)] = self._find(operators[0])
 
-    def root(self, time: Time) -> int:
-        """The operator that stands for the set a time belongs to; -1 if it has none."""
-        return self._find(time.operators[0]) if time.operators else -1
+    def root(self, operators: Sequence[int]) -> int:
+        """The operator that stands for the set of some operators; -1 if there are none."""
+        return self._find(operators[0]) if operators else -1
 
     def _find(self, operator: int) -> int:
         while self._parent[operator] != operator:

@@ -11,6 +11,7 @@ from ...runtime.plan.storage import storage_of
 from ...runtime.store.variant import Variant
 from ..errors import OptionError
 from ..tools.machine_code import MachineCode
+from .changes import changes, figures
 from .comparison import compare
 from .decisions import Decisions
 from .graphs import file_nodes, kernel_nodes
@@ -28,19 +29,25 @@ def contents(
     profile: Profile | None = None,
     compared: Profile | None = None,
     machine_code: Mapping[str, MachineCode] | None = None,
+    other: Variant | None = None,
 ) -> Json:
     """Everything the page shows.
 
     `decisions` add the graph in the model file and the reasons for each kernel, `profile` the
-    times, `compared` those to compare with, and `machine_code` what a GPU's compiler makes of each
-    kernel, by name.
+    times, `compared` those to compare with, `machine_code` what a GPU's compiler makes of each
+    kernel, by name, and `other` is a variant of the same model to compare with.
 
     PlanError if the plan's options or rewrites are malformed, OptionError if the profile is not of
-    this variant.
+    this variant, or the other variant not of this model.
     """
     plan = variant.plan
     if profile is not None:
         _check(profile, plan)
+    if other is not None and other.plan.fingerprint != plan.fingerprint:
+        raise OptionError(
+            f"{other.folder} was compiled from another model, {other.plan.model}; compare "
+            f"{plan.model} with a variant of the same file"
+        )
     return {
         "model": _model(plan),
         "graphs": {
@@ -58,6 +65,16 @@ def contents(
         "comparison": [asdict(item) for item in compare(profile, compared)]
         if profile and compared
         else [],
+        "changes": _changes(variant, other) if other else None,
+    }
+
+
+def _changes(variant: Variant, other: Variant) -> Json:
+    return {
+        "before": f"{other.plan.target}, {other.plan.profile}, {other.plan.precision}",
+        "folder": other.folder.name,
+        "figures": [asdict(item) for item in figures(variant.plan, other.plan)],
+        "rows": [asdict(item) for item in changes(variant, other)],
     }
 
 

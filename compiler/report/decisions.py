@@ -13,10 +13,11 @@ from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
 from ..emit.version import compiler_version
 from ..errors import Finding
+from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..ir import Graph, Op, Tensor
 from ..options import Options
-from ..pipeline import Model, Progress, Selected, select, silent, target_of
+from ..pipeline import Progress, Selected, select, silent, target_of
 from ..schedule.sizes import schedule
 from ..target import Target
 from ..tools.explain import ImplementationChoice, implementation_choices

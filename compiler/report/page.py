@@ -20,8 +20,8 @@ STYLES = ("theme", "layout", "tables", "graph", "details", "memory")
 
 SCRIPTS = (
     *("data", "format", "selection", "elements", "table", "heat", "blocks", "layout", "drawing"),
-    *("outline", "details", "graph", "kernels", "memory", "rewrites", "comparison", "model"),
-    "tabs",
+    *("outline", "details", "graph", "kernels", "memory", "rewrites", "changes", "comparison"),
+    *("model", "tabs"),
 )
 """The scripts in `web/scripts`, in order: each may use those before it."""
 

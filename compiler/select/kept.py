@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ..errors import OptionError
 from ..ir import Graph
+from ..ops.base import fits_half
 
 
 def kept_operators(graph: Graph, wanted: Sequence[str | int]) -> frozenset[int]:
@@ -31,12 +32,13 @@ def kept_operators(graph: Graph, wanted: Sequence[str | int]) -> frozenset[int]:
 
 
 def keep(graph: Graph, kept: Collection[int]) -> None:
-    """Mark the tensors that kept operators of the model file read and write.
+    """Mark the tensors that stay in single precision.
 
-    An operator computed by one kernel with a kept one is kept, too.
+    These are what kept operators of the model file read and write, and constants that half
+    precision cannot hold. An operator computed by one kernel with a kept one is kept, too.
     """
     for op in graph.ops:
-        if any(origin.index in kept for origin in op.origins):
-            for tensor in (*op.inputs, *op.outputs):
-                if tensor is not None and not tensor.constant:
-                    tensor.kept = True
+        single = any(origin.index in kept for origin in op.origins)
+        for tensor in (*op.reads, *op.outputs):
+            if single or (tensor.data is not None and not fits_half(tensor.data)):
+                tensor.kept = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .. import pipeline
-from ..litert.reference import Model
+from ..frontend.model_file import Model
 from ..options import Options
 from ..rewrites import PIPELINE
 from .compare import Feed, Verification, verify

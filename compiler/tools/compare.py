@@ -14,9 +14,10 @@ from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device
 from ..errors import OptionError
+from ..frontend.model_file import Model
 from ..ir import Array
 from ..litert.child import try_run
-from ..litert.reference import Model, Reference
+from ..litert.reference import Reference
 from ..options import Options
 from ..scratch import scratch_folder
 

@@ -11,10 +11,11 @@ from typing import Any
 from ..codegen.binding import computes_in_half
 from ..errors import Finding, UnsupportedError
 from ..events import Event
+from ..frontend.model_file import Model
 from ..ir import Graph, Origin
 from ..memory.arrange import arrange
 from ..options import Options
-from ..pipeline import Model, Observer, Progress, Selected, select, target_of, unobserved
+from ..pipeline import Observer, Progress, Selected, select, target_of, unobserved
 from ..schedule.sizes import ScheduledOp, schedule
 from ..target import Target
 

@@ -24,6 +24,7 @@ from .. import pipeline
 from ..devices.attached import attached_device, select_device
 from ..emit.compiled_model import CompiledModel
 from ..errors import OptionError
+from ..frontend.model_file import Model
 from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
 from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
@@ -80,7 +81,7 @@ def table_path(cache: Path, options: Options) -> Path:
 
 
 def tune(
-    model: pipeline.Model,
+    model: Model,
     options: Options,
     path: Path,
     progress: pipeline.Progress = pipeline.silent,

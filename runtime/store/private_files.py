@@ -41,7 +41,9 @@ def make_private(folder: Path) -> None:
             pass  # another process has pruned it meanwhile
         except OSError as error:
             raise PlanError(f"cannot create the folder {folder}: {error.strerror}") from error
-    raise PlanError(f"cannot create the folder {folder}: other processes keep removing it")
+    raise PlanError(
+        f"cannot create the folder {folder}: other processes keep removing it, or there can be none"
+    )
 
 
 def check_private(folder: Path) -> None:

@@ -66,6 +66,16 @@ def arithmetic() -> Iterator[Case]:
     yield row("arithmetic", "DIV", value)
     value = quantized("SQUARED_DIFFERENCE", xq(3, 19), xq(19, scale=0.09, zero=5), scale=0.3)
     yield row("arithmetic", "SQUARED_DIFFERENCE", value)
+    for dtype, zero in ALL:
+        kind: dict[str, Any] = {"dtype": dtype, "scale": 0.05, "zero": zero}
+        for operator in ("FLOOR_DIV", "FLOOR_MOD", "BITWISE_XOR"):
+            if dtype != "uint8" or operator == "BITWISE_XOR":
+                several = known(np.arange(1, 20).astype(dtype), affine(0.5))
+                value = quantized(operator, xq(3, 19, **kind), several, **kind)
+                yield row("arithmetic", f"{operator} {dtype}", value)
+        bits = known((np.arange(19) % 7).astype(dtype), affine(0.5))
+        value = quantized("RIGHT_SHIFT", xq(3, 19, **kind), bits, **kind)
+        yield row("arithmetic", f"RIGHT_SHIFT {dtype}", value)
     for operator in ("ADD", "SUB"):
         one = known(np.array(12345, np.int16), Quantization((0.0003,), (0,)))
         operand = xq(2, 5, 7, dtype="int16", scale=0.0004)

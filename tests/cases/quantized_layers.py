@@ -38,9 +38,12 @@ def weights(shape: Shape, axis: int = 0, channels: bool = True, dtype: str = "in
     count = shape[axis] if channels else 1
     powers = random.uniform(-2, 2, count)
     scales = tuple(map(float, (0.002 * 2.0**powers).astype(np.float32)))
+    quantization = Quantization(scales, (3 if dtype == "uint8" else 0,) * count, axis)
+    if dtype == "int4":
+        return known(random.integers(-7, 8, shape).astype(np.int8), quantization, dtype)
     limits = np.iinfo(dtype)
     values = random.integers(limits.min + 1, limits.max, shape, np.dtype(dtype), endpoint=True)
-    return known(values, Quantization(scales, (3 if dtype == "uint8" else 0,) * count, axis))
+    return known(values, quantization)
 
 
 def bias(filters: Constant, count: int, dtype: str = "int32") -> Constant:
@@ -151,4 +154,38 @@ def weights_alone() -> Iterator[Case]:
             yield row("weights", f"CONV_2D of {size} {how}", value)
 
 
-TABLES = (layers, weights_alone)
+def packed_weights() -> Iterator[Case]:
+    """Of 4 bits, which XNNPACK takes in fully connected layers of even numbers of inputs alone."""
+    plain: dict[str, Any] = {"fused_activation_function": "NONE"}
+    result: dict[str, Any] = {"scale": 0.02, "zero": 3}
+    for inputs in (36, 37):
+        layer = weights((19, inputs), dtype="int4")
+        rows = (xq(31, inputs, zero=-7), layer, bias(layer, 19))
+        value = quantized("FULLY_CONNECTED", *rows, **result, **plain)
+        yield row("packed weights", f"FULLY_CONNECTED int8 of {inputs}", value)
+        value = call("FULLY_CONNECTED", x(5, inputs), layer, w(19), **plain)
+        yield row("packed weights", f"FULLY_CONNECTED of {inputs} floats", value)
+    image = xq(2, 7, 5, 12, zero=-7)
+    for dtype, wide in (("int8", "int32"), ("int16", "int32"), ("int16", "int64")):
+        for groups in (1, 2):
+            filters = weights((20, 3, 2, 12 // groups), dtype="int4")
+            operand = image if dtype == "int8" else xq(2, 7, 5, 12, dtype="int16")
+            operands = (operand, filters, bias(filters, 20, wide))
+            kind: dict[str, Any] = result if dtype == "int8" else {"scale": 0.02, "dtype": dtype}
+            kind = {**kind, **plain, "quantized_bias_type": wide}
+            value = quantized("CONV_2D", *operands, **kind, **window())
+            situation = f"CONV_2D {dtype} of {groups} groups with bias {wide}"
+            yield row("packed weights", situation, value)
+    filters = weights((20, 3, 2, 12), dtype="int4")
+    value = call("CONV_2D", x(2, 7, 5, 12), filters, w(20), **window(), **plain)
+    yield row("packed weights", "CONV_2D of floats", value)
+    filters = weights((1, 3, 3, 12), 3, dtype="int4")
+    attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
+    value = quantized("DEPTHWISE_CONV_2D", image, filters, bias(filters, 12), **result, **attrs)
+    yield row("packed weights", "DEPTHWISE_CONV_2D", value)
+    for dtype in ("int4", "int8"):
+        value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 10), dtype=dtype))
+        yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)
+
+
+TABLES = (layers, weights_alone, packed_weights)

@@ -16,9 +16,13 @@ import tflgpu
 from tflgpu.compiler import pipeline
 from tflgpu.compiler.errors import OptionError
 from tflgpu.compiler.keep_f32 import AUTO, TOLERANCE, relative_error, settle
+from tflgpu.compiler.keep_f32.samples import Samples
+from tflgpu.compiler.keep_f32.search import _Search
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision
 from tflgpu.compiler.pipeline import build
+from tflgpu.runtime.errors import TflgpuWarning
+from tflgpu.runtime.plan.records import TensorInfo
 
 HALF = Options(precision="f16", device="gpu", fallback="none")
 
@@ -67,6 +71,42 @@ def test_the_search_says_if_a_tolerance_cannot_be_met(opencl_device: str) -> Non
     options = replace(HALF, device=opencl_device, keep_f32=AUTO)
     with pytest.raises(OptionError, match="even if all operators are kept; raise the tolerance"):
         settle(periodic().content, options, tolerance=1e-12)
+
+
+def test_the_search_keeps_more_where_the_device_loses_more(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[tuple[int, ...]] = []
+
+    def measure(search: Any, kept: tuple[int, ...]) -> float:
+        measured.append(kept)
+        return 0.0 if len(kept) >= 4 else 0.05
+
+    monkeypatch.setattr(_Search, "_measure", measure)
+    options = replace(HALF, device=opencl_device, keep_f32=AUTO)
+    kept = settle(periodic().content, options).keep_f32
+    assert measured[-1] == kept and len(kept) >= 4
+    counts = list(map(len, measured))
+    assert counts == sorted(set(counts)) and counts[0] == 1
+
+
+def test_without_a_device_the_copy_decides() -> None:
+    options = replace(HALF, target="vulkan", keep_f32=AUTO)
+    with pytest.warns(TflgpuWarning, match="no device measured the error, which is only est"):
+        found = settle(periodic().content, options).keep_f32
+    assert len(found) == 1 and found[0] in (1, 2, 3)
+
+
+def test_samples_are_of_several_kinds_and_always_the_same() -> None:
+    info = TensorInfo("image", (1, 24, 16, 3), "float32")
+    image = model({"sum": call("ABS", x(1, 24, 16, 3))}).content
+    first, again = (Samples(image, [info], "").inputs for _ in range(2))
+    assert len(first) == 4
+    assert all(np.array_equal(a["image"], b["image"]) for a, b in zip(first, again, strict=True))
+    assert first[1]["image"].min() >= 0
+    patches = first[3]["image"]
+    assert np.array_equal(patches[:, ::3], patches[:, 2::3])
+    assert len(np.unique(patches[..., 0])) == 64
 
 
 def test_weights_are_halved_except_for_kept_operators() -> None:

@@ -83,7 +83,8 @@ class _Builder:
             values = value.values
             if values is None:
                 values = drawn(name, value.shape, value.draw)
-            return Tensor(name, value.shape, values.dtype.name, values, value.quantization)
+            dtype = value.dtype or values.dtype.name
+            return Tensor(name, value.shape, dtype, values, value.quantization)
         tensor = Tensor(name, value.shape, value.dtype, quantization=value.quantization)
         self.graph.inputs.append(tensor)
         self.graph.input_names.append(name)
@@ -101,7 +102,7 @@ class _Builder:
             op = Op(value.operator, operands, results, dict(value.attrs), number, version)
             for tensor, shape in zip(results, value.shapes or _shapes(op), strict=True):
                 tensor.shape = tuple(int(size) for size in shape)
-                if tensor.dtype in QUANTIZED_TYPES:
+                if tensor.dtype in (*QUANTIZED_TYPES, value.dtype):
                     tensor.quantization = value.quantization
             self._calls[value] = self.graph.add(op).outputs
         return self._calls[value]

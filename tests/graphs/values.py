@@ -32,6 +32,8 @@ class Constant:
     draw: str = "normal"
     values: Array | None = None
     quantization: Quantization | None = None
+    dtype: str = ""
+    """A type that numpy lacks; the values are of a wider one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +112,11 @@ def quantized(
     return Call(operator, operands, attrs, dtype=dtype, quantization=affine(scale, zero))
 
 
-def known(values: Array | np.generic, quantization: Quantization | None = None) -> Constant:
-    """A constant of those values."""
-    return Constant(values.shape, values=np.asarray(values), quantization=quantization)
+def known(
+    values: Array | np.generic, quantization: Quantization | None = None, dtype: str = ""
+) -> Constant:
+    """A constant of those values; `dtype` is a type that numpy lacks, such as int4."""
+    return Constant(values.shape, "", np.asarray(values), quantization, dtype)
 
 
 def number(value: float, dtype: str = "float32") -> Constant:

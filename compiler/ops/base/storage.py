@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ....runtime.plan.storage import item_size, whole_words
 from ...ir import Array, Shape, Tensor
 from ...target import Target
+from .types import FLOATS
 
 LINEAR = "linear"
 """Row-major storage, as on the host."""
@@ -36,6 +38,17 @@ def lane_of(tensor: Tensor, target: Target) -> Lane:
     if tensor.byte_base is not None:
         return Lane("uint8", 1, tensor.byte_base)
     return HALF_LANE if target.half and not tensor.kept else FLOAT_LANE
+
+
+def fits_half(constant: ArrayLike) -> bool:
+    """Whether a constant is one of floats in the range of half precision."""
+    array = np.asarray(constant)
+    return array.dtype.kind == "f" and bool(np.all(np.abs(array) <= np.finfo(np.float16).max))
+
+
+def halves_rows(tensor: Tensor, target: Target) -> bool:
+    """Whether a tensor is a constant of floats that is stored in half precision if row-major."""
+    return tensor.constant and tensor.dtype in FLOATS and lane_of(tensor, target) == HALF_LANE
 
 
 def bhwc(shape: Shape) -> tuple[int, int, int, int]:

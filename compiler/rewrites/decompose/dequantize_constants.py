@@ -23,7 +23,7 @@ def dequantize_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
     """For every operator whose results are all float32."""
     real: dict[Tensor, Tensor] = {}
     for op in graph.ops:
-        if op.name in (LITERT, "DEQUANTIZE") or any(
+        if op.name in (LITERT, "CAST", "DEQUANTIZE") or any(
             tensor.dtype != "float32" for tensor in op.outputs
         ):
             continue

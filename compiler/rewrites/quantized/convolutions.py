@@ -21,6 +21,7 @@ def convolution(lowering: Lowering) -> None:
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     if not weights.constant or (bias is not None and not bias.constant):
         raise lowering.declined("weights or a bias are computed while the model runs")
+    _check_packed(lowering, image, weights)
     if image.dtype not in INTEGERS:
         hybrid(lowering)
         return
@@ -37,7 +38,48 @@ def convolution(lowering: Lowering) -> None:
         {**op.attrs, ACTIVATION: "NONE", "exact": True},
     )
     sums = lowering.reshape(sums, op.output.shape)
-    lowering.finish_centered(requantized(lowering, sums, image, weights))
+    if weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2):
+        lowering.finish_centered(_of_packed_weights(lowering, sums, image, weights))
+    else:
+        lowering.finish_centered(requantized(lowering, sums, image, weights))
+
+
+def _check_packed(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
+    """UnsupportedError for weights of 4 bits that LiteRT does not unpack."""
+    depthwise = lowering.op.name == "DEPTHWISE_CONV_2D"
+    if weights.dtype == "int4" and (
+        image.dtype == "uint8" or (depthwise and image.dtype != "int8")
+    ):
+        raise lowering.declined(
+            f"its weights are int4, which LiteRT does not unpack beside {image.dtype}"
+        )
+
+
+def _of_packed_weights(lowering: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
+    """As LiteRT's own kernels round them; XNNPACK takes int4 in even numbers of inputs alone."""
+    op = lowering.op
+    values = lowering.centered(weights).data
+    assert values is not None
+    axis = CHANNEL_AXES[op.name][0]
+    others = tuple(i for i in range(values.ndim) if i != axis)
+    most = np.abs(values).sum(others, dtype=np.float64) * lowering.reach(image)
+    if op.input(2) is not None:
+        most = most + np.abs(op.constant(2).astype(np.float64).reshape(-1))
+    lowering.require_exact(most.max(initial=0))
+    if op.name == "DEPTHWISE_CONV_2D":
+        return _of_own_kernel(lowering, sums, image, weights)
+    scales = [np.asarray(lowering.scale(t), np.float64) for t in (image, weights, op.output)]
+    factors = scales[0] * scales[1] / scales[2]
+    ties_away = float(_grouped(op))
+    return rounded_twice(lowering, (lowering.constant(0), sums), factors, ties_away)
+
+
+def _grouped(op: Op) -> bool:
+    """Whether each output channel of a CONV_2D has products with some of the input channels only.
+
+    LiteRT then rounds ties away from zero, where it computes with its own kernels.
+    """
+    return op.name == "CONV_2D" and op.operand(0).shape[3] != op.operand(1).shape[3]
 
 
 def _of_bytes(lowering: Lowering, image: Tensor, weights: Tensor, bias: int, axis: int) -> Tensor:
@@ -87,7 +129,7 @@ def _rounded(
             raise lowering.declined("its options do not say that its bias has 32 bits")
         return rounded_once(lowering, sums, factors)
     if op.name != "TRANSPOSE_CONV":
-        return rounded_twice(lowering, sums, factors, 0.0)
+        return rounded_twice(lowering, sums, factors, float(_grouped(op)))
     channels = np.arange(op.output.shape[-1])
     whole = channels.size - channels.size % CHANNEL_BLOCK
     return rounded_twice(lowering, sums, factors, (channels >= whole).astype(np.float32))
@@ -127,6 +169,7 @@ def transposed_convolution(lowering: Lowering) -> None:
     sums = lowering.add(
         op.name, size, values, lowering.centered(image), added, dtype="float32", **attrs
     )
+    # XNNPACK takes neither a size that the model computes nor strides that leave pixels out.
     if size.folded or _gaps(op, weights):
         lowering.finish_centered(_of_own_kernel(lowering, sums, image, weights))
     else:
@@ -141,10 +184,7 @@ def _gaps(op: Op, weights: Tensor) -> bool:
 
 
 def _of_own_kernel(lowering: Lowering, sums: Tensor, image: Tensor, weights: Tensor) -> Tensor:
-    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block.
-
-    XNNPACK takes neither strides that leave pixels out nor a size that the model computes.
-    """
+    """Sums of 8-bit integers as LiteRT's own kernels round them, block by block."""
     result = lowering.op.output
     if result.dtype == "uint8":
         factors = np.float64(lowering.scale(image) * lowering.scale(weights)) / lowering.scale(

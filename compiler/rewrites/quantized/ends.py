@@ -7,17 +7,27 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor
+from ...ops.fixed_point import fixed_point
+from ...ops.rescale_integers import RESCALE_INTEGERS
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
 from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK
+
+WIDE_PAIRS = {("int32", "int8"), ("int32", "int16"), ("int16", "int32")}
+"""The types that LiteRT quantizes from and to with int32 on one side."""
 
 
 @lowers("QUANTIZE")
 def quantize(lowering: Lowering) -> None:
     """Floats to integers, or integers to those of another scale."""
     source, result = lowering.op.operand(0), lowering.op.output
-    if result.dtype not in INTEGERS:
-        raise lowering.declined(f"its result is {result.dtype}, not one of {', '.join(INTEGERS)}")
+    if (source.dtype, result.dtype) in WIDE_PAIRS:
+        lowering.finish(_of_32_bits(lowering, source, result))
+        return
+    if result.dtype not in INTEGERS or source.dtype not in (*INTEGERS, "float32"):
+        raise lowering.declined(
+            f"it turns {source.dtype} into {result.dtype}, which has no formula"
+        )
     if source.dtype not in INTEGERS:
         lowering.finish_centered(_of_floats(lowering, source, result))
         return
@@ -44,6 +54,23 @@ def quantize(lowering: Lowering) -> None:
         name = "tflgpu.requantize_channels_upwards"
         value = lowering.add(name, *operands, ties_away, low=low, high=high)
     lowering.finish_centered(value)
+
+
+def _of_32_bits(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
+    """Stored integers times the ratio of the scales, of which one side has 32 bits."""
+    before, after = (lowering.scale(tensor, (*INTEGERS, "int32")) for tensor in (source, result))
+    factor = fixed_point(float(np.float64(before) / np.float64(after)))
+    rescaled = lowering.add(
+        RESCALE_INTEGERS,
+        source,
+        dtype=result.dtype,
+        from_zero=lowering.zero(source),
+        to_zero=lowering.zero(result),
+        multiplier=factor.multiplier,
+        exponent=factor.exponent,
+    )
+    rescaled.quantization = result.quantization
+    return rescaled
 
 
 def _moved(lowering: Lowering, source: Tensor, result: Tensor) -> bool:

@@ -48,6 +48,14 @@ FORMULAS = (
         _XNNPACK,
     ),
     Formula(
+        ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"),
+        "int8 with weights of int4",
+        "FULLY_CONNECTED of an odd number of inputs; with an even one, as above",
+        "31-bit factor, rounded twice, the last halves upwards (those of grouped CONV_2D away from "
+        f"zero, those of DEPTHWISE_CONV_2D upwards in whole blocks of {CHANNEL_BLOCK} channels)",
+        _OWN,
+    ),
+    Formula(
         ("TRANSPOSE_CONV",),
         _EIGHT,
         "SAME with strides larger than the window, or a size that the model computes",
@@ -67,7 +75,8 @@ FORMULAS = (
         "int16",
         "bias of 32 bits",
         "32-bit sum that wraps; 31-bit factor, rounded twice, the last halves upwards (those of "
-        f"TRANSPOSE_CONV only in whole blocks of {CHANNEL_BLOCK} channels)",
+        f"TRANSPOSE_CONV only in whole blocks of {CHANNEL_BLOCK} channels, those of grouped "
+        "CONV_2D away from zero)",
         _OWN,
     ),
     Formula(
@@ -92,6 +101,15 @@ FORMULAS = (
         "scale, then fma with the weights' scale and the bias (scales of blocks are rounded to "
         "bfloat16 and multiply the weights before the sum, which is then of floats)",
         _XNNPACK,
+    ),
+    Formula(
+        ("CONV_2D", "FULLY_CONNECTED"),
+        "float32 with weights of int4",
+        "CONV_2D, and FULLY_CONNECTED of an odd number of inputs",
+        "each image or row to int8 (127 / largest; with a zero point where each channel has a "
+        "scale, or where FULLY_CONNECTED asks for one); exact sum, times the product of both "
+        "scales, plus the bias",
+        _OWN,
     ),
     Formula(
         ("DEPTHWISE_CONV_2D",),
@@ -162,6 +180,7 @@ FORMULAS = (
         _OWN,
     ),
     Formula(("QUANTIZE",), "from or to int16", "", _TWICE, _OWN),
+    Formula(("QUANTIZE",), "int32 to int8 or int16, int16 to int32", "", _TWICE, _OWN),
     Formula(("DEQUANTIZE",), f"{_EIGHT}, int16", "", "float32 product", "both"),
     Formula(("LEAKY_RELU",), f"int16; {_EIGHT} otherwise", "", _TWICE, _OWN),
     Formula(("ABS",), "int8, int16", "", _TWICE, _OWN),
@@ -197,6 +216,8 @@ FORMULAS = (
         _OWN,
     ),
     Formula(_COMPARISONS, "int16", "", _RAW, _OWN),
+    Formula(("FLOOR_DIV", "FLOOR_MOD"), "int8, int16", "", _RAW, _OWN),
+    Formula(("BITWISE_XOR", "RIGHT_SHIFT"), f"{_EIGHT}, int16", "", _RAW, _OWN),
     Formula(
         ("MAXIMUM", "MINIMUM", "SELECT", "SELECT_V2", "REDUCE_MAX", "REDUCE_MIN"),
         f"{_EIGHT}, int16",
@@ -206,7 +227,7 @@ FORMULAS = (
     ),
     Formula(("ARG_MAX", "ARG_MIN"), _EIGHT, "", _RAW, _OWN),
     Formula(("EMBEDDING_LOOKUP",), f"{_EIGHT}, int16", "", _RAW, _OWN),
-    Formula(("EMBEDDING_LOOKUP",), "float32", "a table of int8", "float32 product", _OWN),
+    Formula(("EMBEDDING_LOOKUP",), "float32", "a table of int4 or int8", "float32 product", _OWN),
     Formula(
         ("SUM",),
         "int16",
@@ -239,7 +260,7 @@ FORMULAS = (
     Formula(("MAX_POOL_2D",), f"{_EIGHT}, int16", "", _RAW, "both"),
     Formula(
         ("SOFTMAX",),
-        _EIGHT,
+        f"{_EIGHT}, int8 to int16",
         "",
         "table of powers, added up one after the other in float32; halves upwards (uint8) or away "
         "from zero (int8)",

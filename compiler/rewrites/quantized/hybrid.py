@@ -15,6 +15,12 @@ from ...ir.dequantize import dequantized
 from .lowering import Lowering
 from .ratios import HYBRID_BLOCK
 
+MOST = 127.0
+"""What the largest value of a row becomes."""
+
+LEAST = 4e-37
+"""The least such value that is told from 0; 127 is still divided by it without overflow."""
+
 
 def hybrid(lowering: Lowering) -> None:
     """As XNNPACK computes it: to int8, halves to even, sums times the inverse, then the scale.
@@ -26,6 +32,10 @@ def hybrid(lowering: Lowering) -> None:
     check_weights(lowering, weights)
     if op.name == "DEPTHWISE_CONV_2D":
         finish(lowering, _depthwise(lowering, image, weights, bias))
+        return
+    packed = weights.dtype == "int4" and weights.blocks is None
+    if packed and (op.name == "CONV_2D" or weights.shape[1] % 2):
+        finish(lowering, _of_packed_weights(lowering, image, weights, bias))
         return
     rank = len(image.shape)
     integers, scale = _by_rows(lowering, image, _axes(lowering, weights))
@@ -65,6 +75,38 @@ def rows_away(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tens
     inverse = lowering.add("DIV", lowering.constant(1), step)
     zero = lowering.add("tflgpu.row_zero", low, high, inverse)
     return lowering.add("tflgpu.quantize_rows_away", values, inverse, zero), step
+
+
+def symmetric_rows(lowering: Lowering, rows: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
+    """Integers from -127 to 127, and what one of them stands for."""
+    last = lowering.constant(axes, "int32")
+    most = lowering.add("REDUCE_MAX", lowering.add("ABS", rows), last, keep_dims=True)
+    most = lowering.add("MAXIMUM", most, lowering.constant(LEAST))
+    inverse = lowering.add("DIV", lowering.constant(MOST), most)
+    integers = lowering.add("tflgpu.quantize_rows_away", rows, inverse, lowering.constant(0))
+    return integers, lowering.add("DIV", most, lowering.constant(MOST))
+
+
+def _of_packed_weights(
+    lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None
+) -> Tensor:
+    """As LiteRT's own kernels, to which XNNPACK leaves convolutions and odd numbers of inputs.
+
+    A scale for each channel goes with a zero point for each image.
+    """
+    op, rank = lowering.op, len(image.shape)
+    layer = op.name == "FULLY_CONNECTED"
+    asked = op.attrs.get("asymmetric_quantize_inputs") if layer else lowering.scale(weights).ndim
+    axes = [rank - 1] if layer else list(range(1, rank))
+    integers, step = (rows_away if asked else symmetric_rows)(lowering, image, axes)
+    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
+    if len(sums.shape) != rank:
+        step = lowering.reshape(step, (*sums.shape[:-1], 1))
+    channels = sums.shape[-1:]
+    scales = lowering.constant(np.broadcast_to(lowering.scale(weights), channels))
+    added = bias if bias is not None else lowering.constant(np.zeros(channels))
+    return lowering.add("tflgpu.scale_row_sums", sums, step, scales, added)
 
 
 def _from_blocks(weights: Tensor, blocks: Blocks) -> Array:

@@ -18,14 +18,8 @@ import numpy as np
 from ...ir import Array, Tensor
 from ..decompose import recurrent
 from ..decompose.decomposition import Decomposition
-from .hybrid import check_weights, finish, rows_away
+from .hybrid import check_weights, finish, rows_away, symmetric_rows
 from .lowering import INTEGERS, Lowering, lowers
-
-MOST = 127.0
-"""What the largest value of a row becomes."""
-
-LEAST = 4e-37
-"""The least such value that is told from 0; 127 is still divided by it without overflow."""
 
 
 @lowers("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")
@@ -54,7 +48,7 @@ def _product(
     weights = [here.op.operand(position) for position in positions]
     for matrix in weights:
         check_weights(here, matrix)
-    quantize = rows_away if here.op.attrs.get("asymmetric_quantize_inputs") else _symmetric_rows
+    quantize = rows_away if here.op.attrs.get("asymmetric_quantize_inputs") else symmetric_rows
     integers, step = quantize(here, rows, [1])
     matrix = here.constant(np.concatenate([_integers(here, matrix) for matrix in weights]))
     sums = here.add("FULLY_CONNECTED", integers, matrix, None, exact=True)
@@ -68,13 +62,3 @@ def _integers(lowering: Lowering, weights: Tensor) -> Array:
     if values is None:
         raise lowering.declined("its weights are computed while the model runs")
     return values
-
-
-def _symmetric_rows(lowering: Lowering, rows: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """Integers from -127 to 127, and what one of them stands for."""
-    last = lowering.constant(axes, "int32")
-    most = lowering.add("REDUCE_MAX", lowering.add("ABS", rows), last, keep_dims=True)
-    most = lowering.add("MAXIMUM", most, lowering.constant(LEAST))
-    inverse = lowering.add("DIV", lowering.constant(MOST), most)
-    integers = lowering.add("tflgpu.quantize_rows_away", rows, inverse, lowering.constant(0))
-    return integers, lowering.add("DIV", most, lowering.constant(MOST))

@@ -20,7 +20,7 @@ from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite, invalid_operator
 from . import LOWERINGS
-from .lowering import INTEGERS, Lowering
+from .lowering import WEIGHTS, Lowering
 
 
 @graph_rewrite(required=True)
@@ -57,6 +57,6 @@ def is_quantized(op: Op) -> bool:
     if op.name == "FULLY_CONNECTED" and op.operand(1).blocks is not None:
         return True
     return op.name != LITERT and any(
-        tensor.dtype in INTEGERS and tensor.quantization is not None
+        tensor.dtype in WEIGHTS and tensor.quantization is not None
         for tensor in (*op.reads, *op.outputs)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from ..decompose.decomposition import Decomposition
 
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """The quantized types, and the least and greatest integer of each."""
+
+WEIGHTS = (*INTEGERS, "int4")
+"""The types of quantized constants; those of 4 bits are held as int8."""
 
 EXACT = 1 << 24
 """Whole numbers up to this are exact in float32."""
@@ -35,12 +38,12 @@ class Lowering(Decomposition):
 
     # -- quantization -----------------------------------------------------------------------
 
-    def scale(self, tensor: Tensor) -> Array:
+    def scale(self, tensor: Tensor, dtypes: Collection[str] = WEIGHTS) -> Array:
         """The scale of a tensor, float32: of shape [], or [channels] where each has its own.
 
-        UnsupportedError for a tensor that has none, or holds no quantized integers.
+        UnsupportedError for a tensor that has none, or is of none of the types.
         """
-        if tensor.quantization is None or tensor.dtype not in INTEGERS:
+        if tensor.quantization is None or tensor.dtype not in dtypes:
             raise self.declined(f"tensor {tensor.name} ({tensor.dtype}) is not quantized")
         scales = np.asarray(tensor.quantization.scale, np.float32)
         if not scales.all():
@@ -93,7 +96,7 @@ class Lowering(Decomposition):
 
     def centered(self, tensor: Tensor) -> Tensor:
         """An operand less its zero point, as float32 of the same shape; floats are left alone."""
-        if tensor.dtype not in INTEGERS:
+        if tensor.dtype not in WEIGHTS:
             return tensor
         zero = self.zero(tensor)
         if tensor.data is not None:

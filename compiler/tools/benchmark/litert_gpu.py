@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ...frontend.model_file import Model
 from ...ir import Array
-from ...litert.reference import Model, ReferenceMissingError
+from ...litert.reference import ReferenceMissingError
 
 
 class Accelerated:

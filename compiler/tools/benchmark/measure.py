@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 
 from .... import runtime
+from ....runtime.api import load_folder
 from ....runtime.exchange import PartTime
 from ....runtime.plan.records import HostPart, Plan, Region, TensorInfo
 from ....runtime.plan.storage import region_size
 from ... import pipeline
 from ...devices.attached import attached_device
+from ...frontend.model_file import Model
 from ...ir import Array
 from ...litert.child import try_run
-from ...litert.reference import Model, Reference
+from ...litert.reference import Reference
 from ...options import Options
 from ...scratch import scratch_folder
 from ..trace.events import Trace
-from ..trace.session import TracedSession
+from ..trace.session import Observer
 from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
@@ -96,9 +98,9 @@ def benchmark(
             device = session.device
         if trace:
             progress("trace", 0, 1)
-            observed = TracedSession(path, None, name, trace)
-            with observed.session:
-                observed.run(arrays)
+            observer = Observer(trace)
+            with load_folder(path, None, name, watch=observer) as session:
+                observer.run(session, arrays)
     progress("roofline", 0, 1)
     roofline = roofline_of(device, pipeline.target_of(options))
     rivals = [Rival(_spread(theirs), _ratio(ours, theirs)) for theirs in others]

@@ -23,9 +23,9 @@ from ....runtime.store.cache import find_variants, newest_first
 from ....runtime.store.variant import Variant, as_compiled, check_text, read_variant
 from ...emit.edits import Edited, apply_edits
 from ...emit.folder import pack
+from ...frontend.model_file import Model
 from ...ir import Array
 from ...litert.child import try_run
-from ...pipeline import Model
 from ...trial_input import random_input
 from ..compare import Comparison, compare, litert_outputs
 from .launches import ORIGINAL, LaunchTrial, try_launches
@@ -100,7 +100,30 @@ def edit_kernel(
         PlanError, DeviceError: As `tflgpu.load`.
         ModelError: LiteRT cannot run the model.
     """
-    variant = read_variant(newest_first(find_variants(Path(cache)))[0])
+    return try_edit(
+        _newest(cache),
+        kernel,
+        source,
+        model=model,
+        inputs=inputs,
+        device=device,
+        tolerance=tolerance,
+        keep=keep,
+    )
+
+
+def try_edit(
+    variant: Variant,
+    kernel: str | int,
+    source: str | os.PathLike[str],
+    *,
+    model: Model | None,
+    inputs: Mapping[str, Array] | None,
+    device: str,
+    tolerance: float | None,
+    keep: bool,
+) -> Trial:
+    """Try a kernel of a variant, as `edit_kernel` does."""
     index = find_kernel(variant.plan, str(kernel))
     text, file = _text_of(source, variant.plan.kernels[index].file)
     edited = _edited(variant, {index: text})
@@ -146,12 +169,21 @@ def revert_kernel(cache: str | os.PathLike[str], kernel: str | int) -> Path:
     `cache` and `kernel` are those of `edit_kernel`. InputError if the kernel is not edited;
     PlanError if the variant is damaged.
     """
-    variant = read_variant(newest_first(find_variants(Path(cache)))[0])
+    return revert_edit(_newest(cache), kernel)
+
+
+def revert_edit(variant: Variant, kernel: str | int) -> Path:
+    """Put the compiler's text of a kernel of a variant back, as `revert_kernel` does."""
     index = find_kernel(variant.plan, str(kernel))
     if index not in variant.plan.edits:
         raise InputError(f"kernel {variant.plan.kernels[index].name} is not edited")
     _, sources = as_compiled(variant)
     return _store(variant, _edited(variant, {index: sources[variant.plan.kernels[index].file]}))
+
+
+def _newest(cache: str | os.PathLike[str]) -> Variant:
+    """The variant of a cache that was compiled last."""
+    return read_variant(newest_first(find_variants(Path(cache)))[0])
 
 
 def find_kernel(plan: Plan, wanted: str) -> int:

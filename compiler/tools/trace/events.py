@@ -1,4 +1,4 @@
-"""Events with a start and a duration, and the file that Perfetto and chrome://tracing open.
+"""Events with a start and a duration, and the file that Perfetto opens.
 
 The file is in the JSON format of Chrome's Trace Event Format (https://perfetto.dev/docs/
 getting-started/other-formats#chrome-json-format): complete events ("ph": "X") with times in
@@ -94,7 +94,8 @@ class Trace:
             }
             for event in sorted(self.events, key=lambda event: (event.start, -event.seconds))
         ]
-        return json.dumps({"traceEvents": [*names, *events], "displayTimeUnit": "ms"})
+        # Without displayTimeUnit: some versions of Perfetto take it for the unit of all times.
+        return json.dumps({"traceEvents": [*names, *events]})
 
 
 def _naming(what: str, thread: int, name: str) -> dict[str, Any]:

@@ -17,27 +17,29 @@ class TracedDevice:
     work ends in the `wait` that follows.
     """
 
-    def __init__(self, device: Device, plan: Plan, trace: Trace) -> None:
-        self._device, self._plan, self._trace = device, plan, trace
+    def __init__(self, device: Device, trace: Trace) -> None:
+        self._device, self._trace = device, trace
+        self._plan: Plan | None = None
+        """That of the run whose dispatches become events."""
         self._profiled = 0
         """Dispatches profiled so far in this run."""
-        self._enqueued = self._kernels = False
+        self._enqueued = False
         self.settled: list[float] = []
         """When the device had finished what was enqueued, in the trace's seconds."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._device, name)
 
-    def begin(self, kernels: bool = False) -> None:
-        """Note that a run begins, in which `profile` records each dispatch if `kernels` says so."""
-        self._profiled, self._kernels, self.settled = 0, kernels, []
+    def begin(self, plan: Plan | None = None) -> None:
+        """Note that a run begins, whose dispatches `profile` records if their plan is given."""
+        self._profiled, self._plan, self.settled = 0, plan, []
 
     def build(self, kernels: Sequence[Any], *arguments: Any) -> Any:
-        with self._trace.span(f"compile {len(kernels)} kernels"):
+        with self._trace.span(f"compile {_counted(kernels)}"):
             return self._device.build(kernels, *arguments)
 
     def restore(self, kernels: Sequence[Any], *arguments: Any) -> Any:
-        with self._trace.span(f"restore {len(kernels)} kernels"):
+        with self._trace.span(f"restore {_counted(kernels)}"):
             return self._device.restore(kernels, *arguments)
 
     def constant(self, data: memoryview) -> Any:
@@ -69,10 +71,12 @@ class TracedDevice:
 
     def profile(self, commands: Sequence[Any]) -> list[float]:
         """Each dispatch becomes an event of the device; the gaps between them are left out."""
-        at = self._trace.now()
         with self._trace.span("run kernel by kernel", commands=len(commands)):
+            at = self._trace.now()
             times = self._device.profile(commands)
-        for seconds in times if self._kernels else ():
+        if self._plan is None:
+            return times
+        for seconds in times:
             dispatch = self._plan.dispatches[self._profiled]
             kernel = self._plan.kernels[dispatch.kernel]
             details = {
@@ -86,3 +90,7 @@ class TracedDevice:
             at += seconds
             self._profiled += 1
         return times
+
+
+def _counted(kernels: Sequence[Any]) -> str:
+    return f"{len(kernels)} kernel{'s' * (len(kernels) != 1)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import as_json, invoke
+from described import described
 from paths import DIGITS_MODEL
 from profiles import profile_of
 
@@ -68,6 +69,17 @@ def test_times_of_other_kernels_are_refused(tmp_path: Path) -> None:
     mine = profile_of(read_variant(other).plan, tmp_path / "mine.json")
     invoke("inspect", other, "--html", target, "--profile", mine, "--compare", times)
     assert target.exists()
+
+
+def test_another_variant_is_compared_without_times(tmp_path: Path) -> None:
+    now = compiled(tmp_path / "cache")
+    before = compiled(tmp_path / "cache", disable_passes=("fuse_elementwise",))
+    target = tmp_path / "report.html"
+    invoke("inspect", now, "--html", target, "--compare", before)
+    assert before.name in target.read_text()
+    other = tflgpu.compile(described(DIGITS_MODEL), tmp_path / "other", device=PROFILE)
+    wrong = invoke("inspect", now, "--html", target, "--compare", other, code=1)
+    assert "was compiled from another model" in wrong.stderr
 
 
 def test_numbers_that_cannot_be_shown(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from cases.convolutions import window
 from devices import need_programs
-from graphs import call, model, w, x
+from graphs import call, model, w, x, xi
+from graphs.values import Constant
 from paths import DIGITS_MODEL
 
 import tflgpu
@@ -16,7 +17,7 @@ from tflgpu.compiler.accessors import HalfAccessor
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName
-from tflgpu.compiler.pipeline import build
+from tflgpu.compiler.pipeline import build, store
 from tflgpu.compiler.target import Target
 from tflgpu.runtime import PlanError
 
@@ -78,6 +79,29 @@ def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> 
         found = session.run(grouped.inputs)["value"]
     expected = Reference(grouped.content).run(grouped.inputs)[0]
     assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("target", ["opencl", "glsl"])
+def test_tables_are_halved_and_large_constants_are_not(
+    target: TargetName, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    device = request.getfixturevalue("opengl_device") if target == "glsl" else "auto"
+    rows = call("GATHER", w(37, 11), xi(5, draw="places"), axis=0)
+    shifted = call("ADD", rows, w(5, 11))
+    large = Constant((1, 3, 3, 8), values=np.full((1, 3, 3, 8), 1e5, np.float32))
+    joined = call("CONCATENATION", call("ABS", x(1, 3, 3, 8)), large, axis=3)
+    made = model({"rows": shifted, "joined": joined})
+    single, half = (
+        build(made.content, Options(target=target, device="gpu", precision=precision))
+        for precision in PRECISIONS
+    )
+    assert len(half.weights) < len(single.weights)
+    with tflgpu.load(store(half, tmp_path), device=device) as session:
+        found = session.run(made.inputs)
+    expected = Reference(made.content).run(made.inputs)
+    for name, value in zip(("rows", "joined"), expected, strict=True):
+        assert np.abs(found[name] - value).max() <= 2e-3 * np.abs(value).max()
+        assert np.any(found["rows"] != expected[0])
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def test_scaling_and_labels(tmp_path: Path) -> None:
         (TensorMetadata("", labels=LABELS),),
     )
     assert parse_metadata(found.as_json()) == found
+    assert read_metadata(path.read_bytes()) == found
     with pytest.raises(PlanError, match="metadata is malformed"):
         parse_metadata('{"inputs": 3}')
 

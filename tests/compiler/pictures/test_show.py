@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
+from tflgpu.compiler.pictures.candidates import LAYOUTS
 from tflgpu.compiler.pictures.classes import best_classes, scores_of
 from tflgpu.compiler.pictures.drawing import color
 from tflgpu.compiler.pictures.outputs import Output, real_outputs
@@ -77,7 +78,7 @@ def test_keypoints() -> None:
     points = [[0.25, 0.5, 0.9], [0.75, 0.1, 0.1]]
     kind, shown = shown_in([output(points, 1, 1, 2, 3)], ())
     assert kind == "keypoints"
-    assert shown.records()[0] == {"index": 0, "y": 0.25, "x": 0.5, "score": 0.9}
+    assert shown.records()[0] == {"pose": 0, "index": 0, "y": 0.25, "x": 0.5, "score": 0.9}
     drawn = shown.draw(PHOTO)
     assert drawn.getpixel((30, 10)) == color(1) and drawn.getpixel((6, 30)) == (10, 20, 30)
     heatmaps = np.full((1, 5, 10, 2), -5.0)
@@ -85,6 +86,57 @@ def test_keypoints() -> None:
     found = shown_in([output(heatmaps)], (), "keypoints")[1].records()
     assert [(item["y"], item["x"]) for item in found] == [(0.7, 0.25), (0.1, 0.95)]
     assert found[1]["score"] == 0.5
+
+
+def test_keypoints_of_several_bodies() -> None:
+    """Those of MoveNet: 17 points, then the edges and the score of each body."""
+    bodies = np.zeros((1, 6, 56))
+    bodies[0, :, 0:51:3] = np.linspace(0.1, 0.6, 6)[:, None]
+    bodies[0, :, 2:51:3], bodies[0, :2, 55] = 0.9, (0.8, 0.3)
+    kind, shown = shown_in([output(bodies)], ())
+    assert kind == "keypoints" and len(shown.records()) == 2 * 17
+    assert {(item["pose"], round(item["y"], 3)) for item in shown.records()} == {(0, 0.1), (1, 0.2)}
+    assert shown.draw(PHOTO).getpixel((1, 8)) == color(2)
+
+
+CENTERS = [(0.5, 0.5, 0.4, 0.2), (0.51, 0.5, 0.4, 0.2), (0.5, 0.51, 0.4, 0.2), (0.2, 0.9, 0.2, 0.2)]
+SCORES = [(0.9, 0.1, 0.0), (0.8, 0.2, 0.0), (0.1, 0.6, 0.0), (0.4, 0.0, 0.3)]
+"""Of four boxes: two of one class that overlap, one of another at the same place, none."""
+
+
+def candidates(layout: str, scale: tuple[float, float] = (1.0, 1.0)) -> Output:
+    """The boxes above, and others that show nothing, as a network of the layout writes them."""
+    rows = np.zeros((20, 8 if layout == "yolov5" else 7))
+    rows[:4, :4] = np.array(CENTERS) * np.tile(scale, 2)
+    rows[:4, -3:] = SCORES
+    if layout == "yolov5":
+        rows[:4, 4], rows[:4, -3:] = 0.95, np.array(SCORES) / 0.95
+    return output((rows.T if layout == "yolov8" else rows)[None])
+
+
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+@pytest.mark.parametrize("scale", [(1.0, 1.0), (320.0, 160.0)])
+def test_boxes_without_postprocessing(layout: str, scale: tuple[float, float]) -> None:
+    found = [candidates(layout, scale)]
+    for chosen, names in ((layout, ()), ("", ("cat", "dog", "owl"))):
+        kind, shown = shown_in(found, names, "boxes", chosen, (160, 320))
+        assert kind == "boxes"
+        assert [(item["index"], round(item["score"], 6)) for item in shown.records()] == [
+            (0, 0.9),
+            (1, 0.6),
+        ]
+        edges = [shown.records()[0][key] for key in ("top", "left", "bottom", "right")]
+        assert edges == pytest.approx([0.4, 0.3, 0.6, 0.7])
+
+
+def test_candidates_of_several_possible_layouts() -> None:
+    with pytest.raises(InputError, match="choose one with --layout yolov5 or --layout yolov8_rows"):
+        shown_in([candidates("yolov5")], (), "boxes")
+    with pytest.raises(InputError, match="show no boxes"):
+        shown_in([candidates("yolov5")], (), "boxes", "yolov8")
+    logits = output(candidates("yolov5").values * 9 - 1)
+    with pytest.raises(InputError, match="show no boxes"):
+        shown_in([logits], (), "boxes")
 
 
 @pytest.mark.parametrize(

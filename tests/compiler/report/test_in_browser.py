@@ -245,6 +245,23 @@ def test_times_and_a_comparison(
         assert f"\u2212{count}.00 ms" in gains.inner_text()
 
 
+def test_another_variant(digits: tuple[Path, Variant], tmp_path: Path, browser: Browser) -> None:
+    """One in which nothing is fused: what has changed comes first, and its row selects a kernel."""
+    variant, path = digits[1], tmp_path / "report.html"
+    options: Any = {"device": PROFILE, "disable_passes": ("fuse_elementwise",)}
+    before = tflgpu.compile(DIGITS_MODEL, tmp_path / "cache", **options)
+    invoke("inspect", variant.folder, "--html", path, "--compare", before)
+    with opened(browser, path) as page:
+        page.get_by_role("tab", name="Changes").click()
+        first = page.locator("#changes table").nth(1).locator("tbody tr").first
+        assert "changed" in first.inner_text()
+        launches = page.locator("#changes table").first.locator("tbody tr").first
+        assert "launches" in launches.inner_text()
+        assert faults(page) == []
+        first.get_by_role("button").click()
+        assert page.locator("#details").is_visible()
+
+
 def test_registers(digits: tuple[Path, Variant], tmp_path: Path, browser: Browser) -> None:
     variant = digits[1]
     code = {

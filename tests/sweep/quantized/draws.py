@@ -44,8 +44,8 @@ def scale(draw: DrawFn, middle: float = 0.05, bits: float = 4.0) -> float:
 
 
 def zero(draw: DrawFn, dtype: str) -> int:
-    """A zero point: an end of the type, the middle, or any other integer; 0 for int16."""
-    if dtype == "int16":
+    """A zero point: an end of the type, the middle, or any other integer; 0 for int16 and int32."""
+    if dtype in ("int16", "int32"):
         return 0
     limits = np.iinfo(dtype)
     ends = (int(limits.min), int(limits.max), (int(limits.min) + int(limits.max) + 1) // 2)
@@ -98,9 +98,10 @@ def weights(
     if dtype == "uint8":
         how = Kind(dtype, float(scales[0]), zero(draw, dtype))
         return fixed(draw, shape, how), scales
-    values = integers(draw, shape, dtype, -127, 127)
     quantization = Quantization(tuple(map(float, scales)), (0,) * count, axis)
-    return known(values, quantization), scales
+    if dtype == "int4":
+        return known(integers(draw, shape, "int8", -7, 7), quantization, dtype), scales
+    return known(integers(draw, shape, dtype, -127, 127), quantization), scales
 
 
 def bias(draw: DrawFn, scales: Array, count: int, dtype: str) -> Constant:

@@ -16,6 +16,11 @@ from .draws import ALL, Kind, bias, kind, of_sums, result, source, weights
 WEIGHTS = {"int8": "int8", "uint8": "uint8", "int16": "int8"}
 
 
+def _weights_type(draw: DrawFn, dtype: str) -> str:
+    """Of 4 bits once in four times."""
+    return "int4" if dtype != "uint8" and one_in(draw, 4) else WEIGHTS[dtype]
+
+
 def _bias_type(draw: DrawFn, dtype: str) -> str:
     return pick(draw, ("int32", "int64")) if dtype == "int16" else "int32"
 
@@ -37,9 +42,8 @@ def convolution(draw: DrawFn) -> Call:
     shape = (*image(draw)[:3], inputs)
     size, attrs = window(draw, shape)
     how = kind(draw, dtype)
-    values, scales = weights(
-        draw, (outputs, *size, inputs), 0, WEIGHTS[dtype], _by_channel(draw, dtype)
-    )
+    own = _weights_type(draw, dtype)
+    values, scales = weights(draw, (outputs, *size, inputs), 0, own, _by_channel(draw, dtype))
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, _bias_type(draw, dtype))
     given = of_sums(draw, dtype, sums, prod(size) * inputs)
@@ -54,9 +58,9 @@ def depthwise(draw: DrawFn) -> Call:
     size, attrs = window(draw, shape)
     outputs = shape[3] * multiplier
     how = kind(draw, dtype)
-    values, scales = weights(
-        draw, (1, *size, outputs), 3, WEIGHTS[dtype], dtype == "int16" or _by_channel(draw, dtype)
-    )
+    own = _weights_type(draw, dtype) if dtype == "int8" else WEIGHTS[dtype]
+    by_channel = dtype == "int16" or _by_channel(draw, dtype)
+    values, scales = weights(draw, (1, *size, outputs), 3, own, by_channel)
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, "int64" if dtype == "int16" else "int32")
     given = of_sums(draw, dtype, sums, prod(size))
@@ -70,7 +74,7 @@ def fully_connected(draw: DrawFn) -> Call:
     outputs, rows = pick(draw, CHANNELS), number(draw, 1, 5)
     how = kind(draw, dtype)
     by_channel = dtype == "int8" and flag(draw)
-    values, scales = weights(draw, (outputs, inputs), 0, WEIGHTS[dtype], by_channel)
+    values, scales = weights(draw, (outputs, inputs), 0, _weights_type(draw, dtype), by_channel)
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, _bias_type(draw, dtype)) if not one_in(draw, 4) else None
     given = of_sums(draw, dtype, sums, inputs)
@@ -122,17 +126,19 @@ def batch_matmul(draw: DrawFn) -> Call:
 
 
 def hybrid(draw: DrawFn) -> Call:
-    """Weights of int8, and operands of floats that are quantized while the model runs."""
+    """Weights of int8 or int4, and operands of floats that are quantized while the model runs."""
     inputs, outputs = pick(draw, CHANNELS), pick(draw, CHANNELS)
+    dtype = pick(draw, ("int8", "int4"))
     by_channel = flag(draw)
     activation = pick(draw, ACTIVATIONS)
     if flag(draw):
-        values, _ = weights(draw, (outputs, inputs), 0, "int8", by_channel)
+        values, _ = weights(draw, (outputs, inputs), 0, dtype, by_channel)
         rows = Input((number(draw, 1, 5), inputs))
-        return call("FULLY_CONNECTED", rows, values, None, fused_activation_function=activation)
+        attrs = {"asymmetric_quantize_inputs": flag(draw), "fused_activation_function": activation}
+        return call("FULLY_CONNECTED", rows, values, None, **attrs)
     shape = (*image(draw)[:3], inputs)
     size, attrs = window(draw, shape)
-    values, _ = weights(draw, (outputs, *size, inputs), 0, "int8", by_channel)
+    values, _ = weights(draw, (outputs, *size, inputs), 0, dtype, by_channel)
     attrs["fused_activation_function"] = activation
     return call("CONV_2D", Input(shape), values, w(outputs), **attrs)
 

@@ -53,11 +53,18 @@ def place(draw: DrawFn) -> Call:
     return typed("int32", pick(draw, ("ARG_MAX", "ARG_MIN")), operand, where, output_type="int32")
 
 
+PROBABILITIES = {
+    "int8": (Kind("int8", 1 / 256, -128), Kind("int16", 1 / 65536, -32768)),
+    "uint8": (Kind("uint8", 1 / 256, 0),),
+    "int16": (Kind("int16", 2.0**-15, 0),),
+}
+"""The results that LiteRT takes of SOFTMAX, by its operand's type."""
+
+
 def softmax(draw: DrawFn) -> Call:
     dtype = pick(draw, ALL)
     how = kind(draw, dtype, 0.0003 if dtype == "int16" else 0.1)
-    scale, zero = {"int8": (1 / 256, -128), "uint8": (1 / 256, 0), "int16": (2.0**-15, 0)}[dtype]
-    given = Kind(dtype, scale, zero)
+    given = pick(draw, PROBABILITIES[dtype])
     beta = pick(draw, (1.0, 1.0, 0.5, 2.0))
     return result("SOFTMAX", source(shape(draw, (1, 2, 3, 4)), how), how=given, beta=beta)
 

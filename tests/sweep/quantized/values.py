@@ -39,6 +39,9 @@ FIXED = {
 }
 """Scale and zero point of results that LiteRT takes no other ones of."""
 
+WIDE_PAIRS = (("int32", "int8"), ("int32", "int16"), ("int16", "int32"))
+"""Types of an operand and a result of QUANTIZE where one has 32 bits."""
+
 
 def unary(draw: DrawFn) -> Call:
     name = pick(draw, tuple(UNARY))
@@ -59,9 +62,13 @@ def bounded(draw: DrawFn) -> Call:
 
 
 def quantize(draw: DrawFn) -> Call:
-    """Between any two types."""
-    given = kind(draw, pick(draw, ALL))
+    """Between any two types that LiteRT takes."""
     sizes = shape(draw, SLICED)
+    if one_in(draw, 6):
+        source_type, dtype = pick(draw, WIDE_PAIRS)
+        how = kind(draw, source_type)
+        return result("QUANTIZE", source(sizes, how), how=kind(draw, dtype, how.scale, 12.0))
+    given = kind(draw, pick(draw, ALL))
     if one_in(draw, 3):
         return result("QUANTIZE", Input(sizes, pick(draw, ("normal", "wide"))), how=given)
     how = kind(draw, pick(draw, ALL), given.scale)
@@ -123,6 +130,19 @@ def quotient(draw: DrawFn) -> Call:
     return result("DIV", *operands, how=given, fused_activation_function=pick(draw, ACTIVATIONS))
 
 
+def of_stored_integers(draw: DrawFn) -> Call:
+    """By constants that are neither 0 nor -1, and shift by no more bits than there are."""
+    name = pick(draw, ("FLOOR_DIV", "FLOOR_MOD", "BITWISE_XOR", "RIGHT_SHIFT"))
+    how = kind(draw, pick(draw, ("int8", "int16")))
+    shapes = pair(draw, SLICED)
+    most = 7 if name == "RIGHT_SHIFT" else 99
+    values = integers(draw, shapes[1], how.dtype, 1, most)
+    if name != "RIGHT_SHIFT" and flag(draw):
+        values = -1 - values
+    second = known(values, kind(draw, how.dtype).quantization)
+    return result(name, source(shapes[0], how), second, how=kind(draw, how.dtype))
+
+
 def comparison(draw: DrawFn) -> Call:
     a, b, _, _ = _operands(draw, pick(draw, ALL))
     return typed("bool", pick(draw, COMPARISONS), a, b)
@@ -162,5 +182,6 @@ GENERATORS: dict[str, Generator] = {
     "quantized SQUARED_DIFFERENCE": squared_difference,
     "quantized SUB": _sum("SUB"),
     "quantized comparison": comparison,
+    "quantized stored integers": of_stored_integers,
     "quantized unary": unary,
 }

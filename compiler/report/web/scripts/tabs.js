@@ -8,6 +8,7 @@
     ["kernels", "Kernels", showKernels],
     ["memory", "Memory", showMemory],
     ["rewrites", "Rewrites", showRewrites],
+    contents.changes ? ["changes", "Changes", showChanges] : null,
     contents.comparison.length ? ["comparison", "Compared", showComparison] : null,
     ["model", "Model", showModel],
   ].filter(Boolean);

@@ -62,3 +62,20 @@ def test_unsigned_weights_of_floats_are_declined() -> None:
     value = call("FULLY_CONNECTED", graphs.x(3, 5), weights, None)
     with pytest.raises(UnsupportedError, match="0 FULLY_CONNECTED: its weights are uint8"):
         pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype", "shape"),
+    [("FULLY_CONNECTED", "uint8", (2, 6)), ("DEPTHWISE_CONV_2D", "int16", (1, 2, 2, 6))],
+)
+def test_packed_weights_that_litert_does_not_unpack_are_declined(
+    operator: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    weights = known(np.ones(shape, np.int8), Quantization((0.5,), (0,)), "int4")
+    sizes = (3, 6) if operator == "FULLY_CONNECTED" else (1, 5, 4, 6)
+    attrs = {} if operator == "FULLY_CONNECTED" else {**WINDOW, "depth_multiplier": 1}
+    value = graphs.quantized(
+        operator, graphs.xq(*sizes, dtype=dtype), weights, None, dtype=dtype, **attrs
+    )
+    with pytest.raises(UnsupportedError, match="int4, which LiteRT does not unpack beside"):
+        pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))

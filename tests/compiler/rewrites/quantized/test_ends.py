@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quantized_operators import LIMITS, all_integers, evaluated
+from quantized_operators import LIMITS, all_integers, evaluated, quantized
 
 from tflgpu.compiler.ir import constant
 
@@ -44,3 +44,20 @@ def test_integers_of_another_scale_are_the_nearest(scale: float, zero: int) -> N
     found = evaluated("QUANTIZE", all_integers(0.05, 3), scale=scale, zero=zero)
     places = np.clip((np.arange(-128, 128) - 3) * 0.05 / scale + zero, -128, 127)
     assert np.abs(found - places).max() <= 0.5 + 1e-6
+
+
+def test_integers_of_32_bits_are_multiplied_by_the_ratio_of_scales() -> None:
+    """Beyond what float32 holds, and the least 32-bit integer, which cannot be negated."""
+    x = quantized(
+        "x", [-(2**31), -16777217, -3, 0, 3, 16777217, 2**31 - 1], 2.0**-20, dtype="int32"
+    )
+    found = evaluated("QUANTIZE", x, scale=2.0**-13, zero=0, dtype="int16")
+    assert found.tolist() == [-32768, -32768, 0, 0, 0, 32767, 32767]
+    x = quantized(
+        "x", [-(2**31), -16777217, -192, 192, 16777217, 2**31 - 1], 2.0**-20, dtype="int32"
+    )
+    found = evaluated("QUANTIZE", x, scale=2.0**-13, zero=5, dtype="int8")
+    assert found.tolist() == [-128, -128, 3, 7, 127, 127]
+    narrow = quantized("x", [-32768, -1, 1, 32767], 2.0**-10, dtype="int16")
+    found = evaluated("QUANTIZE", narrow, scale=2.0**-23, dtype="int32")
+    assert found.tolist() == [-(2**28), -8192, 8192, 2**28 - 8192]

@@ -23,7 +23,7 @@ CLOCK = 1.0
 
 def check_format(content: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The events of each thread, by its name; they must have the published form and be nested."""
-    assert set(content) == {"traceEvents", "displayTimeUnit"}
+    assert set(content) == {"traceEvents"}
     names: dict[int, str] = {}
     threads: dict[str, list[dict[str, Any]]] = {}
     for event in content["traceEvents"]:

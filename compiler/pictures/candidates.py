@@ -1,0 +1,117 @@
+"""Detection without postprocessing: the candidates of YOLO, of which most show nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...runtime.errors import InputError
+from ..ir import Array
+from .boxes import LEAST_SCORE, Box, Boxes, are_whole
+from .labels import label
+from .outputs import Output
+
+MOST_OVERLAP = 0.45
+"""Of two boxes of a class, as the share of their union; of more, only the better one counts."""
+LARGEST_RELATIVE = 2.0
+"""Coordinates relative to the picture are smaller than this; others are pixels."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the numbers of a candidate are: the center's x and y, width, height, then scores."""
+
+    boxes_last: bool
+    """Whether the output is [1, numbers, boxes] rather than [1, boxes, numbers]."""
+    objectness: bool
+    """Whether a score that there is an object comes before, and multiplies, those of classes."""
+
+    @property
+    def first_class(self) -> int:
+        """The numbers before the scores of the classes."""
+        return 5 if self.objectness else 4
+
+    def rows(self, output: Output) -> Array | None:
+        """The candidates [boxes, numbers] of an output that can have this layout, else None."""
+        if output.values.ndim != 3 or output.shape[0] != 1 or are_whole(output.values):
+            return None
+        rows: Array = output.values[0].T if self.boxes_last else output.values[0]
+        boxes, numbers = rows.shape
+        scores = rows[:, 4:]
+        plausible = boxes > numbers > self.first_class and scores.min() > -0.01
+        return rows if plausible and scores.max() < 1.01 and rows[:, 2:4].min() > -0.01 else None
+
+
+LAYOUTS = {
+    "yolov5": Layout(boxes_last=False, objectness=True),
+    "yolov8": Layout(boxes_last=True, objectness=False),
+    "yolov8_rows": Layout(boxes_last=False, objectness=False),
+}
+"""By the network that uses them first; later ones do as well."""
+
+
+def candidates_of(
+    outputs: Sequence[Output], names: Sequence[str], layout: str, size: tuple[int, int]
+) -> Boxes | None:
+    """The boxes of the first output with candidates, best first; None if there is none.
+
+    The layout is one of LAYOUTS or, if empty, the only one that the output's shape and the number
+    of names allow; InputError if there are several. Coordinates are relative to the picture or in
+    pixels of the model's input, whose height and width are `size`.
+    """
+    for output in outputs:
+        given = tuple(names) or output.labels
+        fitting = {
+            name: rows
+            for name, each in LAYOUTS.items()
+            if layout in ("", name) and (rows := each.rows(output)) is not None
+        }
+        named = {
+            name: rows
+            for name, rows in fitting.items()
+            if rows.shape[1] == LAYOUTS[name].first_class + len(given)
+        }
+        chosen = named or fitting
+        if len(chosen) > 1:
+            raise InputError(
+                f"output {output.name} {list(output.shape)} can have several layouts; choose one "
+                f"with --layout {' or --layout '.join(chosen)}"
+            )
+        for name, rows in chosen.items():
+            return _decoded(rows, LAYOUTS[name], given, size)
+    return None
+
+
+def _decoded(rows: Array, layout: Layout, names: Sequence[str], size: tuple[int, int]) -> Boxes:
+    scores = rows[:, layout.first_class :]
+    if layout.objectness:
+        scores = scores * rows[:, 4:5]
+    kinds, best = scores.argmax(axis=1), scores.max(axis=1)
+    certain = np.flatnonzero((best >= LEAST_SCORE) & np.isfinite(rows).all(axis=1))
+    order = certain[np.argsort(-best[certain], kind="stable")]
+    centers, extents = rows[:, :2], rows[:, 2:4]
+    edges = np.concatenate([centers - extents / 2, centers + extents / 2], axis=1)
+    if order.size and np.abs(rows[order, :4]).max() > LARGEST_RELATIVE:
+        height, width = size
+        edges = edges / (width, height, width, height)
+    kept: list[int] = []
+    for number in map(int, order):
+        alike = [other for other in kept if kinds[other] == kinds[number]]
+        if all(_overlap(edges[number], edges[other]) <= MOST_OVERLAP for other in alike):
+            kept.append(number)
+    found = []
+    for number in kept:
+        kind, (left, top, right, bottom) = int(kinds[number]), edges[number].tolist()
+        score = float(best[number])
+        found.append(Box(label(names, kind), kind, score, top, left, bottom, right))
+    return Boxes(tuple(found))
+
+
+def _overlap(one: Array, other: Array) -> float:
+    """The area that two boxes (left, top, right, bottom) share, relative to their union."""
+    low, high = np.maximum(one[:2], other[:2]), np.minimum(one[2:], other[2:])
+    shared = float(np.maximum(high - low, 0).prod())
+    areas = float((one[2:] - one[:2]).prod() + (other[2:] - other[:2]).prod())
+    return shared / max(areas - shared, 1e-12)
