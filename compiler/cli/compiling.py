@@ -240,7 +240,7 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ("weights", decimal(plan.weights_size)),
         ("for", f"{plan.target}, {plan.precision}, {plan.profile}"),
         *(
-            ("kept in single precision", len(kept))
+            ("kept in single precision", f"{len(kept)}: {', '.join(map(str, kept))}")
             for kept in [json.loads(plan.options)["keep_f32"]]
             if kept
         ),

@@ -19,6 +19,12 @@ from .options import compile_options, input_options, model_argument, tolerance_o
 from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure, json_option, print_json, print_table, progress
 
+SINGLE = (
+    "half precision holds numbers up to 65504 with three digits; --keep-f32 NAME keeps an operator "
+    "in single precision, and --keep-f32 auto finds which ones must be"
+)
+"""What to try if results differ in half precision."""
+
 
 @click.command(cls=Command, short_help="Compare a model's results with LiteRT's.")
 @model_argument
@@ -67,7 +73,9 @@ def verify(
             _print(result)
     if failed is not None:
         found = f"\n{culprit}" if culprit else ""
-        raise Failure(_message(results[failed], layers or bisect) + found)
+        half = options.precision != "f32" and not choices[failed].keep_f32
+        advice = f"\n{SINGLE}" if half else ""
+        raise Failure(_message(results[failed], layers or bisect) + advice + found)
 
 
 def _message(result: verification.Verification, layers: bool) -> str:

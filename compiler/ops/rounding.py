@@ -153,6 +153,10 @@ def _multiply_add(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(a.astype(np.float64) * b + c, np.float32)
 
 
+def _multiply_add_wide(a: Array, b: Array, c: Array, d: Array) -> Array:
+    return np.asarray((a.astype(np.float64) + b) * c + d, np.float32)
+
+
 def _range_of_mean(op: Op, ranges: Sequence[Range | None]) -> Range:
     low, high = by_attributes(op, ranges)
     zero = int(op.attrs["zero"])
@@ -280,6 +284,9 @@ ROUNDING = {
     ),
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
+    "tflgpu.multiply_add_wide": Elementwise(
+        "{use.multiply_add_wide}({a}, {b}, {c}, {d})", _multiply_add_wide
+    ),
     "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b, range=_range_of_sum),
     "tflgpu.pair": Elementwise("{a} * 256.0f + {b}", lambda a, b: a * 256 + b),
     "tflgpu.look_up": Elementwise("", _entry, table=True, range=_range_of_table),

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from warnings import warn
 
+import numpy as np
+
+from ...runtime.errors import TflgpuWarning
 from ..errors import OptionError
-from ..ir import Graph
+from ..ir import Array, Graph, Op
 from ..ops.base import fits_half
 
 
@@ -35,10 +39,25 @@ def keep(graph: Graph, kept: Collection[int]) -> None:
     """Mark the tensors that stay in single precision.
 
     These are what kept operators of the model file read and write, and constants that half
-    precision cannot hold. An operator computed by one kernel with a kept one is kept, too.
+    precision cannot hold, of which a TflgpuWarning tells. An operator computed by one kernel with a
+    kept one is kept, too.
     """
     for op in graph.ops:
         single = any(origin.index in kept for origin in op.origins)
         for tensor in (*op.reads, *op.outputs):
-            if single or (tensor.data is not None and not fits_half(tensor.data)):
-                tensor.kept = True
+            data = tensor.data
+            beyond = data is not None and data.dtype.kind == "f" and not fits_half(data)
+            tensor.kept = tensor.kept or single or beyond
+            # A single number is often a limit, which nothing reaches.
+            if data is not None and beyond and not single and data.size > 1:
+                _warn(op, tensor.name, data)
+
+
+def _warn(op: Op, name: str, data: Array) -> None:
+    largest = np.abs(data[np.isfinite(data)]).max()
+    text = (
+        f"operator {op!r}: the constant {name} has values up to {largest:.3g}, and half precision "
+        f"holds 65504; it stays in single precision, but results may overflow: see "
+        f"`tflgpu verify --precision f16 --layers`, and keep the operator with keep_f32"
+    )
+    warn(text, TflgpuWarning, stacklevel=4)

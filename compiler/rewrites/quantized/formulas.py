@@ -331,6 +331,12 @@ FORMULAS = (
         f"features: {_TWICE}; 32-bit sum that wraps, rounded alike",
         _OWN,
     ),
-    Formula(("TFLite_Detection_PostProcess",), _EIGHT, "", "float32, dequantized first", _OWN),
+    Formula(
+        ("TFLite_Detection_PostProcess",),
+        _EIGHT,
+        "",
+        "boxes: float64, rounded to float32 once; the rest: float32, dequantized first",
+        _OWN,
+    ),
 )
 """In the order of the operators; those that only move integers are in `moves.MOVES`."""

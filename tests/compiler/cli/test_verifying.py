@@ -53,6 +53,9 @@ def test_verify_names_what_departs(opencl_device: str, monkeypatch: pytest.Monke
     assert result.stderr.startswith(
         "error: outputs differ from LiteRT's:\n  probabilities differs by"
     )
+    assert "65504" not in result.stderr
+    half = invoke(*command, "--precision", "f16", code=1)
+    assert "--keep-f32 auto finds which" in half.stderr
     layers = invoke(*command, "--layers", "--disable-pass", "fuse_depthwise", "--json", code=1)
     message = (
         "error: the first tensor that differs from LiteRT's: residual is not NaN at [0, 0, 0, 0]"

@@ -81,6 +81,7 @@ def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> 
     assert np.abs(found - expected).max() <= TOLERANCE * np.abs(expected).max()
 
 
+@pytest.mark.filterwarnings("ignore:.*half precision holds 65504")
 @pytest.mark.parametrize("target", ["opencl", "glsl"])
 def test_tables_are_halved_and_large_constants_are_not(
     target: TargetName, tmp_path: Path, request: pytest.FixtureRequest
@@ -101,7 +102,7 @@ def test_tables_are_halved_and_large_constants_are_not(
     expected = Reference(made.content).run(made.inputs)
     for name, value in zip(("rows", "joined"), expected, strict=True):
         assert np.abs(found[name] - value).max() <= 2e-3 * np.abs(value).max()
-        assert np.any(found["rows"] != expected[0])
+    assert np.any(found["rows"] != expected[0])
 
 
 @pytest.mark.parametrize(
