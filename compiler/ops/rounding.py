@@ -62,6 +62,32 @@ def _sum_rounded_twice(
     return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
 
 
+def _sum_of_blocks(
+    a: Array,
+    b: Array,
+    c: Array,
+    left: int,
+    first: int,
+    first_exponent: int,
+    second: int,
+    second_exponent: int,
+    back: int,
+    back_exponent: int,
+    low: int,
+    high: int,
+) -> Array:
+    one = _operand(a, c, left, first, first_exponent)
+    other = _operand(b, c, left, second, second_exponent)
+    return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
+
+
+def _operand(a: Array, beyond: Array, left: int, multiplier: int, exponent: int) -> Array:
+    """Scaled and rounded once; twice beyond whole blocks."""
+    shifted = a.astype(np.int64) << left
+    once = (shifted * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
+    return np.where(beyond > 0, multiply_rounded_twice(shifted, multiplier, exponent), once)
+
+
 def _product_rounded_twice(
     a: Array, b: Array, multiplier: int, exponent: int, low: int, high: int
 ) -> Array:
@@ -224,6 +250,14 @@ ROUNDING = {
         "{use.multiply_rounded_twice}({to_int}({b}) << {left}, {second}, {second_exponent}), "
         "{back}, {back_exponent}), {low}, {high}))",
         _sum_rounded_twice,
+        range=by_attributes,
+    ),
+    "tflgpu.requantize_sum_of_blocks": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}("
+        "{use.scale_in_blocks}({to_int}({a}) << {left}, {to_int}({c}), {first}, {first_exponent}) "
+        "+ {use.scale_in_blocks}({to_int}({b}) << {left}, {to_int}({c}), {second}, "
+        "{second_exponent}), {back}, {back_exponent}), {low}, {high}))",
+        _sum_of_blocks,
         range=by_attributes,
     ),
     "tflgpu.requantize_mean": Elementwise(
