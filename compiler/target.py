@@ -73,9 +73,9 @@ class Target:
         return self.language.images and self.device.tensor_storage == "image"
 
     @property
-    def sub_group(self) -> int:
-        """Work-items per sub-group; 0 if kernels use no sub-groups."""
-        return self.device.sub_group if self.language.sub_groups else 0
+    def sub_groups(self) -> bool:
+        """Whether the work-items of a sub-group add up what they have by themselves."""
+        return self.language.name in self.device.sub_groups
 
     def __str__(self) -> str:
         return f"{self.language}, {self.precision}, {self.device.name}"

@@ -137,7 +137,7 @@ def fake(platform: str, version: str, type_: str, unified: bool = True, **said: 
     return DeviceInfo(**{**known, **described, **said})
 
 
-def own_profile(folder: Path, name: str, **changes: int | bool | str) -> str:
+def own_profile(folder: Path, name: str, **changes: int | bool | str | list[str]) -> str:
     """The path of a profile that differs from another one in some values."""
     lines = (PROFILES / f"{name}.toml").read_text(encoding="utf-8").splitlines()
     for key, value in changes.items():

@@ -13,6 +13,7 @@ from .narrow import (
     HalvesAccessor,
     HalvesImageAccessor,
     PairsAccessor,
+    WholeAccessor,
 )
 from .position import Position
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
@@ -31,6 +32,7 @@ __all__ = [
     "RowsAccessor",
     "SlicedAccessor",
     "Unreachable",
+    "WholeAccessor",
     "accessor",
     "image",
 ]

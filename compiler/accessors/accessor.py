@@ -17,6 +17,8 @@ from .narrow import (
     HalvesImageAccessor,
     PackedAccessor,
     PackedRowsAccessor,
+    ShortAccessor,
+    WholeAccessor,
 )
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -25,6 +27,7 @@ Accessor = SlicedAccessor | LinearAccessor
 _SLICED: dict[str, type[SlicedAccessor]] = {
     "float32": SlicedAccessor,
     "float16": HalfAccessor,
+    "uint16": ShortAccessor,
     "uint8": ByteAccessor,
 }
 """The accessors of tensors in slices, by how a lane is stored."""
@@ -64,7 +67,7 @@ def accessor(
         lane = lane_of(tensor, target)
         kind = HalvesAccessor if half and lane.dtype == "float16" else _SLICED[lane.dtype]
         found = kind.of(array, tensor.shape, target, used)
-        if isinstance(found, ByteAccessor):
+        if isinstance(found, WholeAccessor):
             found = replace(found, least=lane.base)
         unit = slice_bytes(tensor, target)
     elif by_slices:

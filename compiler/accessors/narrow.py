@@ -118,38 +118,55 @@ class HalfRowsAccessor(LinearAccessor):
 
 
 @dataclass(frozen=True)
-class ByteAccessor(SlicedAccessor):
-    """A tensor of whole numbers in channel slices of bytes, each the number less the least one.
+class WholeAccessor(SlicedAccessor):
+    """A tensor of whole numbers in channel slices of integers, each the number less the least one.
 
-    Kernels compute with the numbers as floats. Lanes past the last channel are bytes that stand
-    for 0. GLSL has no bytes; there a slice is an unsigned integer with lane 0 in its lowest bits.
+    Kernels compute with the numbers as floats. Lanes past the last channel are integers that stand
+    for 0.
     """
 
     least: int = 0
-    """The number that a byte of 0 stands for."""
+    """The number that a stored 0 stands for."""
 
-    stored = "byte"
+    load = load_lane = save = ""
+    """The intrinsics that read a slice, read a lane, and store a slice."""
 
     @property
     def repeats(self) -> bool:
         return True
 
     def slice_at(self, index: str) -> str:
-        return self.call("load_bytes", self.array, index, f"{self.least}.0f")
+        return self.call(self.load, self.array, index, f"{self.least}.0f")
 
     def lane_at(self, index: str, lane: str) -> str:
-        return self.call("byte_lane", self.array, index, lane, f"{self.least}.0f")
+        return self.call(self.load_lane, self.array, index, lane, f"{self.least}.0f")
 
     def assign(self, index: str, value: str) -> str:
-        return self.call("store_bytes", self.array, index, value, f"{self.least}.0f") + ";"
+        return self.call(self.save, self.array, index, value, f"{self.least}.0f") + ";"
+
+    def entry(self, index: str) -> str:
+        place = affine(quotient(index, self.lanes), 1, self.base)
+        return self.lane_at(place, remainder(index, self.lanes))
+
+
+@dataclass(frozen=True)
+class ByteAccessor(WholeAccessor):
+    """Integers of 8 bits; in GLSL a slice is an unsigned integer with lane 0 in its lowest bits."""
+
+    stored = "byte"
+    load, load_lane, save = "load_bytes", "byte_lane", "store_bytes"
 
     def word(self, pixel: str, slice: str, number: str) -> str:
         """Four lanes of a slice of the pixel at that index, as one integer."""
         return self.call("bytes_at", self.array, self._further(pixel, slice), number)
 
-    def entry(self, index: str) -> str:
-        place = affine(quotient(index, self.lanes), 1, self.base)
-        return self.lane_at(place, remainder(index, self.lanes))
+
+@dataclass(frozen=True)
+class ShortAccessor(WholeAccessor):
+    """Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each."""
+
+    stored = "short"
+    load, load_lane, save = "load_shorts", "short_lane", "store_shorts"
 
 
 _READS = {"int8": "int8_at", "uint8": "uint8_at"}

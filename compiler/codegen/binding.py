@@ -9,7 +9,6 @@ import numpy as np
 
 from ..accessors import (
     Accessor,
-    ByteAccessor,
     HalfAccessor,
     HalfRowsAccessor,
     HalvesAccessor,
@@ -17,6 +16,7 @@ from ..accessors import (
     LinearAccessor,
     PairsAccessor,
     SlicedAccessor,
+    WholeAccessor,
     accessor,
     image,
 )
@@ -143,7 +143,7 @@ class Binding:
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
         """The accessor of a tensor that is read: an image if the device profile says so."""
         found = self._accessor(role, tensor, storage)
-        if not isinstance(found, SlicedAccessor) or isinstance(found, ByteAccessor):
+        if not isinstance(found, SlicedAccessor) or isinstance(found, WholeAccessor):
             return found
         if not self.target.tensor_images:
             return found

@@ -32,8 +32,6 @@ class Intrinsic:
     """By language; missing if the language has it built in, or does not support it."""
     needs: Mapping[str, tuple[str, ...]]
     """By language, other intrinsics that the definition calls."""
-    sub_group: bool
-    """Whether it requires sub-groups."""
     any_nan: str = ""
     """The function of every language that does the same except for NaN; "" if there is none."""
     pragma: str = ""
@@ -75,7 +73,6 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         str(entry["meaning"]),
         definitions,
         needs,
-        bool(entry.get("sub_group")),
         any_nan=str(entry.get("any_nan", "")),
         pragma=str(entry.get("opencl_pragma", "")),
         extension=str(entry.get("vulkan_extension", "")),
@@ -98,7 +95,7 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
     }
     definitions["vulkan"] = definitions["glsl"]
     needs = dict.fromkeys(definitions, (name,))
-    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs, sub_group=False)
+    return Intrinsic(f"{name}S", "the same of a slice", definitions, needs)
 
 
 class Use:

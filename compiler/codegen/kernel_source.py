@@ -67,8 +67,6 @@ class KernelSource:
     """(axis, variable) for each grid axis along which it needs the work-item's index."""
     shared: tuple[SharedArray, ...]
     """Its local memory."""
-    sub_group: int
-    """Work-items of the sub-groups it relies on; 0 for none."""
     half: bool
     """Whether it computes in half precision."""
     intrinsics: frozenset[str]
@@ -108,7 +106,6 @@ class KernelSource:
             self.group,
             parameters=len(self.parameters),
             shared_memory=sum(array.bytes for array in self.shared),
-            sub_group=self.sub_group,
             extensions=self.device_extensions,
             bodies=bodies,
         )

@@ -11,11 +11,11 @@ import jinja2
 
 from ..accessors import (
     Accessor,
-    ByteAccessor,
     LinearAccessor,
     Position,
     RowsAccessor,
     SlicedAccessor,
+    WholeAccessor,
 )
 from ..errors import RenderError
 from ..ir import Op, Tensor
@@ -28,7 +28,7 @@ from . import control
 from .binding import Argument, Binding, is_literal
 from .environment import environment
 from .epilogue import Chain, Expressions, Operands
-from .intrinsics import Use, intrinsics
+from .intrinsics import Use
 from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
 from .work_item import WorkItem
@@ -82,7 +82,6 @@ def render(
         place = f"{launch.template}:{line}" if line else launch.template
         known = ", ".join(sorted(body.vocabulary()))
         raise RenderError(f"{place}: {error}; the names defined for it are {known}") from error
-    exchanges = any(intrinsics()[name].sub_group for name in binding.used)
     source = KernelSource(
         template=launch.template,
         language=target.language,
@@ -91,7 +90,6 @@ def render(
         group=group,
         axes=tuple(sorted(body.work_item.declared.items())),
         shared=tuple(body.shared),
-        sub_group=target.sub_group if exchanges else 0,
         half=binding.half,
         intrinsics=frozenset(binding.used),
         body=text,
@@ -122,8 +120,8 @@ def _describe(binding: Binding, argument: Argument) -> str:
     if tensor is None:
         contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
-    if isinstance(found, ByteAccessor):
-        how += f", as bytes from {found.least}"
+    if isinstance(found, WholeAccessor):
+        how += f", as {found.stored}s from {found.least}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
@@ -177,7 +175,7 @@ class _Body:
             "splat_ints": lambda value: language.convert(language.ints(lanes), value),
             "store": self.store,
             "store_at": self.store_at,
-            "sub_group": self._target.sub_group,
+            "sub_groups": self._target.sub_groups,
             "to_float": lambda value: language.convert("float", value),
             "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
             "to_int": lambda value: language.convert("int", value),
@@ -192,8 +190,8 @@ class _Body:
         }
 
     def share(self, kind: str, name: str, count: int) -> None:
-        """Declare an array of floats or slices in local memory."""
-        lanes = 1 if kind == "float" else self._target.lanes
+        """Declare an array of floats, integers or slices in local memory."""
+        lanes = 1 if kind in ("float", "int") else self._target.lanes
         self.shared.append(SharedArray(kind, name, count, 4 * lanes * count))
 
     def number(self, value: float) -> str:

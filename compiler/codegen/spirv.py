@@ -21,12 +21,23 @@ class ToolError(TflgpuError):
     """A program that the target needs is not installed; the message says how to install it."""
 
 
-def assemble(source: str, file: str) -> bytes:
-    """Compile a Vulkan compute shader to SPIR-V (RenderError that names `file`, ToolError)."""
+SUB_GROUPS = "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT"
+"""What a device must have for arithmetic of sub-groups, which came with Vulkan 1.1."""
+METAL_VERSION = "20100"
+"""Metal 2.1, the first with arithmetic of sub-groups."""
+
+
+def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:
+    """Compile a Vulkan compute shader, which needs those extensions of devices, to SPIR-V.
+
+    RenderError that names `file`, ToolError.
+    """
+    environment = "vulkan1.1" if SUB_GROUPS in extensions else "vulkan1.0"
     with scratch_folder() as folder:
         shader, module = folder / "kernel.comp", folder / "kernel.spv"
         shader.write_text(source, encoding="utf-8")
-        _run(["glslangValidator", "-V", "-S", "comp", str(shader), "-o", str(module)], file)
+        command = ["glslangValidator", "-V", "--target-env", environment, "-S", "comp"]
+        _run([*command, str(shader), "-o", str(module)], file)
         return module.read_bytes()
 
 
@@ -35,7 +46,7 @@ def to_metal(module: bytes, file: str) -> str:
     with scratch_folder() as folder:
         path = folder / "kernel.spv"
         path.write_bytes(module)
-        return _run(["spirv-cross", "--msl", str(path)], file)
+        return _run(["spirv-cross", "--msl", "--msl-version", METAL_VERSION, str(path)], file)
 
 
 def _run(command: Sequence[str], file: str) -> str:

@@ -32,8 +32,10 @@ def translate(kernels: tuple[Kernel, ...], sources: Mapping[str, str], target: s
     """The kernels and files in a target's form (ToolError if a program for it is missing)."""
     if target not in ("vulkan", "metal"):
         return Translated(kernels, dict(sources), {})
+    needed = {kernel.file: kernel.extensions for kernel in kernels}
     modules = {
-        file.removesuffix(".comp") + ".spv": assemble(text, file) for file, text in sources.items()
+        file.removesuffix(".comp") + ".spv": assemble(text, file, needed[file])
+        for file, text in sources.items()
     }
     if target == "vulkan":
         return Translated(kernels, dict(sources), modules)

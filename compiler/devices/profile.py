@@ -85,8 +85,8 @@ class Profile:
     Vulkan guarantee. Along the others it is `max_group`."""
     image_texels: int = 65536
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
-    sub_group: int = 0
-    """Work-items per sub-group in OpenCL C; 0 to use no sub-groups."""
+    sub_groups: tuple[str, ...] = ()
+    """The kernel languages in which the work-items of a sub-group add up what they have."""
     half_arithmetic: tuple[str, ...] = ()
     """The kernel languages in which arithmetic in half precision is faster than in single."""
     targets: tuple[str, ...] = TARGETS
@@ -117,14 +117,17 @@ LIMITS = {
     "max_group_depth": (1, 65536),
     "persistent_dispatches": (0, 4096),
     "image_texels": (1, 1 << 30),
-    "sub_group": (0, 64),
 }
 """The smallest and the largest value of each number."""
-POWERS_OF_TWO = ("slice_width", "alignment", "warp", "sub_group")
+POWERS_OF_TWO = ("slice_width", "alignment", "warp")
 KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
-BYTE_PRODUCTS = ("opencl", "vulkan")
-"""The kernel languages that have an instruction for products of bytes."""
+BY_LANGUAGE = {
+    "half_arithmetic": tuple(LANGUAGES),
+    "byte_products": ("opencl", "vulkan"),
+    "sub_groups": ("opencl", "vulkan"),
+}
+"""The keys that list kernel languages, and the languages that have what it takes."""
 TEXEL_LANES = 4
 """Lanes of a texel, which holds one slice."""
 _KINDS = {
@@ -151,10 +154,9 @@ def parse(text: str, name: str, place: str) -> Profile:
     targets = _chosen(values.pop("targets", list(TARGETS)), TARGETS, f"{place}: targets")
     if not targets:
         raise OptionError(f"{place}: targets is empty, but must have one of {', '.join(TARGETS)}")
-    half, products = (
-        _chosen(values.pop(key, []), known, f"{place}: {key}", " kernel languages")
-        for key, known in (("half_arithmetic", tuple(LANGUAGES)), ("byte_products", BYTE_PRODUCTS))
-    )
+    for key, languages in BY_LANGUAGE.items():
+        listed = values.get(key, [])
+        values[key] = _chosen(listed, languages, f"{place}: {key}", " kernel languages")
     _typed(values["description"], str, f"{place}: description")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", "shared_sums"):
         _typed(values.get(key, False), bool, f"{place}: {key}")
@@ -172,14 +174,12 @@ def parse(text: str, name: str, place: str) -> Profile:
                 f"{place}: {key} is {values[key]}, but must be at most max_group, "
                 f"{values['max_group']}"
             )
-    _check_products(products, targets, values, place)
+    _check_products(values["byte_products"], targets, values, place)
     matched = tuple(_rule(rule, place) for rule in rules)
     return Profile(
         name,
         targets=targets,
-        half_arithmetic=half,
         match=matched,
-        byte_products=products,
         **values,
     )
 
@@ -212,8 +212,6 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
             raise OptionError(f"{place}: {key} is 'image', so slice_width must be {TEXEL_LANES}")
         if storage == "image" and values["persistent_dispatches"]:
             raise OptionError(f"{place}: {key} is 'image', so persistent_dispatches must be 0")
-    if values.get("sub_group") and values["persistent_dispatches"]:
-        raise OptionError(f"{place}: sub_group is set, so persistent_dispatches must be 0")
 
 
 def _chosen(values: Any, known: Sequence[str], place: str, kind: str = "") -> tuple[str, ...]:

@@ -13,9 +13,6 @@ from ...runtime.plan.running import Element, Limits, TensorBuffer
 from ...runtime.plan.storage import DEVICE_TYPES, byte_size, region_size, whole_words
 from .schedules import schedules
 
-SUB_GROUPS = "cl_intel_required_subgroup_size"
-"""The extension with which a kernel requires a sub-group size."""
-
 
 def stated(plan: Plan) -> Plan:
     """A plan of dispatches, kernels and tensors with everything that follows from these."""
@@ -108,9 +105,7 @@ def _needs(plan: Plan) -> Limits:
 
 
 def _extensions(kernels: Sequence[Kernel]) -> tuple[str, ...]:
-    sub_groups = any(kernel.sub_group for kernel in kernels)
-    named = dict.fromkeys(name for kernel in kernels for name in kernel.extensions)
-    return (*([SUB_GROUPS] if sub_groups else []), *named)
+    return tuple(dict.fromkeys(name for kernel in kernels for name in kernel.extensions))
 
 
 def _counts(kernel: Kernel, grid: tuple[int, int, int]) -> tuple[int, int, int]:

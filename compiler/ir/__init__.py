@@ -5,7 +5,7 @@ The frontend builds it, rewrites change it, and later stages read it.
 
 from .graph import Graph, Signature
 from .op import FusedOp, Op, Origin, copies, fuse
-from .tensor import Array, Blocks, Quantization, Shape, Tensor, constant, scalar
+from .tensor import Array, Blocks, Quantization, Shape, Tensor, Whole, constant, scalar
 from .text import line
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Shape",
     "Signature",
     "Tensor",
+    "Whole",
     "constant",
     "copies",
     "fuse",

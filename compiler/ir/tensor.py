@@ -33,6 +33,25 @@ class Blocks:
     zero_points: Tensor | None
 
 
+WHOLE_BITS = {"bytes": 8, "shorts": 16}
+"""The integers as which slices may be stored, and their bits."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """How slices of whole numbers are stored: as integers without a sign, each less `base`."""
+
+    bits: int
+    """8 or 16."""
+    base: int
+    """The number that a stored 0 stands for."""
+
+    @property
+    def called(self) -> str:
+        """bytes or shorts."""
+        return next(name for name, bits in WHOLE_BITS.items() if bits == self.bits)
+
+
 @dataclass(eq=False)
 class Tensor:
     """A value that operators read and write; `data` is its content if it is a constant."""
@@ -52,8 +71,8 @@ class Tensor:
     """Whether the shape is known only while the model runs; `shape` is then the file's."""
     folded: bool = False
     """Whether an operator of the file computes this constant; LiteRT then has it at run time."""
-    byte_base: int | None = None
-    """The number that a byte of 0 stands for, if slices of the tensor are stored as bytes."""
+    whole: Whole | None = None
+    """How slices of the tensor are stored, if they are stored as integers."""
     kept: bool = False
     """Whether slices are stored in single precision although the target stores them in half."""
 

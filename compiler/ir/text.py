@@ -6,7 +6,8 @@
     y = ADD(t, r)
     output y
 
-A tensor whose slices are stored as bytes is followed by the number that a byte of 0 stands for:
+A tensor whose slices are stored as integers, bytes or shorts of 16 bits, is followed by the number
+that a stored 0 stands for:
 
     y (bytes from -128) = tflgpu.requantize(s, scales) low=-128 high=127
 
@@ -24,12 +25,12 @@ from typing import Any
 
 from ..errors import ModelError
 from .op import FusedOp, Op
-from .tensor import Array, Shape, Tensor
+from .tensor import WHOLE_BITS, Array, Shape, Tensor, Whole
 
 _TENSOR = re.compile(r"(input|constant) (\S+) (\w+)\[(.*)\]")
 _OUTPUT = re.compile(r"output (.+)")
 _OPERATOR = re.compile(r"(.+) = ([\w.]+)\((.*?)\)(.*)")
-_RESULT = re.compile(r"(\S+?)(?: \(bytes from (-?\d+)\))?")
+_RESULT = re.compile(r"(\S+?)(?: \((bytes|shorts) from (-?\d+)\))?")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 
 Draw = Callable[[str, Shape, str], Array]
@@ -52,12 +53,9 @@ def line(op: Op) -> str:
 
 
 def _result(tensor: Tensor) -> str:
-    """The name and, if slices of it are stored as bytes, the number that a byte of 0 stands for."""
-    return (
-        tensor.name
-        if tensor.byte_base is None
-        else f"{tensor.name} (bytes from {tensor.byte_base})"
-    )
+    """The name and, if slices of it are stored as integers, how."""
+    whole = tensor.whole
+    return f"{tensor.name} ({whole.called} from {whole.base})" if whole else tensor.name
 
 
 def _value(value: Any) -> str:
@@ -105,7 +103,8 @@ class Parser:
             match = _RESULT.fullmatch(result)
             if match is None:
                 raise ModelError(f"{result} is not a tensor: {own}")
-            outputs.append(Tensor(match[1], (), byte_base=int(match[2]) if match[2] else None))
+            whole = Whole(WHOLE_BITS[match[2]], int(match[3])) if match[2] else None
+            outputs.append(Tensor(match[1], (), whole=whole))
         self.tensors |= {tensor.name: tensor for tensor in outputs}
         attrs = {key: _literal(value) for key, value in _ATTRIBUTE.findall(attributes)}
         self.ops.append(Op(name, inputs, outputs, attrs, len(self.ops)))

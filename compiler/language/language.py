@@ -35,6 +35,8 @@ class Language:
     """What a device must have for that, under the names that drivers give it."""
     byte_vector: str
     """The element type of an array of slices of bytes."""
+    short_vector: str
+    """The same of integers of 16 bits."""
     int8: str
     """The element type of an array of int8."""
     uint8: str
@@ -52,8 +54,6 @@ class Language:
     """The hint before a loop to keep as it is; "" if the language has none."""
     images: bool
     """Whether kernels can read image buffers."""
-    sub_groups: bool
-    """Whether kernels can use sub-groups."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -66,6 +66,7 @@ class Language:
             "pairs": self.half_pair,
             "halves": self.halves if self.half_arrays else self.half_vector,
             "byte": self.byte_vector,
+            "short": self.short_vector,
         }
         return types[kind].format(S=lanes) if kind in types else kind
 
@@ -134,6 +135,7 @@ OPENCL = Language(
     half_pair="",
     half_extensions=("cl_khr_fp16",),
     byte_vector="uchar{S}",
+    short_vector="ushort{S}",
     int8="char",
     uint8="uchar",
     packs_bytes=False,
@@ -142,7 +144,6 @@ OPENCL = Language(
     unroll="#pragma unroll",
     roll="#pragma unroll 1",
     images=True,
-    sub_groups=True,
 )
 """OpenCL C 1.2."""
 
@@ -159,6 +160,7 @@ GLSL = Language(
     half_pair="",
     half_extensions=(),
     byte_vector="uint",
+    short_vector="uvec2",
     int8="uint",
     uint8="uint",
     packs_bytes=True,
@@ -167,7 +169,6 @@ GLSL = Language(
     unroll="",
     roll="",
     images=False,
-    sub_groups=False,
 )
 """GLSL ES 3.1; vectors have four lanes."""
 
@@ -184,6 +185,7 @@ VULKAN = Language(
     half_pair="uvec4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
     byte_vector="uint",
+    short_vector="uvec2",
     int8="uint",
     uint8="uint",
     packs_bytes=True,
@@ -192,7 +194,6 @@ VULKAN = Language(
     unroll="[[unroll]]",
     roll="[[dont_unroll]]",
     images=False,
-    sub_groups=False,
 )
 """GLSL for Vulkan, from which Metal's kernels are translated."""
 

@@ -41,7 +41,7 @@ def multiplies_bytes(op: Op, target: Target) -> str | None:
     if not target.byte_products:
         return "the device does not multiply bytes"
     image, weights = op.operand(0), op.operand(1)
-    if not op.attrs.get("exact") or image.byte_base is None:
+    if not op.attrs.get("exact") or image.whole is None or image.whole.bits != 8:
         return "its image is not stored as bytes"
     if len(op.inputs) > 3 or image.shape[-1] != weights.shape[-1]:
         return "it has a gate, or groups of channels"
@@ -75,9 +75,9 @@ def byte_products(
     count = slice_count(channels, target)
     tile = choose_tile(columns, rows * batch, count, target, shape, limits=limits)
     blocks = -(-count // tile.slices)
-    stored, signed = op.operand(0).byte_base, not target.on_processor
+    stored, signed = op.operand(0).whole, not target.on_processor
     assert stored is not None
-    base = stored + SIGNED if signed else stored
+    base = stored.base + SIGNED if signed else stored.base
     return [
         Launch(
             "conv/conv_bytes.jinja",

@@ -28,6 +28,12 @@ NAME = "tflgpu.fully_connected_chain"
 BLOCK = 4
 """Output slices that a work-item computes at a time, if there are enough for every work-item."""
 
+MAX_PARTS = 32
+"""Most work-items that share the sums of a slice, which one of them adds up."""
+
+SHARED_INPUTS = 8
+"""Fewest inputs for each of several work-items that share the sums of a slice."""
+
 PIXELS = 8
 """Fewest pixels that a work-item sums when several share a mean."""
 
@@ -48,6 +54,8 @@ class Layer:
     """Start of its input in local memory, in floats."""
     destination: int
     """Start of its output in local memory, in floats; unused by the last layer."""
+    parts: int
+    """Work-items that share the sums of a block, which is one slice then."""
     weights: int
     """Start of its weights, in slices."""
     bias: int
@@ -96,17 +104,31 @@ def _activations(op: Op) -> list[tuple[Op, ...]]:
 def _layers(op: Op, items: int, target: Target) -> list[Layer]:
     found = []
     source = weights_at = bias_at = 0
+    room = (target.device.local_memory // 4 - held(op, target)) // target.lanes
     for (outputs, inputs), following in zip(layer_shapes(op), _activations(op), strict=True):
         count = slice_count(outputs, target)
         block = max(1, min(BLOCK, count // items))
         blocks = -(-count // block)
         destination = source + slice_count(inputs, target) * target.lanes
-        places = (source, destination, weights_at, bias_at)
+        parts = _parts(inputs, blocks, min(items, room))
+        places = (source, destination, parts, weights_at, bias_at)
         found.append(Layer(inputs, count, block, blocks, *places, following))
         source = destination
         weights_at += blocks * block * inputs
         bias_at += blocks * block
     return found
+
+
+def _useful(outputs: int, inputs: int, target: Target) -> int:
+    """The work-items that a layer gives something to do."""
+    shared = slice_count(outputs, target) * min(inputs // SHARED_INPUTS, MAX_PARTS)
+    return max(slice_count(outputs, target), slice_count(inputs, target), shared)
+
+
+def _parts(inputs: int, blocks: int, items: int) -> int:
+    """A power of two of work-items for each block, so that few of them are idle."""
+    most = min(items // blocks, inputs // SHARED_INPUTS, MAX_PARTS)
+    return 1 << (max(most, 1).bit_length() - 1)
 
 
 def _packed(op: Op, layers: Sequence[Layer], target: Target) -> dict[str, Array]:
@@ -135,10 +157,12 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     _, height, width, channels = bhwc(op.operand(0).shape)
     averaged = height * width if _averages(op) else 0
     count = slice_count(channels, target)
-    widest = max(slice_count(max(shape), target) for shape in layer_shapes(op))
+    widest = max(_useful(*shape, target) for shape in layer_shapes(op))
     items = group_size(max(widest, averaged * count // PIXELS), target)
     rows = min(items // count, averaged // PIXELS)
     layers = _layers(op, items, target)
+    vectors = held(op, target)
+    shared = max((item.blocks * item.parts for item in layers if item.parts > 1), default=0)
     products = sum(outputs * inputs for outputs, inputs in layer_shapes(op))
     return [
         Launch(
@@ -149,7 +173,8 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
             _packed(op, layers, target),
             {
                 "layers": layers,
-                "held": max(held(op, target), rows * count * target.lanes),
+                "held": max(vectors + shared * target.lanes, rows * count * target.lanes),
+                "shared_at": vectors,
                 "mean": _averages(op),
                 "rows": rows,
                 "team": items,

@@ -29,7 +29,7 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens
-from .work_group_reduction import group_size
+from .work_group_reduction import group_size, too_few_parts
 
 NAME = "tflgpu.normalization"
 
@@ -83,25 +83,32 @@ def _flops(op: Op) -> int:
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    """A mean over pixels is a work-group reduction; one over channels alone is one work-item's."""
+    """A mean over pixels is a work-group reduction; one over channels alone is, of few pixels."""
     batch, rows, columns, channels = bhwc(op.output.shape)
     over_pixels = any(_reduced(op)[1:3])
     over_channels = _reduced(op)[3]
-    items = group_size(rows * columns, target) if over_pixels else 1
-    outer = batch * (1 if over_channels else slice_count(channels, target))
+    slices, pixels = slice_count(channels, target), rows * columns
+    outer = batch * (1 if over_channels else slices)
+    share_slices = (
+        over_channels and not over_pixels and too_few_parts(slices, batch * pixels, target) is None
+    )
+    grouped = over_pixels or share_slices
+    items = group_size(slices if share_slices else pixels, target) if grouped else 1
+    columns, rows = (pixels, 1) if not grouped else (items, pixels if share_slices else 1)
     return [
         Launch(
             "reduce/normalization.jinja",
-            (items if over_pixels else rows * columns, 1, outer),
+            (columns, rows, outer),
             {"x": op.operand(0)},
             {"y": op.output},
             variables={
                 **_variables(op),
                 "over_pixels": over_pixels,
                 "over_channels": over_channels,
+                "share_slices": share_slices,
                 "team": items,
             },
-            group=(items, 1, 1) if over_pixels else None,
+            group=(items, 1, 1) if grouped else None,
             flatten=True,
             flops=_flops(op),
         )

@@ -46,6 +46,8 @@ class Reduction:
     integer: str = ""
     """What combines integers, if not `join`."""
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
+    by_sub_group: str = ""
+    """The intrinsic with which a sub-group combines numbers; with an s, slices. "" for none."""
     versions: int = 1
     range: RangeOf | None = None
     """The range of its results where they are whole numbers; None if nothing is known of it."""
@@ -86,7 +88,9 @@ def _mean(x: Array, axis: tuple[int, ...]) -> Array:
 REDUCTIONS = {
     "REDUCE_ALL": Reduction(1, "min(total, v)", "total", np.all, dtypes=("bool",)),
     "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any, dtypes=("bool",)),
-    "MEAN": Reduction(0.0, "total + v", "total / {count}", _mean, versions=3),
+    "MEAN": Reduction(
+        0.0, "total + v", "total / {count}", _mean, by_sub_group="sub_group_sum", versions=3
+    ),
     "REDUCE_MAX": Reduction(
         *(-np.inf, "{use.larger}(total, v)", "total", _extreme(np.maximum)),
         integer="max(total, v)",
@@ -100,7 +104,7 @@ REDUCTIONS = {
         range=among_operands,
     ),
     "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod, versions=2),
-    "SUM": Reduction(0.0, "total + v", "total", np.sum, versions=2),
+    "SUM": Reduction(0.0, "total + v", "total", np.sum, by_sub_group="sub_group_sum", versions=2),
 }
 
 
@@ -145,10 +149,33 @@ def _all_pixels(op: Op, target: Target) -> str | None:
     reason = _pixels_only(op, target)
     if reason is not None:
         return reason
-    batch, height, width, _ = bhwc(op.operand(0).shape)
+    batch, height, width, channels = bhwc(op.operand(0).shape)
     if bhwc(op.output.shape)[:3] != (batch, 1, 1):
         return "it does not reduce exactly the pixels of each image"
-    return too_few_parts(height * width, target)
+    return too_few_parts(height * width, batch * slice_count(channels, target), target)
+
+
+def _rows(op: Op) -> tuple[int, int]:
+    """How many results there are, and the elements of each."""
+    elements = op.operand(0).elements
+    count = prod(op.operand(0).shape[axis] for axis in axes(op))
+    return elements // max(count, 1), count
+
+
+def _long_rows(op: Op, target: Target) -> str | None:
+    """A work-group per result reduces what lies in a row, if there are few results."""
+    floats = kernel_dtype(op.operand(0).dtype) != "int32"
+    if floats and REDUCTIONS[op.name].integer and target.nan == "keep":
+        return "NaN counts by its place"
+    shape, reduced = op.operand(0).shape, axes(op)
+    several = [axis for axis, size in enumerate(shape) if size > 1]
+    last = [axis for axis in several if axis in reduced]
+    if not last or several[-len(last) :] != last:
+        return "it does not reduce the last axes"
+    results, count = _rows(op)
+    if results >= target.device.work_items:
+        return f"{results} results already keep the device busy"
+    return too_few_parts(count, results, target)
 
 
 def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
@@ -185,6 +212,14 @@ def _grouped(op: Op, target: Target) -> Sequence[Launch]:
     return [replace(launch, variables=variables, group=(items, 1, 1), flatten=True)]
 
 
+def _grouped_rows(op: Op, target: Target) -> Sequence[Launch]:
+    results, count = _rows(op)
+    items = group_size(count, target)
+    launch = _launch(op, "reduce/reduce_group_linear.jinja", (items, results, 1), ())
+    variables = {**launch.variables, "team": items, "count": count}
+    return [replace(launch, variables=variables, group=(items, 1, 1))]
+
+
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
     grid = linear_grid(op.output.elements)
     return [_launch(op, "reduce/reduce_linear.jinja", grid, op.operand(0).shape)]
@@ -193,6 +228,9 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
 IMPLEMENTATIONS = (
     Implementation("reduce_group", _grouped, _all_pixels),
     Implementation("reduce", _sliced, _pixels_only),
+    Implementation(
+        *("reduce_group_linear", _grouped_rows, _long_rows), reads=LINEAR, writes=LINEAR
+    ),
     Implementation("reduce_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

@@ -62,6 +62,32 @@ def _sum_rounded_twice(
     return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
 
 
+def _sum_of_blocks(
+    a: Array,
+    b: Array,
+    c: Array,
+    left: int,
+    first: int,
+    first_exponent: int,
+    second: int,
+    second_exponent: int,
+    back: int,
+    back_exponent: int,
+    low: int,
+    high: int,
+) -> Array:
+    one = _operand(a, c, left, first, first_exponent)
+    other = _operand(b, c, left, second, second_exponent)
+    return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
+
+
+def _operand(a: Array, beyond: Array, left: int, multiplier: int, exponent: int) -> Array:
+    """Scaled and rounded once; twice beyond whole blocks."""
+    shifted = a.astype(np.int64) << left
+    once = (shifted * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
+    return np.where(beyond > 0, multiply_rounded_twice(shifted, multiplier, exponent), once)
+
+
 def _product_rounded_twice(
     a: Array, b: Array, multiplier: int, exponent: int, low: int, high: int
 ) -> Array:
@@ -153,6 +179,10 @@ def _multiply_add(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(a.astype(np.float64) * b + c, np.float32)
 
 
+def _multiply_add_wide(a: Array, b: Array, c: Array, d: Array) -> Array:
+    return np.asarray((a.astype(np.float64) + b) * c + d, np.float32)
+
+
 def _range_of_mean(op: Op, ranges: Sequence[Range | None]) -> Range:
     low, high = by_attributes(op, ranges)
     zero = int(op.attrs["zero"])
@@ -222,6 +252,14 @@ ROUNDING = {
         _sum_rounded_twice,
         range=by_attributes,
     ),
+    "tflgpu.requantize_sum_of_blocks": Elementwise(
+        "{to_float}(clamp({use.multiply_rounded_twice}("
+        "{use.scale_in_blocks}({to_int}({a}) << {left}, {to_int}({c}), {first}, {first_exponent}) "
+        "+ {use.scale_in_blocks}({to_int}({b}) << {left}, {to_int}({c}), {second}, "
+        "{second_exponent}), {back}, {back_exponent}), {low}, {high}))",
+        _sum_of_blocks,
+        range=by_attributes,
+    ),
     "tflgpu.requantize_mean": Elementwise(
         "clamp({use.round_even}({use.rounded}(({a} + {offset}) * {scale}) + {shift}), "
         "{low}, {high}) - {zero}",
@@ -280,6 +318,9 @@ ROUNDING = {
     ),
     "tflgpu.times_inverse": Elementwise("{a} * (1.0f / {b})", lambda a, b: a * (1 / b)),
     "tflgpu.multiply_add": Elementwise("{use.multiply_add}({a}, {b}, {c})", _multiply_add),
+    "tflgpu.multiply_add_wide": Elementwise(
+        "{use.multiply_add_wide}({a}, {b}, {c}, {d})", _multiply_add_wide
+    ),
     "tflgpu.add_exact": Elementwise("{a} + {b}", lambda a, b: a + b, range=_range_of_sum),
     "tflgpu.pair": Elementwise("{a} * 256.0f + {b}", lambda a, b: a * 256 + b),
     "tflgpu.look_up": Elementwise("", _entry, table=True, range=_range_of_table),

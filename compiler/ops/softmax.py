@@ -27,9 +27,6 @@ from .base import (
 from .elementwise import flattens, rank_fits
 from .work_group_reduction import group_size, too_few_parts
 
-MAX_ROWS = 256
-"""Most rows that get a work-group each."""
-
 
 def softmax_axis(op: Op) -> int:
     """The axis; a .tflite file has no such attribute, but rewrites set it."""
@@ -63,13 +60,13 @@ def _over_pixels(op: Op, target: Target) -> str | None:
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
-    """A work-group per row pays if rows are few and long, as in LiteRT's GPU delegate."""
+    """A work-group per row pays if rows are few and long."""
     if reason := _over_channels(op, target):
         return reason
     *outer, count = op.output.shape
-    if prod(outer) > min(MAX_ROWS, count):
+    if prod(outer) >= target.device.work_items:
         return f"{prod(outer)} rows already keep the device busy"
-    return too_few_parts(count // target.lanes, target)
+    return too_few_parts(count // target.lanes, prod(outer), target)
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:

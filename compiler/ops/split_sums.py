@@ -17,9 +17,13 @@ from ..target import Target
 from .base import Launch, slice_count
 
 PARTS = 4
-"""Work-items that share the sums of one output slice."""
+"""Fewest work-items that share the sums of one output slice."""
 MIN_INPUTS = 64
 """Fewest inputs for which sharing outweighs the barrier."""
+MIN_SHARE = 16
+"""Fewest inputs for each of more work-items than that."""
+NEIGHBOURS = 2
+"""Fewest output slices of a group, whose weights lie next to each other."""
 
 
 def splits(op: Op, target: Target) -> str | None:
@@ -33,20 +37,33 @@ def splits(op: Op, target: Target) -> str | None:
     return None
 
 
+def _parts(slices: int, inputs: int, target: Target) -> int:
+    """How many work-items share the sums of a slice: more until they keep the device busy."""
+    parts = PARTS
+    while (
+        slices * parts < target.device.work_items
+        and target.device.heavy_group // (2 * parts) >= NEIGHBOURS
+        and inputs // (2 * parts) >= MIN_SHARE
+    ):
+        parts *= 2
+    return parts
+
+
 def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     """The launch for operand 0 times `weights` [outputs, inputs] plus `bias` [slice][lane]."""
     outputs, inputs = weights.shape
     count = slice_count(outputs, target)
     padded = np.zeros((inputs, count * target.lanes), np.float32)
     padded[:, :outputs] = weights.T
-    group = (target.device.heavy_group // PARTS, PARTS, 1)
+    parts = _parts(count, inputs, target)
+    group = (target.device.heavy_group // parts, parts, 1)
     return Launch(
         "matmul/split_sums.jinja",
-        (-(-count // group[0]) * group[0], PARTS, 1),
+        (-(-count // group[0]) * group[0], parts, 1),
         {"x": op.operand(0)},
         {"y": op.output},
         {"bias": bias, "weights": padded.reshape(inputs, count, target.lanes)},
-        {"parts": PARTS, "inputs": inputs},
+        {"parts": parts, "inputs": inputs},
         group=group,
         heavy=True,
         flops=2 * outputs * inputs,

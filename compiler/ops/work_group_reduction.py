@@ -17,8 +17,13 @@ def group_size(parts: int, target: Target) -> int:
     return 1 << (max(most, 1).bit_length() - 1)
 
 
-def too_few_parts(parts: int, target: Target) -> str | None:
-    """Why a work-group reduction of `parts` parts does not pay; None if it does."""
-    if group_size(parts, target) < MIN_GROUP:
+def too_few_parts(parts: int, results: int, target: Target) -> str | None:
+    """Why a work-group for each of so many results of `parts` parts does not pay; None if it does.
+
+    Where single work-items would leave most of the device idle, a warp is enough for a group.
+    """
+    idle = 4 * results < target.device.work_items
+    least = min(MIN_GROUP, target.device.warp) if idle else MIN_GROUP
+    if target.on_processor or group_size(parts, target) < least:
         return "there is too little work for a work-group reduction"
     return None

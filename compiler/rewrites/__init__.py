@@ -33,6 +33,7 @@ from .fuse.fuse_second_output import fuse_second_output
 from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
+from .fuse.split_reduction import split_reduction
 from .layout.drop_identity import drop_identity
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
@@ -45,7 +46,7 @@ from .layout.move_transposes import move_transposes
 from .layout.quantize_before_moves import quantize_before_moves
 from .layout.transpose_to_reshape import transpose_to_reshape
 from .quantized.lower_quantized import lower_quantized
-from .quantized.store_bytes import store_bytes
+from .quantized.store_integers import store_integers
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
@@ -114,6 +115,7 @@ FOLD: tuple[Pass, ...] = (
 
 FUSE: tuple[Pass, ...] = (
     separate_outputs,
+    split_reduction,
     fuse_elementwise,
     rematerialize_elementwise,
     fuse_second_output,
@@ -124,7 +126,7 @@ FUSE: tuple[Pass, ...] = (
 )
 """Afterwards each operator is one kernel."""
 
-LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE, store_bytes)
+LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE, store_integers)
 """Everything that runs after the graph is partitioned between the device and LiteRT."""
 
 PIPELINE = (*CANONICALIZE, *LOWER)

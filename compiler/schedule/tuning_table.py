@@ -83,7 +83,7 @@ def _tensor(tensor: Tensor | None) -> str:
     if tensor is None:
         return "none"
     constant = "constant " if tensor.constant else ""
-    stored = "" if tensor.byte_base is None else " in bytes"
+    stored = "" if tensor.whole is None else f" in {tensor.whole.called}"
     stored += " in single precision" if tensor.kept else ""
     return f"{constant}{tensor.dtype}[{','.join(map(str, tensor.shape))}]{stored}"
 

@@ -24,7 +24,7 @@ def insert_conversions(graph: Graph, choice: Choice, target: Target) -> dict[Ten
         name = TO_SLICED if storage == SLICED else TO_LINEAR
         converted = Tensor(
             *(f"{tensor.name}/{storage}", tensor.shape, tensor.dtype),
-            byte_base=tensor.byte_base,
+            whole=tensor.whole,
             kept=tensor.kept,
         )
         producer = graph.producer(tensor)

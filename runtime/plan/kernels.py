@@ -34,8 +34,6 @@ class Kernel:
     """Buffers that it takes."""
     shared_memory: UInt32 = 0
     """Bytes that the work-items of a group share."""
-    sub_group: UInt32 = 0
-    """The sub-group size it relies on; 0 if none."""
     extensions: tuple[str, ...] = ()
     """What a device must have for its arithmetic, under the names that drivers give it."""
     bodies: tuple[Body, ...] = ()

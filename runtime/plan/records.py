@@ -210,9 +210,9 @@ class PlacedTensor:
     last: Int32
     """The last dispatch that reads it; the number of dispatches for an output."""
     stored: str = ""
-    """What its lanes are stored as: float16 or uint8; empty for 32 bits."""
+    """What its lanes are stored as: float16, uint16 or uint8; empty for 32 bits."""
     base: Int32 = 0
-    """The number that a stored 0 stands for, if it is stored as uint8."""
+    """The number that a stored 0 stands for, if it is stored as uint16 or uint8."""
 
 
 @dataclass(frozen=True)

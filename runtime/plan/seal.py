@@ -48,7 +48,7 @@ def persistent_seal(plan: Plan, record: Persistent) -> int:
 
 def _seal(kernel: Kernel, numbers: Sequence[int], arguments: Iterable[Argument]) -> int:
     digest = hashlib.blake2b(kernel.sha256, digest_size=8)
-    own = (*kernel.group, kernel.parameters, kernel.shared_memory, kernel.sub_group, *numbers)
+    own = (*kernel.group, kernel.parameters, kernel.shared_memory, *numbers)
     digest.update(struct.pack(f"<{len(own)}Q", *own))
     for item in arguments:
         # Where in its region an argument starts is checked against the region's size.

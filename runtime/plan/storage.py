@@ -27,7 +27,7 @@ integers have 32 bits because GLSL ES has none of 16 or 64 bits.
 WORD = 4
 """Bytes of a word. Tensors take whole words of device memory, and start at multiples of one."""
 
-NARROW_SIZES = {"float16": 2, "uint8": 1}
+NARROW_SIZES = {"float16": 2, "uint16": 2, "uint8": 1}
 """Bytes of a lane of a slice that is stored in fewer than 32 bits, by its dtype in memory."""
 
 

@@ -180,11 +180,6 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
         yield f"{kernel.file}: the digest has {len(kernel.sha256)} bytes instead of 32"
     if min(kernel.group) < 1 or prod(kernel.group) > LARGEST_GROUP:
         yield f"{kernel.file}: the work-group is {list(kernel.group)}"
-    elif kernel.sub_group < 0 or (kernel.sub_group and prod(kernel.group) % kernel.sub_group):
-        yield (
-            f"{kernel.file}: the work-group of {list(kernel.group)} is not a multiple of the "
-            f"sub-group size {kernel.sub_group}"
-        )
 
 
 def _dispatches(plan: Plan) -> Iterator[str]:

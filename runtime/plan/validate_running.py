@@ -47,7 +47,7 @@ def check_needs(plan: Plan) -> Iterator[str]:
     for kernel in plan.kernels:
         least = Limits(1, prod(kernel.group), kernel.group, local_memory=kernel.shared_memory)
         named = set(kernel.extensions) <= set(needs.extensions)
-        if not _covers(needs, least) or not named or (kernel.sub_group and not needs.extensions):
+        if not _covers(needs, least) or not named:
             yield f"{kernel.file} needs more than the plan says"
     everything: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
     for launched in everything:

@@ -120,6 +120,11 @@ def layers() -> Iterator[Case]:
     operands = (ints(2, 15, 15, 19), filters, xq(2, 5, 5, 7), bias(filters, 19))
     value = quantized("TRANSPOSE_CONV", *operands, scale=0.2, **gaps)
     yield row("layers", "TRANSPOSE_CONV with gaps", value)
+    for first, own in (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8")):
+        both = (xq(31, 37, dtype=first, scale=0.05), xq(19, 37, dtype=own, scale=0.03), None)
+        options = {"fused_activation_function": "NONE", "quantized_bias_type": "int32"}
+        value = quantized("FULLY_CONNECTED", *both, dtype=first, scale=0.3, **options)
+        yield row("layers", f"FULLY_CONNECTED {first} of computed {own}", value)
     many = weights((5, 1201), channels=False)
     value = quantized(
         "FULLY_CONNECTED", xq(3, 1201, zero=-128), many, bias(many, 5), scale=2.0, zero=9

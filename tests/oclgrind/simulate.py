@@ -65,4 +65,4 @@ if __name__ == "__main__":
     profile, first, step, *operators = sys.argv[1:]
     with TemporaryDirectory() as folder:
         # Without sub-groups, which Oclgrind lacks: work-items share sums through local memory.
-        main(own_profile(Path(folder), profile, sub_group=0), first, step, operators)
+        main(own_profile(Path(folder), profile, sub_groups=[]), first, step, operators)

@@ -33,7 +33,10 @@ def complete() -> Plan:
     whole = replace(
         plan,
         inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
-        kernels=(replace(plan.kernels[0], sub_group=1, bodies=(Body(0, 9, 7),)), *plan.kernels[1:]),
+        kernels=(
+            replace(plan.kernels[0], extensions=("cl_khr_fp16",), bodies=(Body(0, 9, 7),)),
+            *plan.kernels[1:],
+        ),
         dispatches=(replace(first, arguments=(*first.arguments, image), why="many"), *others),
         tensors=(*plan.tensors, replace(plan.tensors[1], name="half", lanes=4, stored="float16")),
         companions=(Companion("kernels/000_add.spv", bytes(range(32))),),

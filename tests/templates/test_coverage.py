@@ -18,10 +18,15 @@ PAIRS = {"slice_of_pair", "halves_of"}
 """For weights in pairs of slices, in Vulkan's GLSL alone."""
 PACKED = {"int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"}
 """For bytes that share a word in GLSL; OpenCL C has arrays of bytes."""
-SUB_GROUPS = {name for name, entry in intrinsics().items() if entry.sub_group}
+SUB_GROUPS = {
+    *("sub_groups", "sub_group_number", "sub_group_lane"),
+    *("sub_group_sum", "sub_group_sums", "sub_group_max"),
+}
+"""GLSL ES has no sub-groups."""
 BUILT_IN = {
     "opencl": {
-        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "from_halves"),
+        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "in_shorts"),
+        "from_halves",
         *PACKED,
         *MEDIUM,
         *PAIRS,

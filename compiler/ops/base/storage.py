@@ -23,10 +23,10 @@ class Lane:
     """How one lane of a slice is stored."""
 
     dtype: str
-    """float32, float16 or uint8."""
+    """float32, float16, uint8 or uint16."""
     bytes: int
     base: int = 0
-    """The number that a stored 0 stands for; only for uint8."""
+    """The number that a stored 0 stands for; only for uint8 and uint16."""
 
 
 FLOAT_LANE = Lane("float32", 4)
@@ -35,8 +35,8 @@ HALF_LANE = Lane("float16", 2)
 
 def lane_of(tensor: Tensor, target: Target) -> Lane:
     """How the lanes of a tensor in channel slices are stored."""
-    if tensor.byte_base is not None:
-        return Lane("uint8", 1, tensor.byte_base)
+    if tensor.whole is not None:
+        return Lane(f"uint{tensor.whole.bits}", tensor.whole.bits // 8, tensor.whole.base)
     return HALF_LANE if target.half and not tensor.kept else FLOAT_LANE
 
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ...ir import Shape, Tensor
+from ...ir import Op, Shape, Tensor
 from ...ops import detection_postprocess as detection_op
 from ...ops.non_max_suppression import SUPPRESS
 from .decomposition import Decomposition, decomposes
@@ -15,18 +15,25 @@ from .decomposition import Decomposition, decomposes
 
 @decomposes("TFLite_Detection_PostProcess")
 def detection(here: Decomposition) -> str | None:
-    """Decode the boxes, suppress, and fill the outputs with zeros past the last detection."""
+    """Decode the boxes, then find detections among them."""
+    detections(here, _boxes(here), here.op.operand(1))
+    return None
+
+
+def detections(here: Decomposition, boxes: Tensor, scores: Tensor) -> None:
+    """Suppress boxes (corners, of shape [boxes, 4]), given the scores of their classes.
+
+    This sets the operator's outputs, which are filled with zeros past the last detection.
+    """
     op = here.op
-    scores = op.operand(1)
     count, classes = scores.shape[1], int(op.attrs["num_classes"])
     begin = here.constant([0, 0, scores.shape[2] - classes], "int32")
     named = here.add("SLICE", scores, begin, here.constant([1, count, classes], "int32"))
     named = here.reshape(named, (count, classes))
     apart = op.attrs.get("use_regular_nms", False)
-    results = (_class_by_class if apart else _best_classes)(here, _boxes(here), named)
+    results = (_class_by_class if apart else _best_classes)(here, boxes, named)
     shapes = [tensor.shape for tensor in op.outputs]
     here.finish(*(_filled(here, t, shape) for t, shape in zip(results, shapes, strict=True)))
-    return None
 
 
 def _best_classes(here: Decomposition, boxes: Tensor, named: Tensor) -> Sequence[Tensor]:
@@ -98,20 +105,34 @@ def _filled(here: Decomposition, tensor: Tensor, shape: Shape) -> Tensor:
 def _boxes(here: Decomposition) -> Tensor:
     """Corners (top, left, bottom, right) of the boxes, which are encoded relative to anchors."""
     op = here.op
-    count = op.operand(0).shape[1]
-    scales = [float(op.attrs.get(f"{name}_scale", 1.0)) for name in "yxhw"]
-    begin, size = here.constant([0, 0, 0], "int32"), here.constant([1, count, 4], "int32")
-    coded = here.reshape(here.add("SLICE", op.operand(0), begin, size), (count, 4))
-    coded = here.add("DIV", coded, here.constant([scales]))
-    centres, sizes = _halves(here, coded)
-    anchors, extents = _halves(here, op.operand(2))
+    coded = here.add("DIV", encodings(here, op.operand(0)), here.constant([box_scales(op)]))
+    centres, sizes = halves(here, coded)
+    anchors, extents = halves(here, op.operand(2))
     centres = here.add("ADD", here.add("MUL", centres, extents), anchors)
     half = here.add("MUL", here.add("MUL", here.add("EXP", sizes), extents), here.constant(0.5))
+    return corners(here, centres, half)
+
+
+def box_scales(op: Op) -> list[float]:
+    """What encodings are divided by: of the centre (y, x), and of height and width."""
+    return [float(op.attrs.get(f"{name}_scale", 1.0)) for name in "yxhw"]
+
+
+def encodings(here: Decomposition, coded: Tensor) -> Tensor:
+    """The encodings of centres and sizes, [boxes, 4]; keypoints that follow are left out."""
+    count = coded.shape[1]
+    begin, size = here.constant([0, 0, 0], "int32"), here.constant([1, count, 4], "int32")
+    return here.reshape(here.add("SLICE", coded, begin, size), (count, 4))
+
+
+def corners(here: Decomposition, centres: Tensor, half: Tensor) -> Tensor:
+    """The corners of boxes from their centres and half their sizes."""
     low, high = here.add("SUB", centres, half), here.add("ADD", centres, half)
     return here.add("CONCATENATION", low, high, axis=1)
 
 
-def _halves(here: Decomposition, rows: Tensor) -> tuple[Tensor, ...]:
+def halves(here: Decomposition, rows: Tensor) -> tuple[Tensor, ...]:
+    """The first two columns of rows of four, and the last two."""
     axis = here.constant(1, "int32")
     return here.several("SPLIT", (axis, rows), [rows.dtype] * 2, num_splits=2)
 

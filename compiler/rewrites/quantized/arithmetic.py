@@ -9,7 +9,7 @@ import numpy as np
 from ...ir import Tensor
 from ...ops.fixed_point import fixed_point, half_away
 from .lowering import Lowering, lowers
-from .ratios import PRODUCTS, SUMS
+from .ratios import PRODUCTS, SUM_BLOCK, SUMS, beyond_blocks
 
 
 @lowers("ADD", "SUB")
@@ -47,10 +47,15 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     one, other = (fixed_point(float(scale / twice)) for scale in scales)
     back = fixed_point(float(twice / (2.0**left * np.float64(lowering.scale(result)))))
     low, high = lowering.bounds(result, half_away)
+    operands = [lowering.centered(first), lowering.centered(second)]
+    name = "tflgpu.requantize_sum_rounded_twice"
+    if result.dtype == "int16" and sign > 0 and first.shape == second.shape:
+        # LiteRT's code for NEON, which x86 runs translated, rounds these operands once.
+        name = "tflgpu.requantize_sum_of_blocks"
+        operands.append(lowering.constant(beyond_blocks(first, SUM_BLOCK)))
     value = lowering.add(
-        "tflgpu.requantize_sum_rounded_twice",
-        lowering.centered(first),
-        lowering.centered(second),
+        name,
+        *operands,
         left=left,
         first=one.multiplier,
         first_exponent=one.exponent,

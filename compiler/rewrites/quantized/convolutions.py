@@ -9,6 +9,7 @@ from .exact_sums import CHANNEL_AXES, exact_sums
 from .hybrid import hybrid, hybrid_transposed
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .lowering import INTEGERS, Lowering, lowers
+from .matrices import product_of_rows
 from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK
 
 ACTIVATION = "fused_activation_function"
@@ -19,6 +20,9 @@ def convolution(lowering: Lowering) -> None:
     """Sums of products of centered integers, then one scale for each output channel."""
     op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
+    if op.name == "FULLY_CONNECTED" and not weights.constant and weights.dtype in INTEGERS:
+        product_of_rows(lowering)
+        return
     if not weights.constant or (bias is not None and not bias.constant):
         raise lowering.declined("weights or a bias are computed while the model runs")
     _check_packed(lowering, image, weights)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Array, Tensor
+from ...ir import Tensor
 from ...ops.fixed_point import fixed_point
 from ...ops.rescale_integers import RESCALE_INTEGERS
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
-from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK
+from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, beyond_blocks
 
 WIDE_PAIRS = {("int32", "int8"), ("int32", "int16"), ("int16", "int32")}
 """The types that LiteRT quantizes from and to with int32 on one side."""
@@ -50,7 +50,7 @@ def quantize(lowering: Lowering) -> None:
         factor = float(np.float64(lowering.scale(source)) / np.float64(lowering.scale(result)))
         operands = (lowering.constant(0), centered, *by_channel(lowering, np.asarray(factor)))
         int16 = "int16" in (source.dtype, result.dtype)
-        ties_away = lowering.constant(1 if int16 else _beyond_blocks(source, ELEMENT_BLOCK))
+        ties_away = lowering.constant(1 if int16 else beyond_blocks(source, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
         value = lowering.add(name, *operands, ties_away, low=low, high=high)
     lowering.finish_centered(value)
@@ -80,15 +80,6 @@ def _moved(lowering: Lowering, source: Tensor, result: Tensor) -> bool:
     return lowering.bounds(result) == (low - zero, high - zero)
 
 
-def _beyond_blocks(source: Tensor, block: int) -> Array:
-    """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
-    whole = source.elements - source.elements % block
-    if whole == source.elements:
-        return np.zeros(())
-    beyond = np.arange(source.elements) >= whole
-    return beyond.astype(np.float32).reshape(source.shape)
-
-
 def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
     """Times the inverse scale, to the nearest even integer.
 
@@ -99,7 +90,7 @@ def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
     inverse = float(np.float32(1) / lowering.scale(result))
     limits: dict[str, Any] = {"low": float(low), "high": float(high)}
     if result.dtype == "int16":
-        left = lowering.constant(_beyond_blocks(source, FLOAT_BLOCK))
+        left = lowering.constant(beyond_blocks(source, FLOAT_BLOCK))
         numbers: dict[str, Any] = {"inverse": inverse, "scale": float(lowering.scale(result))}
         return lowering.add("tflgpu.quantize_to_int16", source, left, **numbers, **limits)
     return lowering.add("tflgpu.quantize", source, inverse=inverse, **limits)

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .ratios import CHANNEL_BLOCK, CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, PRODUCTS, SUMS
+from .ratios import (
+    CHANNEL_BLOCK,
+    CONVERSIONS,
+    ELEMENT_BLOCK,
+    FLOAT_BLOCK,
+    PRODUCTS,
+    SUM_BLOCK,
+    SUMS,
+)
 
 ORACLE = "LiteRT 2.3.0 (PyPI's ai-edge-litert) with the XNNPACK that is built into it, on x86"
 """What all results are compared with."""
@@ -46,6 +54,13 @@ FORMULAS = (
         "one scale or one for each channel",
         "exact sum, times the float32 ratio of scales, to the nearest even",
         _XNNPACK,
+    ),
+    Formula(
+        ("FULLY_CONNECTED",),
+        f"{_EIGHT}, int16",
+        "weights that the model computes, without a bias",
+        "31-bit factor, rounded twice, the last halves upwards, of uint8 away from zero",
+        _OWN,
     ),
     Formula(
         ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"),
@@ -141,7 +156,14 @@ FORMULAS = (
         "factors of about 20 bits, sum shifted right, halves upwards",
         _XNNPACK,
     ),
-    Formula(("ADD", "SUB"), f"int16; {_EIGHT} otherwise", "", f"three times: {_TWICE}", _OWN),
+    Formula(
+        ("ADD", "SUB"),
+        f"int16; {_EIGHT} otherwise",
+        "",
+        f"three times: {_TWICE}; operands of ADD once, halves upwards, in whole blocks of "
+        f"{SUM_BLOCK} elements, where they are int16 of the same shape",
+        _OWN,
+    ),
     Formula(
         ("MUL",),
         _EIGHT,
@@ -331,6 +353,12 @@ FORMULAS = (
         f"features: {_TWICE}; 32-bit sum that wraps, rounded alike",
         _OWN,
     ),
-    Formula(("TFLite_Detection_PostProcess",), _EIGHT, "", "float32, dequantized first", _OWN),
+    Formula(
+        ("TFLite_Detection_PostProcess",),
+        _EIGHT,
+        "",
+        "boxes: float64, rounded to float32 once; the rest: float32, dequantized first",
+        _OWN,
+    ),
 )
 """In the order of the operators; those that only move integers are in `moves.MOVES`."""

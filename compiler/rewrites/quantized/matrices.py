@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,11 @@ from ...ir import Tensor
 from ...ops.batch_matmul import matrices
 from ...ops.fixed_point import fixed_point
 from .hybrid import hybrid_product
-from .int16_sums import BYTE, bytes_of, rounded_once
+from .int16_sums import BYTE, bytes_of, rounded_once, rounded_twice
 from .lowering import INTEGERS, Lowering, lowers
+
+Product = Callable[[Tensor, Tensor], Tensor]
+"""The sums of products of two matrices of floats."""
 
 
 @lowers("BATCH_MATMUL")
@@ -27,14 +32,15 @@ def batch_matmul(lowering: Lowering) -> None:
         raise lowering.declined(
             "its second operand has a scale for each channel, with which LiteRT computes only zeros"
         )
+    _, count, _ = matrices(lowering.op)
     product = np.float32(lowering.scale(first) * lowering.scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(lowering.scale(result))
-        sums = _wide_sums(lowering, first, second)
+        sums = _wide_sums(lowering, first, second, partial(_product, lowering), count)
         lowering.finish_centered(rounded_once(lowering, sums, np.asarray(factor)))
         return
     products = _product(lowering, lowering.centered(first), lowering.centered(second))
-    _require_exact_sums(lowering, lowering.reach(first) * lowering.reach(second))
+    lowering.require_exact(count * lowering.reach(first) * lowering.reach(second))
     low, high = lowering.bounds(result)
     if lowering.zero(second) == 0:
         scale = lowering.constant(product / lowering.scale(result))
@@ -54,6 +60,37 @@ def batch_matmul(lowering: Lowering) -> None:
     lowering.finish_centered(value)
 
 
+def product_of_rows(lowering: Lowering) -> None:
+    """FULLY_CONNECTED with weights that the model computes, of the rows of both operands.
+
+    LiteRT leaves it to its own kernels.
+    """
+    op = lowering.op
+    first, second, result = op.operand(0), op.operand(1), op.output
+    if first.dtype not in INTEGERS or op.input(2) is not None or lowering.scale(second).ndim:
+        raise lowering.declined(
+            "its weights are computed while the model runs, and it has a bias, operands that are "
+            "not quantized or a scale for each channel"
+        )
+    count = second.shape[1]
+    factors = np.asarray(
+        np.float64(lowering.scale(first) * lowering.scale(second)) / lowering.scale(result)
+    )
+
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        rows = lowering.reshape(x, (-1, count))
+        return lowering.add("BATCH_MATMUL", rows, y, adj_x=False, adj_y=True)
+
+    if first.dtype == "int16":
+        sums = _wide_sums(lowering, first, second, product, count)
+    else:
+        lowering.require_exact(count * lowering.reach(first) * lowering.reach(second))
+        whole = product(lowering.centered(first), lowering.centered(second))
+        sums = [lowering.constant(0), whole]
+    value = rounded_twice(lowering, sums, factors, float(first.dtype == "uint8"))
+    lowering.finish_centered(lowering.reshape(value, result.shape))
+
+
 def _product(lowering: Lowering, first: Tensor, second: Tensor) -> Tensor:
     attrs: dict[str, Any] = {
         key: lowering.op.attrs[key] for key in ("adj_x", "adj_y") if key in lowering.op.attrs
@@ -61,24 +98,20 @@ def _product(lowering: Lowering, first: Tensor, second: Tensor) -> Tensor:
     return lowering.add("BATCH_MATMUL", first, second, **attrs)
 
 
-def _require_exact_sums(lowering: Lowering, most: int) -> None:
-    """Decline sums of products of absolute values up to `most` if float32 does not hold them."""
-    _, count, _ = matrices(lowering.op)
-    lowering.require_exact(count * most)
-
-
-def _wide_sums(lowering: Lowering, first: Tensor, second: Tensor) -> list[Tensor]:
-    """Sums of the products of bytes, by what they are worth: 65536 and 256 and 1, or 256 and 1."""
+def _wide_sums(
+    lowering: Lowering, first: Tensor, second: Tensor, product: Product, count: int
+) -> list[Tensor]:
+    """Sums of `count` products of bytes, by what they are worth: 65536, 256 and 1, or 256 and 1."""
     high, low = bytes_of(lowering, lowering.centered(first))
     if second.dtype != "int16":
-        _require_exact_sums(lowering, BYTE * lowering.reach(second))
+        lowering.require_exact(count * BYTE * lowering.reach(second))
         whole = lowering.centered(second)
-        return [_product(lowering, high, whole), _product(lowering, low, whole)]
-    _require_exact_sums(lowering, 2 * BYTE * BYTE)
+        return [product(high, whole), product(low, whole)]
+    lowering.require_exact(count * 2 * BYTE * BYTE)
     other_high, other_low = bytes_of(lowering, lowering.centered(second))
-    middle = [_product(lowering, high, other_low), _product(lowering, low, other_high)]
+    middle = [product(high, other_low), product(low, other_high)]
     return [
-        _product(lowering, high, other_high),
+        product(high, other_high),
         lowering.add("tflgpu.add_exact", *middle),
-        _product(lowering, low, other_low),
+        product(low, other_low),
     ]

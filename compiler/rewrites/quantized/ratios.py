@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 
+import numpy as np
+
+from ...ir import Array, Tensor
+
 
 @dataclass(frozen=True)
 class Ratios:
@@ -35,5 +39,16 @@ HYBRID_BLOCK = 4
 """Channels that it scales at once where weights are quantized and other values floats."""
 FLOAT_BLOCK = 8
 """Floats that it quantizes to int16 at once."""
+SUM_BLOCK = 8
+"""Elements of int16 that it adds at once, where both operands have the same shape."""
 ELEMENT_BLOCK = 16
 """Elements that it rounds at once where there is one scale for all."""
+
+
+def beyond_blocks(source: Tensor, block: int) -> Array:
+    """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
+    whole = source.elements - source.elements % block
+    if whole == source.elements:
+        return np.zeros(())
+    beyond = np.arange(source.elements) >= whole
+    return beyond.astype(np.float32).reshape(source.shape)

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import Graph, Op, Tensor
+from ...ops.base import slice_count
 from ...ops.normalization import NAME
 from ...ops.reduce import axes
+from ...ops.work_group_reduction import group_size
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .region import leading_to, needed_outside, remove_region
@@ -29,6 +31,8 @@ LONGEST = 16
 """Most operators that are expanded after the mean and the deviation."""
 MAX_TERMS = 8
 """Most terms of an expanded sum."""
+MAX_PIXELS = 128
+"""Most pixels for each work-item of a group, if groups leave work-items of a GPU idle."""
 
 Term = tuple[int, tuple[Tensor, ...]]
 """The sign of a product, and its factors."""
@@ -86,9 +90,27 @@ def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
         found = _recognize(graph, op, *squared)
         if isinstance(found, Attempt):
             yield found
-        else:
-            yield Attempt((op, found.last))
+            continue
+        reason = _too_large(found.statistics, target)
+        yield Attempt((op, found.last), reason)
+        if reason is None:
             _replace(graph, found)
+
+
+def _too_large(statistics: Statistics, target: Target) -> str | None:
+    """Why an image's mean and variance are better computed by several kernels; None if not so.
+
+    One kernel needs a work-group for each slice of channels, and has no use for more of them.
+    """
+    shape = statistics.values.shape
+    if target.on_processor or len(shape) != 4 or statistics.axes != (1, 2):
+        return None
+    batch, height, width, channels = shape
+    items = group_size(height * width, target)
+    busy = items * batch * slice_count(channels, target)
+    if busy >= target.device.work_items or height * width <= MAX_PIXELS * items:
+        return None
+    return f"{busy} work-items would take long for {height} x {width} pixels"
 
 
 def _squared(graph: Graph, mean: Op) -> tuple[Tensor, Tensor | None, set[Op]] | None:

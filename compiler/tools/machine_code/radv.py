@@ -70,7 +70,9 @@ def _device() -> Iterator[tuple[ModuleType, Any, Any]]:
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:
-        instance = vulkan.vkCreateInstance(vulkan.VkInstanceCreateInfo(), None)
+        application = vulkan.VkApplicationInfo(apiVersion=vulkan.VK_MAKE_VERSION(1, 1, 0))
+        described = vulkan.VkInstanceCreateInfo(pApplicationInfo=application)
+        instance = vulkan.vkCreateInstance(described, None)
         try:
             physical = vulkan.vkEnumeratePhysicalDevices(instance)[0]
             queue = vulkan.VkDeviceQueueCreateInfo(

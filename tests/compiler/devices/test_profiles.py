@@ -15,7 +15,6 @@ from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.devices import profile, profiles
 from tflgpu.compiler.devices.attached import match
 from tflgpu.compiler.devices.profile import LIMITS
-from tflgpu.compiler.emit.facts import SUB_GROUPS
 from tflgpu.runtime.launch.device import DeviceInfo
 
 CPU = (PROFILES / "cpu.toml").read_text(encoding="utf-8")
@@ -46,15 +45,18 @@ def device(**said: Any) -> DeviceInfo:
         ),
         ({"vendor": "Advanced Micro Devices, Inc."}, "amd", None),
         (
-            {"vendor": "Intel(R) Corporation", "extensions": (SUB_GROUPS,)},
+            {"vendor": "Intel(R) Corporation", "extensions": ("cl_intel_subgroups",)},
             "intel_gpu",
-            f"target opencl, type gpu, vendor intel, extension {SUB_GROUPS}",
+            "target opencl, type gpu, vendor intel, extension cl_intel_subgroups",
         ),
         (
             {
                 "vendor": "Intel(R) Corporation",
                 "platform": "Intel(R) OpenCL Graphics",
-                "extensions": (SUB_GROUPS, "cl_intel_subgroup_matrix_multiply_accumulate"),
+                "extensions": (
+                    "cl_intel_subgroups",
+                    "cl_intel_subgroup_matrix_multiply_accumulate",
+                ),
             },
             "intel_xe",
             None,
@@ -130,11 +132,10 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             "vulkan",
         ),
         ("blocks = true", "blocks = 1", "transposed_blocks is 1, but must be true or false"),
-        ("work_items", "sub_group = 24\nwork_items", "sub_group is 24, but must be a power of two"),
         (
             "work_items",
-            "sub_group = 16\nwork_items",
-            "sub_group is set, so persistent_dispatches must be 0",
+            'sub_groups = ["glsl"]\nwork_items',
+            "sub_groups is ['glsl'], but must be a list of kernel languages opencl, vulkan",
         ),
         (
             "work_items",

@@ -12,7 +12,7 @@ from plans import LENGTH, SIZE, chain, complete, copy, copy_source, single
 from plans.chain import OFFSET
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.emit.facts import SUB_GROUPS, stated
+from tflgpu.compiler.emit.facts import stated
 from tflgpu.compiler.emit.schedules import OPENCL_OPTIONS, PERSISTENT_OPTIONS
 from tflgpu.runtime import load
 from tflgpu.runtime.plan.records import HostPart, TensorInfo
@@ -70,7 +70,7 @@ def test_needs() -> None:
     assert (needs.alignment, needs.group, needs.group_sizes) == (64, 1, (1, 1, 1))
     assert (needs.group_counts, needs.arguments) == ((LENGTH, 1, 1), 3)
     assert (needs.argument_size, needs.buffer_size) == (SIZE, OFFSET + SIZE)
-    assert (needs.image_texels, needs.extensions) == (3, (SUB_GROUPS,))
+    assert (needs.image_texels, needs.extensions) == (3, ("cl_khr_fp16",))
 
 
 def test_schedules() -> None:

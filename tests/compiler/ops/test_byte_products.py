@@ -16,7 +16,7 @@ from graphs import Model, model, quantized, xq
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Op, Tensor, constant
+from tflgpu.compiler.ir import Op, Tensor, Whole, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.byte_products import multiplies_bytes
 from tflgpu.compiler.options import TargetName
@@ -107,7 +107,7 @@ def test_glsl_es_and_older_gpus_have_kernels_of_floats() -> None:
 
 def layer(base: int | None = -128, highest: float = 0.0, **attrs: Any) -> Op:
     image, result = Tensor("x", (1, 5, 7, 9)), Tensor("y", (1, 5, 7, 3))
-    image.byte_base = base
+    image.whole = None if base is None else Whole(8, base)
     filters = np.full((3, 1, 1, 9), -130.0, np.float32)
     filters[0] = highest
     operands = image, constant("w", filters), None

@@ -63,7 +63,7 @@ ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
 MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
 
 
-MEAN_OF_FEW = call("MEAN", pooled(1, 7, 7, 32), ints(1, 2), keep_dims=True)
+MEAN_OF_FEW = call("MEAN", pooled(1, 3, 5, 32), ints(1, 2), keep_dims=True)
 
 
 SOFTMAX = call("SOFTMAX", x(3, 1001), beta=1.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,10 +53,7 @@ def kernels(draw: st.DrawFn) -> tuple[Kernel, ...]:
 
     def kernel(index: int) -> Kernel:
         digest, group = draw(st.binary(min_size=32, max_size=32)), draw(groups)
-        sub_group = draw(st.sampled_from((0, 1, group[0], prod(group))))
-        return Kernel(
-            f"k{index}", f"kernels/{index:03}_k.cl", digest, group, 2, sub_group=sub_group
-        )
+        return Kernel(f"k{index}", f"kernels/{index:03}_k.cl", digest, group, 2)
 
     return tuple(map(kernel, range(draw(st.integers(1, 4)))))
 

@@ -170,7 +170,6 @@ INVALID = {
     "before": (with_argument(offset=-4), "covers bytes -4 to 48"),
     "to input": (with_argument(region=Region.INPUT, offset=0), "writes to input 0"),
     "to weights": (with_argument(region=Region.WEIGHTS), "writes to the weights"),
-    "sub-groups": (with_kernel(sub_group=3), "is not a multiple of the sub-group size 3"),
     "texel": (with_argument(writes=False, texel=4), "argument 2 reads texels of 4 bytes"),
     "written texel": (with_argument(texel=16), "argument 2 writes texels of 16 bytes"),
     "part of a texel": (

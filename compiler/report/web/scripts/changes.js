@@ -47,5 +47,5 @@ function showChanges(view) {
     facts(counts.map(([state, count]) => [state, String(count)])),
     element("p", { class: "faint" }, `Before: ${before} (${folder}). ` +
       `Now: ${target}, ${profile}, ${precision}.`),
-    sums.element, tableFilter(table, "Filter the changes"), table.element);
+    sums.element, element("h2", { text: "Kernels" }), tableFilter(table, "Filter the changes"), table.element);
 }

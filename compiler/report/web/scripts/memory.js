@@ -43,7 +43,8 @@ function showMemory(view) {
         "table below has the same facts",
       click: (event) => event.target.dataset.id && selection.select(event.target.dataset.id),
     }, ticks(across), boxes, now,
-    element("text", { x: WIDTH / 2, y: HEIGHT + 30, "text-anchor": "middle", text: "dispatch" }));
+    element("text", { class: "axis", x: WIDTH / 2, y: HEIGHT + 30, "text-anchor": "middle",
+      text: "dispatch" }));
     const alive = element("ul", { class: "alive" });
     const told = element("output", { class: "faint" });
     const slider = element("input", {
@@ -90,7 +91,8 @@ function showMemory(view) {
     const times = [];
     for (let number = 0; number < count; number += step) {
       times.push(element("text", {
-        x: (number + 0.5) * across, y: HEIGHT + 15, "text-anchor": "middle", text: number }));
+        x: (number + 0.5) * across, y: HEIGHT + 6, "text-anchor": "middle",
+        "dominant-baseline": "hanging", text: number }));
     }
     return [...addresses, ...times];
   }

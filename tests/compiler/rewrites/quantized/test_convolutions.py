@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import graphs
 import numpy as np
 import pytest
@@ -73,7 +75,9 @@ def test_packed_weights_that_litert_does_not_unpack_are_declined(
 ) -> None:
     weights = known(np.ones(shape, np.int8), Quantization((0.5,), (0,)), "int4")
     sizes = (3, 6) if operator == "FULLY_CONNECTED" else (1, 5, 4, 6)
-    attrs = {} if operator == "FULLY_CONNECTED" else {**WINDOW, "depth_multiplier": 1}
+    attrs: dict[str, Any] = {}
+    if operator == "DEPTHWISE_CONV_2D":
+        attrs = {**WINDOW, "depth_multiplier": 1}
     value = graphs.quantized(
         operator, graphs.xq(*sizes, dtype=dtype), weights, None, dtype=dtype, **attrs
     )

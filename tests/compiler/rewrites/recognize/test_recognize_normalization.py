@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cases.norms import NORMS, layers, mean, root_mean_square
 from graphs import Value, call, ints, number, w, x
-from rewriting import assert_becomes, assert_declines, kernels, operators
+from rewriting import assert_becomes, assert_declines, kernels, operators, rewritten
 
 from tflgpu.compiler.rewrites.fold.fold_scale_before_conv import fold_scale_before_conv
 from tflgpu.compiler.rewrites.recognize.recognize_normalization import recognize_normalization
@@ -59,6 +59,16 @@ def test_gain_and_offset_go_into_the_convolution_that_follows() -> None:
     value = call("CONV_2D", norm, w(7, 1, 1, 19), w(7), **window)
     names = operators(value, recognize_normalization, fold_scale_before_conv)
     assert names == "tflgpu.normalization  CONV_2D"
+
+
+def test_large_images_of_few_channels_are_left_to_several_kernels() -> None:
+    value = layers(x(1, 192, 192, 8), (1, 2), w(8), w(8))
+    reason = "256 work-items would take long for 192 x 192 pixels"
+    assert_declines(value, reason, recognize_normalization, device="gpu")
+    for device, channels in (("gpu", 128), ("cpu_avx512", 8)):
+        value = layers(x(1, 192, 192, channels), (1, 2), w(channels), w(channels))
+        graph, _ = rewritten(value, recognize_normalization, device=device)
+        assert "tflgpu.normalization" in str(graph)
 
 
 def other_squares() -> Value:

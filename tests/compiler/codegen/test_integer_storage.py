@@ -1,4 +1,4 @@
-"""Tensors stored as bytes: the numbers are those of tensors stored as floats, in every language."""
+"""Tensors stored as integers: the numbers are those stored as floats, in every language."""
 
 from __future__ import annotations
 
@@ -36,10 +36,12 @@ AROUND = table((0, 0), (1, 1), (2, 2), (0, 0))
 def network(dtype: str, zero: int) -> Model:
     """Convolutions, of which two are joined in place; zero padding; a table; last lanes unused."""
     like: dict[str, Any] = {"dtype": dtype, "zero": zero}
+    of_weights, of_bias = ("int8", "int64") if dtype == "int16" else (dtype, "int32")
+    step = 1 / 32768 if dtype == "int16" else 1 / 128
 
     def conv(image: Value, inputs: int, outputs: int) -> Value:
-        filters = weights((outputs, 3, 3, inputs), channels=dtype == "int8", dtype=dtype)
-        biases = bias(filters, outputs)
+        filters = weights((outputs, 3, 3, inputs), channels=dtype != "uint8", dtype=of_weights)
+        biases = bias(filters, outputs, of_bias)
         return quantized("CONV_2D", image, filters, biases, **like, scale=0.4, **window())
 
     image = xq(2, 9, 7, 19, **like, scale=0.05)
@@ -48,7 +50,7 @@ def network(dtype: str, zero: int) -> Model:
     )
     padded = quantized("PAD", joined, AROUND, **like, scale=0.4)
     pooled = quantized("MAX_POOL_2D", padded, **like, scale=0.4, **POOL)
-    curve = quantized("TANH", pooled, dtype=dtype, scale=1 / 128, zero=128 * (dtype == "uint8"))
+    curve = quantized("TANH", pooled, dtype=dtype, scale=step, zero=128 * (dtype == "uint8"))
     total = quantized("ADD", pooled, curve, **like, scale=0.5)
     last = conv(total, 21, 5)
     return model({"integers": last, "floats": call("DEQUANTIZE", total)})
@@ -60,12 +62,12 @@ def built(made: Model, device: str, *without: str, **options: Any) -> CompiledMo
     )
 
 
-@pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131)])
+@pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131), ("int16", 0)])
 @pytest.mark.parametrize(
     ("target", "device"),
     [("opencl", "gpu"), ("opencl", "adreno"), ("opencl", "wide"), ("glsl", "gpu")],
 )
-def test_bytes_hold_the_same_numbers_as_floats(
+def test_integers_hold_the_same_numbers_as_floats(
     target: TargetName,
     device: str,
     dtype: str,
@@ -79,7 +81,7 @@ def test_bytes_hold_the_same_numbers_as_floats(
     made = network(dtype, zero)
     expected = Reference(made.content, delegates=True).run(made.inputs)
     kept: list[dict[str, Any]] = []
-    for without in ((), ("store_bytes",)):
+    for without in ((), ("store_integers",)):
         compiled = built(made, device, *without, target=target, keep_intermediates=True)
         with tflgpu.load(pipeline.store(compiled, tmp_path), device=driver) as session:
             session.poison()
@@ -88,7 +90,9 @@ def test_bytes_hold_the_same_numbers_as_floats(
                 np.testing.assert_array_equal(actual, wanted)
             narrow = [tensor for tensor in session.plan.tensors if tensor.stored]
             assert bool(narrow) is not bool(without)
-            assert all(tensor.stored == "uint8" and tensor.lanes for tensor in narrow)
+            assert all(tensor.stored in ("uint8", "uint16") and tensor.lanes for tensor in narrow)
+            shorts = any(tensor.stored == "uint16" for tensor in narrow)
+            assert shorts == (dtype == "int16" and not without)
             kept.append({t.name: session.read(t.name) for t in session.plan.tensors if t.lanes})
     shared = kept[0].keys() & kept[1].keys()
     assert len(shared) >= 3
@@ -101,7 +105,7 @@ def test_arenas_are_a_quarter(target: TargetName) -> None:
     made = network("int8", -7)
     narrow, wide = (
         built(made, "gpu", *without, target=target).plan.memory.planned
-        for without in ((), ("store_bytes",))
+        for without in ((), ("store_integers",))
     )
     assert narrow <= 0.3 * wide
 
@@ -139,3 +143,10 @@ def test_byte_accessors_name_no_language() -> None:
     assert view.assign("i", "v") == "store_bytes(x, i, v, -128.0f);"
     assert view.lane("0", "0", "0", "c") == "byte_lane(x, c / 4 * 5 * 7, c % 4, -128.0f)"
     assert view.entry("i") == "byte_lane(x, i / 4, i % 4, -128.0f)"
+
+
+def test_shorts_have_two_channels_in_a_word_of_glsl() -> None:
+    for target, element in (("opencl", "ushort4"), ("glsl", "uvec2"), ("vulkan", "uvec2")):
+        sources = built(network("int16", 0), "gpu", target=target).sources.values()
+        assert any("as shorts from -32768" in text for text in sources)
+        assert any(f" {element}" in text for text in sources)

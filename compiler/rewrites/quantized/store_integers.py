@@ -1,4 +1,4 @@
-"""Tensors of at most 256 different whole numbers are stored as bytes.
+"""Tensors of at most 256 different whole numbers are stored as bytes, of at most 65536 as shorts.
 
     s = CONV_2D(x, w, b)                    float32
     y = tflgpu.requantize(s) low=-128 high=127      stored as bytes: -128 as 0, 127 as 255
@@ -14,34 +14,35 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...ir import Graph, Tensor
+from ...ir import Graph, Tensor, Whole
 from ...ops.base import OPS, Range, hull
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
-LARGEST = 255
-"""Of the numbers of a byte."""
+LARGEST = {8: 255, 16: 65535}
+"""The greatest integer without a sign, by its bits."""
 
 
 @graph_rewrite()
-def store_bytes(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Decide for each float tensor whether its slices are stored as bytes."""
+def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """Decide for each float tensor whether its slices are stored as integers."""
     if not target.byte_storage:
         return
     ranges = _ranges(graph)
-    bases: dict[Tensor, int] = {}
+    found: dict[Tensor, Whole] = {}
     for group in _groups(graph):
         known = [ranges[tensor] for tensor in group if tensor in ranges]
         if len(known) == len(group):
             low, high = hull((*known, (0, 0)))
-            if high - low <= LARGEST:
-                bases |= dict.fromkeys(group, low)
+            bits = next((n for n, largest in LARGEST.items() if high - low <= largest), None)
+            if bits is not None:
+                found |= dict.fromkeys(group, Whole(bits, low))
     for op in graph.ops:
-        if any(tensor in bases for tensor in op.outputs):
+        if any(tensor in found for tensor in op.outputs):
             yield Attempt((op,))
             for tensor in op.outputs:
-                tensor.byte_base = bases.get(tensor)
+                tensor.whole = found.get(tensor)
 
 
 def _ranges(graph: Graph) -> dict[Tensor, Range]:

@@ -1,0 +1,73 @@
+"""Large images are reduced in several steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases.norms import layers
+from graphs import Value, call, ints, w, x
+from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
+
+from tflgpu.compiler.rewrites.fuse.split_reduction import split_reduction
+
+
+def reduced(name: str, shape: tuple[int, ...], *axes: int, keep: bool = True) -> Value:
+    return call(name, x(*shape), ints(*axes), keep_dims=keep)
+
+
+def test_parts_of_an_image_then_the_image_then_its_channels() -> None:
+    graph = assert_becomes(
+        reduced("REDUCE_MAX", (1, 384, 384, 8), 1, 2, 3),
+        """
+        y/parts = RESHAPE(y/in0) new_shape=(1,72,2048,8)
+        y/step_0 = REDUCE_MAX(y/parts, y/axes_0) keep_dims=True
+        y/step_1 = REDUCE_MAX(y/step_0, y/axes_1) keep_dims=True
+        y = REDUCE_MAX(y/step_1, y/axes_2) keep_dims=True
+        """,
+        split_reduction,
+        device="gpu",
+    )
+    shapes = [list(op.output.shape) for op in graph.ops]
+    assert shapes == [[1, 72, 2048, 8], [1, 1, 2048, 8], [1, 1, 1, 8], [1, 1, 1, 1]]
+
+
+def test_many_channels_keep_the_device_busy() -> None:
+    """The image is reduced whole, then its channels."""
+    assert_becomes(
+        reduced("REDUCE_MIN", (1, 7, 7, 512), 1, 2, 3),
+        """
+        y/step_0 = REDUCE_MIN(y/in0, y/axes_0) keep_dims=True
+        y = REDUCE_MIN(y/step_0, y/axes_1) keep_dims=True
+        """,
+        split_reduction,
+        device="gpu",
+    )
+
+
+def test_it_declines() -> None:
+    many = reduced("MEAN", (1, 64, 64, 512), 1, 2)
+    assert_declines(many, "it has enough work-items as it is", split_reduction, device="gpu")
+
+
+@pytest.mark.parametrize(
+    ("value", "device"),
+    [
+        (reduced("MEAN", (1, 384, 384, 8), 1, 2), "cpu_avx512"),
+        (reduced("MEAN", (1, 56, 56, 16), 1, 2), "gpu"),
+        (reduced("SUM", (1, 384, 384, 8), 1, 2, 3, keep=False), "gpu"),
+        (reduced("SUM", (1, 384, 384, 8), 2), "gpu"),
+    ],
+    ids=["processor", "small", "dropped axes", "rows"],
+)
+def test_it_does_not_concern_others(value: Value, device: str) -> None:
+    graph, events = rewritten(value, split_reduction, device=device)
+    assert (len(graph.ops), events) == (1, [])
+
+
+def test_numbers(tmp_path: Path) -> None:
+    shape = (1, 192, 120, 3)
+    relu = call("RELU", reduced("SUM", shape, 1, 2, 3))
+    least = reduced("REDUCE_MIN", shape, 1, 2, 3)
+    norm = layers(x(1, 192, 120, 3), (1, 2), w(3), w(3))
+    assert_agrees(tmp_path, reduced("MEAN", shape, 1, 2), least, relu, norm)

@@ -1,0 +1,133 @@
+"""Which tensors are stored as integers: those of whole numbers and of at most 65536 values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.events import Event
+from tflgpu.compiler.ir import Graph, Whole
+from tflgpu.compiler.ir.text import Parser
+from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.rewrites.quantized.store_integers import store_integers
+from tflgpu.compiler.target import Target
+
+SOURCES = """
+input x float32[1,5,7,8]
+constant w float32[8]
+constant table float32[256]
+constant halves float32[256]
+constant pads int32[4,2]
+constant fill float32[]
+constant axes int32[2]
+a = tflgpu.requantize(x, w) low=-128 high=127
+"""
+
+CONTENTS = {
+    "w": 3,
+    "table": 7,
+    "halves": 0.5,
+    "pads": [[0, 0], [1, 1], [0, 0], [0, 0]],
+    "fill": 9,
+    "axes": [1, 2],
+}
+
+
+BYTES = Whole(8, -128)
+
+
+def stored(text: str, device: str = "gpu", precision: str = "f32") -> tuple[Graph, list[Event]]:
+    """A graph with output y after `store_integers`."""
+    parser = Parser(lambda name, shape, dtype: np.full(shape, CONTENTS[name], dtype))
+    parser.read(text)
+    graph = Graph()
+    for op in parser.ops:
+        for tensor, shape in zip(op.outputs, OPS[op.name].infer(op), strict=True):
+            tensor.shape = tuple(shape)
+        graph.add(op)
+    graph.inputs, graph.outputs = parser.inputs, [parser.tensors["y"]]
+    return graph, store_integers(graph, Target(profile(device), precision=precision))
+
+
+def whole(operators: str, device: str = "gpu", precision: str = "f32") -> dict[str, Whole | None]:
+    """How slices of each tensor of a graph are stored, by its name."""
+    graph, _ = stored(SOURCES + operators, device, precision)
+    return {tensor.name: tensor.whole for op in graph.ops for tensor in op.outputs}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (-128, 127, BYTES),
+        (-255, 0, Whole(8, -255)),
+        (-28, 227, Whole(8, -28)),
+        (-128, 128, Whole(16, -128)),
+        (-3, 4, Whole(8, -3)),
+        (0, 255, Whole(8, 0)),
+        (-32768, 32767, Whole(16, -32768)),
+        (-32768, 32768, None),
+        # Lanes past the last channel hold 0, whatever the limits are.
+        (5, 90, Whole(8, 0)),
+        (5, 256, Whole(16, 0)),
+        (-300, -200, Whole(16, -300)),
+        (-65536, -65000, None),
+    ],
+)
+def test_limits_decide(low: int, high: int, expected: Whole | None) -> None:
+    assert whole(f"y = tflgpu.requantize(a, w) low={low} high={high}")["y"] == expected
+
+
+@pytest.mark.parametrize(
+    ("operators", "expected"),
+    [
+        ("y = RELU(a)", BYTES),
+        ("y = ADD(a, w)", None),
+        ("y = tflgpu.add_exact(a, fill)", Whole(8, -119)),
+        ("y = tflgpu.add_exact(a, a)", Whole(16, -256)),
+        (
+            "y = tflgpu.requantize_mean(x) offset=0 scale=1 shift=0 low=0.0 high=255.0 zero=3.0",
+            Whole(8, -3),
+        ),
+        ("y = tflgpu.look_up(a, table) offset=128", Whole(8, 0)),
+        ("y = tflgpu.look_up(a, halves) offset=128", None),
+        ("y = PAD(a, pads)", BYTES),
+        ("y = PADV2(a, pads, fill)", BYTES),
+        ("y = REDUCE_MAX(a, axes)", BYTES),
+        ("y = SUM(a, axes)", None),
+        ("y = TANH(a)", None),
+        ("y = CONCATENATION(a, a) axis=3", BYTES),
+        ("y = CONCATENATION(a, x) axis=3", None),
+    ],
+)
+def test_operators_pass_their_ranges_on(operators: str, expected: Whole | None) -> None:
+    assert whole(operators)["y"] == expected
+
+
+def test_tensors_that_may_be_views_are_stored_alike() -> None:
+    narrow = "b = tflgpu.requantize(x, w) low=-3 high=4"
+    assert whole(f"{narrow}\ny = CONCATENATION(a, b) axis=3")["b"] == BYTES
+    wide = "b = tflgpu.requantize(x, w) low=0 high=255"
+    found = whole(f"{wide}\ny = CONCATENATION(a, b) axis=3")
+    assert found["a"] == found["b"] == found["y"] == Whole(16, -128)
+
+
+def test_only_where_the_profile_says_so() -> None:
+    line = "y = tflgpu.requantize(a, w) low=-128 high=127"
+    for name in ("gpu", "gles31", "adreno", "mali", "nvidia", "llvmpipe"):
+        assert whole(line, device=name) == {"a": BYTES, "y": BYTES}
+    for name in ("cpu", "cpu_avx2", "cpu_avx512"):
+        assert whole(line, device=name) == {"a": None, "y": None}
+    assert whole(line, precision="f16") == {"a": None, "y": None}
+
+
+def test_the_text_of_a_graph_says_so() -> None:
+    graph, events = stored(f"{SOURCES}y = TANH(a)")
+    text = "a (bytes from -128) = tflgpu.requantize(x, w) low=-128 high=127\ny = TANH(a)"
+    assert str(graph) == text
+    assert [event.reason for event in events] == [None]
+    parser = Parser(lambda name, shape, dtype: pytest.fail("there is no constant"))
+    parser.read("input x float32[1,2]\na (bytes from -128) = ABS(x)\ny = TANH(a)\noutput y")
+    assert parser.tensors["a"].whole == BYTES and parser.tensors["y"].whole is None
+    parser.read("b (shorts from -256) = ABS(x)")
+    assert parser.tensors["b"].whole == Whole(16, -256)
