@@ -16,6 +16,10 @@ class ModelError(TflgpuError, ValueError):
     """
 
 
+class ModelFileError(ModelError):
+    """The model's file cannot be read, or changed meanwhile; the model itself may be valid."""
+
+
 class OptionError(TflgpuError, ValueError):
     """An option has an invalid value, or two options contradict each other."""
 

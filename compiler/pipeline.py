@@ -20,7 +20,7 @@ from .emit.folder import pack
 from .emit.plan import emit
 from .emit.version import compiler_version
 from .emit.weights import Weights
-from .errors import Finding, ModelError, OptionError, UnsupportedError
+from .errors import Finding, ModelError, ModelFileError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.metadata import read_metadata
 from .frontend.model_file import Model, file_digest
@@ -89,7 +89,7 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     metadata = _metadata(model)
     if _fingerprint(model) != content:
         name = compiled.plan.model
-        raise ModelError(f"{name} changed while it was being compiled; compile it again")
+        raise ModelFileError(f"{name} changed while it was being compiled; compile it again")
     return replace(compiled, plan=replace(compiled.plan, metadata=metadata))
 
 

@@ -8,11 +8,15 @@ TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 from devices import ATTACHED, Attached, Way, opencl_devices, short_name, unavailable, ways
+from paths import TESTS
 
 from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
@@ -117,3 +121,15 @@ def free_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little a region of the device computes, it is worth its exchange with LiteRT."""
     monkeypatch.setattr(regions, "EXCHANGE", 0)
     monkeypatch.setattr(regions, "PER_BYTE", 0)
+
+
+@pytest.fixture(scope="session")
+def server() -> ForkServerContext:
+    """Forks processes that have never called a driver, since drivers do not survive a fork."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["plans.processes"])
+    with pytest.MonkeyPatch.context() as patch:
+        # The server does not take over sys.path before it imports.
+        patch.setenv("PYTHONPATH", str(TESTS))
+        forkserver.ensure_running()
+    return context

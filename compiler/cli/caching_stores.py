@@ -78,22 +78,20 @@ def prune_store(url: str, size: int, as_json: bool) -> None:
 
 def _entry(store: Store, entry: Entry) -> dict[str, Any]:
     """A variant as JSON has it; without a publication, little is known of it."""
-    publication = entry.publication
-    return {
-        "path": store.at(entry.path),
-        "model": publication.manifest.model if publication else "",
-        "fingerprint": entry.path.partition("/")[0],
-        "bytes": entry.size,
-        "published": entry.published,
-    }
+    model = entry.publication.manifest.model if entry.publication else ""
+    return _listed(store, entry.path, model, entry.size, entry.published)
 
 
 def _record(store: Store, record: Record) -> dict[str, Any]:
+    found = _listed(store, record.path, record.model, record.size, record.published)
+    return {**found, "signed_by": list(map(fingerprint, record.signers))}
+
+
+def _listed(store: Store, path: str, model: str, size: int, published: float) -> dict[str, Any]:
     return {
-        "path": store.at(record.path),
-        "model": record.model,
-        "fingerprint": record.path.partition("/")[0],
-        "bytes": record.size,
-        "published": record.published,
-        "signed_by": list(map(fingerprint, record.signers)),
+        "path": store.at(path),
+        "model": model,
+        "fingerprint": path.partition("/")[0],
+        "bytes": size,
+        "published": published,
     }

@@ -21,7 +21,6 @@ from ..fleet.api import workers
 from ..fleet.models import find_models
 from ..fleet.places import place
 from ..fleet.result import Result
-from ..fleet.rows import MANIFEST
 from ..fleet.run import run
 from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
@@ -34,6 +33,7 @@ from .options import (
     fleet_options,
     format_options,
     models_argument,
+    output_option,
     tolerance_option,
 )
 from .shell import (
@@ -53,15 +53,10 @@ from .tuning_search import search_here
 
 @click.command("compile", cls=Command, short_help="Compile models into a cache folder.")
 @models_argument
-@click.option(
-    "-o",
-    "--output",
-    "cache",
-    required=True,
-    metavar="CACHE",
-    type=CachePlace(),
-    help="The cache folder, created if it does not exist; or the URL of a store, such as "
-    "s3://models or sftp://host/models.",
+@output_option(
+    CachePlace(),
+    "The cache folder, created if it does not exist; or the URL of a store, such as s3://models or "
+    "sftp://host/models.",
 )
 @click.option(
     "--sign",
@@ -147,7 +142,7 @@ def compile_command(
         )
         for text in dict.fromkeys(texts):
             warn(text)
-        print_matrix(results, where.at(MANIFEST), unbuilt, as_json)
+        print_matrix(results, where.manifest, unbuilt, as_json)
 
 
 def _prebuild(result: Result, device: str, show: Progress) -> TflgpuError | None:

@@ -24,6 +24,13 @@ models_argument = click.argument("models", nargs=-1, required=True, type=FilePat
 cache_argument = click.argument("cache", type=FilePath())
 
 
+def output_option(kind: click.ParamType[Any], text: str) -> Callable[[Function], Function]:
+    """The option for the cache that a command writes."""
+    return click.option(
+        "-o", "--output", "cache", required=True, metavar="CACHE", type=kind, help=text
+    )
+
+
 def parse_choice(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[int, ...]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..fleet.api import require_dask
 from ..fleet.models import find_models
 from ..options import Options
 from ..schedule.tuning_table import read_table
@@ -15,6 +16,7 @@ from .options import (
     compile_options,
     format_options,
     models_argument,
+    output_option,
     scheduler_option,
     tolerance_option,
 )
@@ -33,14 +35,8 @@ from .tuning_search import search_here
 
 @click.command("tune", cls=Command, short_help="Search for the fastest sizes of kernels.")
 @models_argument
-@click.option(
-    "-o",
-    "--output",
-    "cache",
-    required=True,
-    metavar="CACHE",
-    type=FilePath(),
-    help="The cache folder; each device has a table in CACHE/tuning, for --tuning.",
+@output_option(
+    FilePath(), "The cache folder; each device has a table in CACHE/tuning, for --tuning."
 )
 @compile_options(fallback="litert", several=True)
 @format_options
@@ -93,12 +89,12 @@ def _search_there(
     tolerance: float,
 ) -> tuple[list[Path], list[str]]:
     """The tables of the devices of a scheduler's workers, and why searches failed."""
-    # Imported here because Dask is an optional dependency.
-    from ..fleet.cluster import cluster
+    require_dask()
+    from ..fleet.scheduled import scheduled
     from ..fleet.tuning import tune_many
 
     tables, failed = [], []
-    with cluster(1, scheduler) as found:
+    with scheduled(scheduler) as found:
         for tuned in tune_many(models, options, cache / TABLES, found, tolerance):
             tables.append(tuned.table)
             if tuned.error:

@@ -85,6 +85,8 @@ class Profile:
     Vulkan guarantee. Along the others it is `max_group`."""
     image_texels: int = 65536
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
+    loop_iterations: int = 1 << 30
+    """Iterations of all loops of a work-item, after which the driver ends them without an error."""
     sub_groups: tuple[str, ...] = ()
     """The kernel languages in which the work-items of a sub-group add up what they have."""
     half_arithmetic: tuple[str, ...] = ()
@@ -117,6 +119,7 @@ LIMITS = {
     "max_group_depth": (1, 65536),
     "persistent_dispatches": (0, 4096),
     "image_texels": (1, 1 << 30),
+    "loop_iterations": (1, 1 << 30),
 }
 """The smallest and the largest value of each number."""
 POWERS_OF_TWO = ("slice_width", "alignment", "warp")

@@ -85,8 +85,27 @@ def workers(jobs: int, scheduler: str, progress: Progress | None = None) -> Iter
     if jobs == 1 and not scheduler:
         yield Here(progress or silent)
         return
-    # Imported here because Dask is an optional dependency.
-    from .cluster import cluster
+    if scheduler and jobs > 1:
+        raise OptionError("a scheduler has workers of its own; leave out the number of jobs")
+    require_dask()
+    if scheduler:
+        from .scheduled import scheduled
 
-    with cluster(jobs, scheduler) as found:
-        yield found
+        with scheduled(scheduler) as found:
+            yield found
+    else:
+        from .processes import processes
+
+        with processes(jobs) as started:
+            yield started
+
+
+def require_dask() -> None:
+    """OptionError unless Dask, which only several processes need, is installed."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError as missing:
+        raise OptionError(
+            f"several jobs and schedulers need Dask, which cannot be imported ({missing}): "
+            "pip install 'tflgpu[fleet]'"
+        ) from missing

@@ -13,10 +13,12 @@ from ...runtime.errors import TflgpuError
 from ..devices import names_profile, profiles
 from ..emit.version import compiler_version
 from ..errors import OptionError, WorkerError
+from ..litert.child import Child
+from ..litert.reference import litert_version
 from ..options import Options
 from ..scratch import scratch_folder
 from .tasks import Task
-from .workers import Built, compile_file
+from .workers import Built, Failed, compile_file, failed
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,14 @@ def _file(path: Path) -> bytes:
         raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def compile_parcel(parcel: Parcel, model: bytes) -> Built:
-    """Compile a parcel, on a worker. Raises what `tflgpu.compile` raises, except for the cache."""
-    with unpacked(parcel, model) as (path, options):
-        return compile_file(path, options, parcel.tolerance)
+def compile_parcel(parcel: Parcel, model: bytes) -> Built | Failed:
+    """Compile a parcel, on a worker."""
+    before = Child.unanswered
+    try:
+        with unpacked(parcel, model) as (path, options):
+            return compile_file(path, options, parcel.tolerance)
+    except Exception as error:
+        return failed(error, before)
 
 
 @contextmanager
@@ -106,9 +112,17 @@ def _as_given(text: object, given: Mapping[Path, str]) -> object:
     return text
 
 
-def version_here() -> str:
-    """The version of the compiler, on a worker."""
-    return compiler_version()
+@dataclass(frozen=True)
+class Versions:
+    """What decides what a worker makes of a parcel."""
+
+    compiler: str
+    litert: str
+
+
+def versions() -> Versions:
+    """The versions here, on a worker."""
+    return Versions(compiler_version(), litert_version())
 
 
 def unequal(theirs: str, ours: str) -> str:

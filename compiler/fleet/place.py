@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ...runtime.plan.records import HostPart
 from ..emit.compiled_model import CompiledModel
-
-Change = Callable[[bytes | None], bytes]
-"""Takes the content of a file, None if there is none, and returns its new content.
-
-Changing the result once more must give the same.
-"""
+from .row import Row
 
 
 @dataclass(frozen=True)
@@ -25,27 +20,32 @@ class Kept:
     """The variant's folder, or its URL."""
     size: int
     """Bytes of all files but the binaries, which drivers made."""
-    parts: Callable[[], tuple[HostPart, ...]]
-    """Its parts on LiteRT."""
+    stamp: str
+    """A digest of when these files were changed last; empty if the place does not tell."""
 
 
 class Place(Protocol):
     """A cache, here or elsewhere. PlanError or StoreError if it cannot be used."""
 
-    def find(self, fingerprint: str, variant: str) -> Kept | None:
-        """A variant that is there and whole; else None."""
+    manifest: str
+    """The path or the URL of the rows, for display."""
+    shared: bool
+    """Whether other processes of this machine can write to it as well, with a pickled copy."""
+
+    def find(self, fingerprint: str, variant: str, stamp: str) -> Kept | None:
+        """A variant that is there and whole; else None.
+
+        Files are not read again if they have the stamp with which they were known to be whole.
+        """
 
     def put(self, compiled: CompiledModel) -> Kept:
         """Write a variant, whole or not at all, unless it is there."""
 
-    def holding(self) -> Callable[[str, str], bool]:
-        """A function that says whether a variant is there, by fingerprint and name."""
+    def parts(self, fingerprint: str, variant: str) -> tuple[HostPart, ...]:
+        """The parts on LiteRT of a variant that is there."""
 
-    def at(self, name: str) -> str:
-        """The path or the URL of a file beside the models, for display."""
+    def read_rows(self) -> list[Row]:
+        """All rows, in no order."""
 
-    def read(self, name: str) -> bytes | None:
-        """The content of such a file; None if there is none."""
-
-    def change(self, name: str, change: Change) -> None:
-        """Change such a file, whole or not at all, whatever other processes change in it."""
+    def add_rows(self, rows: Sequence[Row]) -> None:
+        """Add rows to those that this and other processes have written, whole or not at all."""

@@ -2,73 +2,90 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock
 
 from ...runtime.errors import PlanError
+from ...runtime.plan.records import HostPart
 from ...runtime.store.binaries import BINARIES
 from ...runtime.store.cache import variant_folder
 from ...runtime.store.private_files import make_private, read_file, replace_file
-from ...runtime.store.variant import PLAN, read_variant
+from ...runtime.store.variant import PLAN, read_plan, read_variant
 from ..emit.compiled_model import CompiledModel
-from ..pipeline import store as write
-from .place import Change, Kept
+from ..pipeline import store
+from .place import Kept
+from .row import Row, from_bytes, merged, to_bytes
 
-LARGEST_FILE = 1 << 28
-"""Bytes of a file that is changed, at most."""
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 1 << 28
+"""Bytes of a manifest, at most."""
 
 
 class Folder:
-    """A cache folder."""
+    """A cache folder, with its rows in `manifest.json`, which has a lock."""
+
+    shared = True
 
     def __init__(self, cache: Path) -> None:
         self._cache = cache
+        self._manifest = cache / MANIFEST
+        self.manifest = str(self._manifest)
 
-    def find(self, fingerprint: str, variant: str) -> Kept | None:
+    def find(self, fingerprint: str, variant: str, stamp: str) -> Kept | None:
         folder = variant_folder(self._cache, fingerprint, variant)
-        try:
-            read_variant(folder)
-        except PlanError:
-            return None
-        return kept(folder)
+        found = kept(folder)
+        if not stamp or found.stamp != stamp:
+            try:
+                read_variant(folder)
+            except PlanError:
+                return None
+        return found
 
     def put(self, compiled: CompiledModel) -> Kept:
-        return kept(write(compiled, self._cache))
+        return kept(store(compiled, self._cache))
 
-    def holding(self) -> Callable[[str, str], bool]:
-        def holds(fingerprint: str, variant: str) -> bool:
-            return (variant_folder(self._cache, fingerprint, variant) / PLAN).is_file()
+    def parts(self, fingerprint: str, variant: str) -> tuple[HostPart, ...]:
+        return read_plan(variant_folder(self._cache, fingerprint, variant)).parts
 
-        return holds
+    def read_rows(self) -> list[Row]:
+        if not self._manifest.exists():
+            return []
+        return from_bytes(read_file(self._manifest, LARGEST_MANIFEST), self.manifest)
 
-    def at(self, name: str) -> str:
-        return str(self._cache / name)
-
-    def read(self, name: str) -> bytes | None:
-        path = self._cache / name
-        return read_file(path, LARGEST_FILE) if path.exists() else None
-
-    def change(self, name: str, change: Change) -> None:
-        path = self._cache / name
+    def add_rows(self, rows: Sequence[Row]) -> None:
         make_private(self._cache)
         try:
-            with FileLock(path.with_name(f".{name}.lock"), mode=0o600):
-                replace_file(path, change(self.read(name)))
+            with FileLock(self._cache / f".{MANIFEST}.lock", mode=0o600):
+                found = merged([*self.read_rows(), *rows], self._holds)
+                replace_file(self._manifest, to_bytes(found))
         except OSError as error:
-            raise PlanError(f"cannot write {path}: {error.strerror or error}") from error
+            reason = error.strerror or error
+            raise PlanError(f"cannot write {self.manifest}: {reason}") from error
+
+    def _holds(self, fingerprint: str, variant: str) -> bool:
+        return (variant_folder(self._cache, fingerprint, variant) / PLAN).is_file()
 
 
 def kept(folder: Path) -> Kept:
-    """The variant in a folder."""
-    size = 0
+    """The variant in a folder, which is not read.
+
+    Its stamp changes with every write: a system sets the time of a change itself, whereas that of a
+    modification can be set back.
+    """
+    size, lines = 0, []
     for parent, folders, files in os.walk(folder):
         if BINARIES in folders:
             folders.remove(BINARIES)
         for name in files:
+            path = os.path.join(parent, name)
             with suppress(FileNotFoundError):  # a temporary file of another process
-                size += Path(parent, name).lstat().st_size
-    return Kept(folder, size, lambda: read_variant(folder).plan.parts)
+                status = os.lstat(path)
+                size += status.st_size
+                times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
+                lines.append(f"{os.path.relpath(path, folder)}\0{status.st_size} {times}")
+    return Kept(folder, size, hashlib.sha256("\0".join(sorted(lines)).encode()).hexdigest())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import time
 from typing import Any, Literal
 
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
 from ..devices.attached import choose_profile
-from .rows import Row
+from .row import Row
 from .tasks import Task
 
 Status = Literal["compiled", "present", "failed"]
@@ -32,12 +33,16 @@ class Result:
     """Time of the compilation, whenever that was."""
     bytes: int
     """Of all files of the variant but binaries, which drivers made."""
+    stamp: str = ""
+    """Of the variant's files; see `Kept.stamp`."""
     report: Mapping[str, Any] | None = None
     """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
     plan: Plan | None = None
     """The plan of a compilation of this run."""
     error: Exception | None = None
     """Why it failed; anything but a TflgpuError is a bug in tflgpu."""
+    litert: str = ""
+    """Of a failure that another attempt would only repeat: the version of LiteRT; else empty."""
 
     @property
     def variant(self) -> str:
@@ -59,8 +64,11 @@ class Result:
             status=self.status,
             findings=self.findings,
             error=_text(self.error),
+            litert=self.litert,
             seconds=round(self.seconds, 3),
             bytes=self.bytes,
+            stamp=self.stamp,
+            time=round(time(), 3),
         )
 
 

@@ -15,9 +15,9 @@ from ..keep_f32 import TOLERANCE
 from ..options import Options
 from ..schedule.tuning_table import Table, read_table, write_table
 from .announce import Announce, devices_here, resource
-from .cluster import Cluster
 from .measuring import measure
 from .parcel import pack
+from .scheduled import Scheduled
 from .tasks import Task, matrix
 
 
@@ -46,7 +46,7 @@ def tune_many(
     models: Sequence[Path],
     options: Sequence[Options],
     folder: Path,
-    cluster: Cluster,
+    workers: Scheduled,
     tolerance: float = TOLERANCE,
 ) -> Iterator[Tuned]:
     """Tune models on the workers' devices that options name, and yield results as they come.
@@ -59,11 +59,11 @@ def tune_many(
     WorkerError if no worker has such a device, or workers are gone; OptionError if a table cannot
     be read or written.
     """
-    cluster.announce(Announce())
+    workers.announce(Announce())
     parts = [
         part
         for each in options
-        for device in _devices(cluster, each)
+        for device in _devices(workers, each)
         for part in _parts(models, each, device, tolerance)
     ]
     for device in {part.device for part in parts}:
@@ -73,12 +73,12 @@ def tune_many(
     def start(part: _Part) -> tuple[Future, ...]:
         if part.task.unreadable:
             raise ModelError(part.task.unreadable)
-        table, model = _path(folder, part.device).read_bytes(), cluster.model(part.task)
+        table, model = _path(folder, part.device).read_bytes(), workers.model(part.task)
         needs = {resource(part.device): 1}
         parcel = pack(part.task)
-        return cluster.submit(measure, parcel, model, table, resources=needs), model
+        return workers.submit(measure, parcel, model, table, resources=needs), model
 
-    for part, outcome in cluster.each(parts, start, per_worker=1):
+    for part, outcome in workers.each(parts, start, per_worker=1):
         path, table = _path(folder, part.device), _table(folder, part.device)
         if isinstance(outcome, Table):
             # What was measured first stays, whichever other search was slower to find it.
@@ -88,10 +88,13 @@ def tune_many(
         yield Tuned(part.task.model, part.device, path, len(table.kernels), error)
 
 
-def _devices(cluster: Cluster, options: Options) -> list[DeviceInfo]:
+def _devices(workers: Scheduled, options: Options) -> list[DeviceInfo]:
     """The workers' devices that options name, or all for "auto", sorted (WorkerError)."""
-    announced = cluster.on_each(devices_here).values()
-    found = list(dict.fromkeys(info for devices in announced for info in devices))
+    found: dict[DeviceInfo, None] = {}
+    for address, devices in workers.ask_each(devices_here):
+        if isinstance(devices, Exception):
+            raise WorkerError(f"worker {address}: {devices}") from devices
+        found.update(dict.fromkeys(devices))
     name = "" if options.device == "auto" else options.device.lower()
     chosen = [info for info in found if name in str(info).lower() and info.target == options.target]
     if not chosen:

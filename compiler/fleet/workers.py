@@ -1,56 +1,93 @@
-"""Workers: what compiles tasks. `Here` is this process; `cluster.Cluster` has processes elsewhere.
+"""Workers: what compiles tasks and has the variants written into a place.
 
-A worker returns the compiled model and writes nothing: publishing is up to who asked.
+`Here` is this process, `processes.Processes` are others of this machine, and `scheduled.Scheduled`
+are those of a scheduler, wherever they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
+from ...runtime.plan.records import Plan
 from .. import pipeline
 from ..emit.compiled_model import CompiledModel
+from ..errors import Finding, ModelError, ModelFileError, UnsupportedError
 from ..keep_f32 import settle
+from ..litert.child import Child
+from ..litert.reference import litert_version
 from ..options import Options
+from .place import Kept, Place
 from .tasks import Task
+
+WRITERS = 4
+"""Variants that this process writes at a time."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a worker made of a task."""
+    """What compiling gives, in memory."""
 
     compiled: CompiledModel
     seconds: float
 
 
-Outcome = Built | Exception
+@dataclass(frozen=True)
+class Failed:
+    """Why a task failed."""
+
+    error: Exception
+    litert: str = ""
+    """The version of LiteRT if another attempt with it would fail alike; else empty."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of a task whose variant is in its place."""
+
+    kept: Kept
+    seconds: float
+    fallback: tuple[Finding, ...]
+    report: Mapping[str, Any]
+    plan: Plan
 
 
 class Workers(Protocol):
     """Something that compiles tasks."""
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Each task with its outcome, as they come (WorkerError)."""
+    litert: str
+    """Their version of LiteRT; empty if it differs among them."""
+
+    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+        """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
 
 
 class Here:
     """Compiles one task after another in this process."""
 
     def __init__(self, progress: pipeline.Progress = pipeline.silent) -> None:
+        self.litert = litert_version()
         self._progress = progress
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        for task in tasks:
-            try:
-                outcome: Outcome = compile_file(
-                    task.model, task.options, task.tolerance, self._progress
-                )
-            except Exception as error:
-                outcome = error
-            yield task, outcome
+    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+        return all_written(((task, compile_task(task, self._progress)) for task in tasks), place)
+
+
+def compile_task(task: Task, progress: pipeline.Progress = pipeline.silent) -> Built | Failed:
+    """Compile a task whose files this process can read."""
+    before = Child.unanswered
+    try:
+        built = compile_file(task.model, task.options, task.tolerance, progress)
+        if built.compiled.plan.fingerprint != task.fingerprint:
+            raise ModelFileError(f"{task.model} has changed since the run began; run it again")
+        return built
+    except Exception as error:
+        return failed(error, before)
 
 
 def compile_file(
@@ -64,3 +101,44 @@ def compile_file(
     settled = settle(model, options, tolerance, progress)
     compiled = pipeline.build(model, settled, progress)
     return Built(compiled, perf_counter() - start)
+
+
+def failed(error: Exception, unanswered_before: int) -> Failed:
+    """A failure of this process, which would be the same again if the model is what is wrong.
+
+    It need not be if LiteRT left a question unanswered meanwhile, such as for want of memory.
+    """
+    of_model = isinstance(error, (ModelError, UnsupportedError))
+    lasting = of_model and not isinstance(error, ModelFileError)
+    lasting = lasting and Child.unanswered == unanswered_before
+    return Failed(error, litert_version() if lasting else "")
+
+
+def written(built: Built, place: Place) -> Written:
+    """Write what was built (PlanError, StoreError)."""
+    compiled = built.compiled
+    kept = place.put(compiled)
+    return Written(kept, built.seconds, compiled.fallback, compiled.report, compiled.plan)
+
+
+def all_written(
+    outcomes: Iterable[tuple[Task, Built | Failed]], place: Place
+) -> Iterator[tuple[Task, Written | Failed]]:
+    """Tasks in the order of their outcomes, each once its variant is in the place.
+
+    Waiting for a disk or a network can take as long as compiling, so it is done meanwhile.
+    """
+
+    def write(outcome: Built | Failed) -> Written | Failed:
+        return written(outcome, place) if isinstance(outcome, Built) else outcome
+
+    with ThreadPoolExecutor(WRITERS, "write") as writers:
+        waiting: deque[tuple[Task, Future[Written | Failed]]] = deque()
+        for task, outcome in outcomes:
+            waiting.append((task, writers.submit(write, outcome)))
+            while waiting and (len(waiting) > WRITERS or waiting[0][1].done()):
+                first, future = waiting.popleft()
+                yield first, future.result()
+        while waiting:
+            first, future = waiting.popleft()
+            yield first, future.result()

@@ -15,7 +15,7 @@ import numpy as np
 import tflite
 from flatbuffers.number_types import Int32Flags
 
-from ..errors import ModelError
+from ..errors import ModelError, ModelFileError
 from ..ir import Signature
 from .constants import Bytes
 from .flatbuffer import Source
@@ -73,7 +73,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
             yield file
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ModelError(f"cannot read the model {path}: {reason}") from error
+        raise ModelFileError(f"cannot read the model {path}: {reason}") from error
 
 
 class ModelFile:

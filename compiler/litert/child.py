@@ -34,6 +34,9 @@ LONGEST_RUN = 600.0
 class Child:
     """A process with LiteRT, which ends with the `with` block."""
 
+    unanswered = 0
+    """Questions of this process that LiteRT did not answer: it crashed or took too long."""
+
     def __init__(self, limit: float = LIMIT) -> None:
         self._limit = limit
         self._process: subprocess.Popen[bytes] | None = None
@@ -77,6 +80,7 @@ class Child:
 
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
         """Why a process gave no answer; the next question starts another."""
+        Child.unanswered += 1
         self._process = None
         status, expired = _closed(process), self._expired
         self._expired = False

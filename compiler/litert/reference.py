@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,14 @@ def require_litert() -> ModuleType:
         raise ReferenceMissingError(
             f"this needs LiteRT, which cannot be imported ({error}): pip install 'tflgpu[litert]'"
         ) from error
+
+
+def litert_version() -> str:
+    """The version of LiteRT, which is not imported for that; "none" if it is not installed."""
+    try:
+        return version("ai-edge-litert")
+    except PackageNotFoundError:
+        return "none"
 
 
 class Reference:

@@ -64,6 +64,14 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     ]
 
 
+def _too_long(op: Op, target: Target) -> str | None:
+    boxes, limit = op.operand(0).shape[0], target.device.loop_iterations
+    iterations = boxes + _count(op) * (1 + 2 * boxes)
+    if iterations <= limit:
+        return None
+    return f"{boxes} boxes may take {iterations} iterations, but the driver ends loops at {limit}"
+
+
 _TYPES = ("float32", "int32")
 _NOTE = "the maximum output size must be a constant"
 
@@ -73,7 +81,7 @@ define(
     OpDef(
         SUPPRESS,
         _infer_suppress,
-        (Implementation("suppress", _build, reads=LINEAR, writes=LINEAR, fuses=False),),
+        (Implementation("suppress", _build, _too_long, reads=LINEAR, writes=LINEAR, fuses=False),),
         None,
         _TYPES,
     ),

@@ -139,6 +139,8 @@ def main() -> None:
             return
         try:
             answer = ("", FUNCTIONS[name](*arguments))
+        except MemoryError:
+            raise  # which says nothing about the model
         except Exception as error:
             answer = (str(error).strip() or type(error).__name__, None)
         print(json.dumps(answer), file=answers, flush=True)

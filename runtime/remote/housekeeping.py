@@ -11,9 +11,10 @@ import time
 from ..errors import PlanError
 from ..store.cache import is_fingerprint
 from .files import check
-from .index import INDEX, Record, is_unfinished, record_of, rewrite
+from .index import Record, is_unfinished, record_of, rewrite
 from .keys import Trusted
-from .manifest import MANIFEST, NewerFormatError, is_variant
+from .ledger import INDEX, ROWS
+from .manifest import MANIFEST, NewerFormatError, Publication, is_variant
 from .published import Entry, entries, published
 from .stamps import is_old
 from .store import Store
@@ -85,12 +86,23 @@ def _remove(store: Store, entry: Entry) -> bool:
     store.remove(f"{entry.path}/{MANIFEST}")
     if entry.publication is not None:
         store.remove(entry.publication.files)
+        if _is_signed_again(store, entry.publication):
+            store.remove(f"{entry.path}/{MANIFEST}")
     return True
+
+
+def _is_signed_again(store: Store, removed: Publication) -> bool:
+    """Whether a writer who found a variant before it was removed has added a signature since."""
+    try:
+        found = published(store, removed.manifest.fingerprint, removed.manifest.variant)
+    except PlanError:
+        return False
+    return found is not None and found.folder == removed.folder
 
 
 def _remove_leftovers(store: Store) -> None:
     """Remove what killed processes left behind, and folders without anything in them."""
-    for folder in ("", INDEX):
+    for folder in ("", INDEX, ROWS):
         for name in filter(is_old, store.names(folder)):
             store.remove(f"{folder}/{name}".lstrip("/"))
     models = [name for name in store.names() if is_fingerprint(name)]

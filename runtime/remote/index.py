@@ -2,37 +2,28 @@
 
     <store>/index/<random>.json
 
-Each file has records of variants. A writer adds a file before it publishes, so whatever is in the
-store is in the index; a record whose variant is not there belongs to a process that was killed, or
-to one that has not finished. When there are many files, they are replaced by one that has all of
-their records, which is written before the others are removed. No step needs a lock.
+It is a ledger. A writer adds a record before it publishes, so whatever is in the store is in the
+index; a record whose variant is not there belongs to a process that was killed, or to one that has
+not finished.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from secrets import token_hex
 from typing import Any
 
-from ..errors import PlanError, StoreError
+from ..errors import PlanError
 from ..store.cache import is_fingerprint
+from .ledger import INDEX, Ledger
 from .manifest import Publication, is_path, seconds
 from .stamps import UNFINISHED
 from .store import Store
 
-INDEX = "index"
 FORMAT = 1
-FILES = 32
-"""How many files of an index are left side by side."""
-ATTEMPTS = 5
-"""How often to read an index that other processes rewrite."""
-
-_NAME = re.compile(r"[0-9a-f]{16}\.json\Z")
 
 
 @dataclass(frozen=True)
@@ -63,20 +54,15 @@ def records(store: Store) -> list[Record]:
 
     PlanError if the index is damaged, StoreError if the store cannot be read.
     """
-    for _ in range(ATTEMPTS):
-        files = _files(store)
-        contents = _contents(store, files)
-        # If a file has gone, its records are in one that was not there yet.
-        if len(contents) == len(files):
-            return _merged(contents)
-    raise StoreError(f"other processes keep replacing {store.at(INDEX)}; try again")
+    return _merged(Ledger(store, INDEX).contents())
 
 
 def add(store: Store, record: Record) -> str:
     """Add a variant that is about to be published; returns the path of its file (StoreError)."""
-    files = _files(store)
-    path = _write(store, [record])
-    if len(files) >= FILES:
+    ledger = Ledger(store, INDEX)
+    is_long = ledger.is_long()
+    path = ledger.add(_to_bytes([record]))
+    if is_long:
         # The variant can be published all the same.
         with suppress(PlanError):
             rewrite(store)
@@ -93,10 +79,11 @@ def rewrite(
     Of several records of a variant, the newest one is kept. PlanError if the index is damaged,
     StoreError if the store cannot be written.
     """
-    files = _files(store)
-    kept = filter(keep, _merged(_contents(store, files)))
-    _write(store, _newest([*kept, *known]))
-    store.each(store.remove, files)
+
+    def merged(contents: Mapping[str, bytes]) -> bytes:
+        return _to_bytes(_newest([*filter(keep, _merged(contents)), *known]))
+
+    Ledger(store, INDEX).rewrite(merged)
 
 
 def is_unfinished(record: Record) -> bool:
@@ -104,25 +91,9 @@ def is_unfinished(record: Record) -> bool:
     return time.time() - record.published < UNFINISHED
 
 
-def _files(store: Store) -> list[str]:
-    return [f"{INDEX}/{name}" for name in store.names(INDEX) if _NAME.match(name)]
-
-
-def _write(store: Store, found: Sequence[Record]) -> str:
-    path = f"{INDEX}/{token_hex(8)}.json"
+def _to_bytes(found: Sequence[Record]) -> bytes:
     content = {"format": FORMAT, "variants": [asdict(record) for record in found]}
-    store.replace(path, json.dumps(content, indent=1).encode() + b"\n")
-    return path
-
-
-def _contents(store: Store, files: Sequence[str]) -> dict[str, bytes]:
-    """The content of those files that are there, by their URL."""
-    contents = store.each(store.read, files)
-    return {
-        store.at(path): content
-        for path, content in zip(files, contents, strict=True)
-        if content is not None
-    }
+    return json.dumps(content, indent=1).encode() + b"\n"
 
 
 def _parsed(content: bytes, source: str) -> list[Record]:

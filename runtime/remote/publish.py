@@ -43,7 +43,11 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     if present is None or not _is_whole(store, present):
         present = _write(store, folder, new, present)
     if key is not None and not key.signed(present):
-        _add_signature(store, key.add_to(replace(present, published=new.published)), new.files)
+        signed = key.add_to(replace(present, published=new.published))
+        _add_signature(store, signed, new.files)
+        if not is_intact(store, signed):
+            # It has been pruned meanwhile.
+            _write(store, folder, new, signed)
     return store.at(manifest.path)
 
 

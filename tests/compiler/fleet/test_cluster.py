@@ -21,7 +21,8 @@ import tflgpu
 from tflgpu.compiler import OptionError, Options
 from tflgpu.compiler.emit.version import compiler_version
 from tflgpu.compiler.errors import WorkerError
-from tflgpu.compiler.fleet import cluster, parcel
+from tflgpu.compiler.fleet import cluster, parcel, scheduled
+from tflgpu.compiler.fleet.processes import _local
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
 
@@ -87,7 +88,7 @@ def test_another_version_on_a_worker_is_an_error_before_work_begins(
     folder: Path, threads: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     version = compiler_version()
-    monkeypatch.setattr(cluster, "compiler_version", lambda: "0.0+ours")
+    monkeypatch.setattr(scheduled, "compiler_version", lambda: "0.0+ours")
     with pytest.raises(WorkerError) as raised:
         list(tflgpu.compile_many([folder], tmp_path, scheduler=threads.scheduler_address))
     first, second = str(raised.value).splitlines()
@@ -115,7 +116,7 @@ def test_an_error_of_a_workers_system_stops_no_other_model(
 
 
 def test_an_error_that_a_task_raises_is_its_own(threads: Any) -> None:
-    with cluster.cluster(1, threads.scheduler_address) as found:
+    with scheduled.scheduled(threads.scheduler_address) as found:
 
         def start(item: str) -> tuple[Any, ...]:
             if item == "here":
@@ -130,7 +131,7 @@ def test_an_error_that_a_task_raises_is_its_own(threads: Any) -> None:
 def test_only_this_process_reaches_its_own_workers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with cluster._local(1) as local:
+        with _local(1) as local:
             address = local.scheduler_address
             assert address.startswith("tls://127.0.0.1:")
             for security in (distributed.Security.temporary(), None):
@@ -152,7 +153,7 @@ def test_a_scheduler_that_is_lost(folder: Path, threads: Any, tmp_path: Path) ->
 def test_no_scheduler_and_no_workers(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    monkeypatch.setattr(scheduled, "PATIENCE", 1)
     command = ("compile", folder, "-o", tmp_path / "store", "--scheduler")
     message = invoke(*command, "tcp://127.0.0.1:9", code=1).stderr
     assert "error: there is no scheduler at tcp://127.0.0.1:9 (" in message
@@ -205,7 +206,6 @@ def test_neither_dask_nor_fsspec_are_imported_without_need() -> None:
 
 def test_without_the_extra(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "tflgpu.compiler.fleet.cluster")
     command = ("compile", folder / "ABS.tflite", "-o", tmp_path / "store", "--device", "gpu")
     invoke(*command)
     message = invoke(*command, "--jobs", 2, code=1).stderr

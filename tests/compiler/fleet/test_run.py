@@ -14,10 +14,18 @@ from graphs.steps import elementwise
 from variant_files import variants
 
 import tflgpu
-from tflgpu.compiler import ModelError, OptionError, Options, pipeline
+from tflgpu.compiler import ModelError, OptionError, Options, UnsupportedError, pipeline
 from tflgpu.compiler.emit import folder as emitted
+from tflgpu.compiler.errors import Finding, ModelFileError
+from tflgpu.compiler.fleet import place_folder, workers
+from tflgpu.compiler.fleet.places import place
 from tflgpu.compiler.fleet.result import Result
+from tflgpu.compiler.fleet.run import run
+from tflgpu.compiler.fleet.tasks import matrix
+from tflgpu.compiler.fleet.workers import Here
+from tflgpu.compiler.litert.child import Child
 from tflgpu.runtime import PlanError
+from tflgpu.runtime.store.variant import read_variant
 
 DEVICES = ("mali", "gpu")
 
@@ -36,6 +44,10 @@ def statuses(results: list[Result]) -> dict[str, list[str]]:
 def rows(store: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads((store / "manifest.json").read_text())["variants"]
     return found
+
+
+def timeless(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "time": 0} for row in found]
 
 
 def test_the_bytes_are_those_of_single_compilations(folder: Path, tmp_path: Path) -> None:
@@ -100,12 +112,79 @@ def test_what_is_there_is_not_compiled_again(
     monkeypatch.setattr(pipeline, "build", lambda *_: 1 / 0)
     found = compiled(folder, store)
     assert {result.status for result in found} == {"present"}
-    kept = [{**row, "status": "present"} for row in before if row["variant"]]
-    assert rows(store) == kept
+    kept = [{**row, "status": "present" if row["variant"] else "failed"} for row in before]
+    assert timeless(rows(store)) == timeless(kept)
     # Nor if the manifest is lost, or the models have other names.
     (store / "manifest.json").unlink()
     (folder / "ABS.tflite").rename(folder / "Z.tflite")
     assert {result.status for result in compiled(folder, store)} == {"present"}
+
+
+def test_a_model_that_cannot_be_compiled_is_not_tried_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elementwise(folder / "OWN.tflite", "ABS", "Mystery")
+    before = compiled(folder, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "build", lambda *_: 1 / 0)
+        again = compiled(folder, tmp_path)
+
+    def errors(results: list[Result]) -> list[tuple[type, str, Any]]:
+        failed = [result for result in results if result.error]
+        found = [(type(item.error), str(item.error), item.findings) for item in failed]
+        return sorted(found, key=lambda item: item[1])
+
+    assert errors(again) == errors(before)
+    assert {kind for kind, *_ in errors(again)} == {ModelError, UnsupportedError}
+    # With another LiteRT, or if it is asked for, it may be possible.
+    for changed in ({"litert_version": lambda: "0.0"}, {}):
+        with monkeypatch.context() as patch:
+            patch.setattr(pipeline, "build", lambda *_: 1 / 0)
+            for name, value in changed.items():
+                patch.setattr(workers, name, value)
+            tasks = matrix([folder / "OWN.tflite"], [Options(device="gpu")])
+            (result,) = run(tasks, place(tmp_path), Here(), again=not changed)
+        assert isinstance(result.error, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("reason", [MemoryError(), ModelFileError("unreadable"), "killed"])
+def test_failures_for_other_reasons_are_tried_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: Exception | str
+) -> None:
+    def fail(*arguments: Any) -> Any:
+        if isinstance(reason, Exception):
+            raise reason
+        Child.unanswered += 1  # as if LiteRT had been killed, which makes an operator unsupported
+        raise UnsupportedError([Finding(0, "ABS", "LiteRT crashes on this model (SIGKILL)")])
+
+    (folder / "BAD.tflite").unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "build", fail)
+        assert {result.status for result in compiled(folder, tmp_path)} == {"failed"}
+    assert {result.status for result in compiled(folder, tmp_path)} == {"compiled"}
+    assert {row["status"] for row in rows(tmp_path)} == {"compiled"}
+
+
+def test_files_are_read_again_if_anything_has_changed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "BAD.tflite").unlink()
+    compiled(folder, tmp_path)
+    read: list[Path] = []
+
+    def reading(variant: Path) -> Any:
+        read.append(variant)
+        return read_variant(variant)
+
+    monkeypatch.setattr(place_folder, "read_variant", reading)
+    compiled(folder, tmp_path)
+    assert read == []
+    weights = next(tmp_path.glob("*/*/plan.tflgpu"))
+    content, times = weights.read_bytes(), weights.stat()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(weights, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert [result.status for result in compiled(folder, tmp_path)].count("compiled") == 1
+    assert read == [weights.parent]
 
 
 def test_a_damaged_variant_is_compiled_again(folder: Path, tmp_path: Path) -> None:
@@ -155,9 +234,9 @@ def test_runs_keep_each_others_rows(folder: Path, tmp_path: Path) -> None:
 
 def test_a_run_that_ends_early_is_continued(folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    run = tflgpu.compile_many([folder], store, devices=DEVICES)
-    names = [next(run).task.model.stem for _ in range(3)]
-    run.close()  # type: ignore[attr-defined]
+    begun = tflgpu.compile_many([folder], store, devices=DEVICES)
+    names = [next(begun).task.model.stem for _ in range(3)]
+    begun.close()  # type: ignore[attr-defined]
     assert len(rows(store)) == 3
     found = compiled(folder, store)
     # Those that were being written when the run ended are there as well.
@@ -199,8 +278,8 @@ def test_manifests_of_others(folder: Path, tmp_path: Path) -> None:
     compiled(folder, tmp_path)
     file = tmp_path / "manifest.json"
     content = json.loads(file.read_text())
-    file.write_text(json.dumps({**content, "format": 2}))
-    with pytest.raises(PlanError, match="has format 2, this version of tflgpu reads 1; use"):
+    file.write_text(json.dumps({**content, "format": 3}))
+    with pytest.raises(PlanError, match="has format 3, this version of tflgpu reads 2; use"):
         compiled(folder, tmp_path)
     wrong: dict[str, Any]
     for wrong in ({"fingerprint": []}, {"seconds": "1"}, {"findings": {}}, {"findings": [1]}):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
 from commands import as_json, invoke
 from paths import ROOT
+from platforms import linux
+from saved_rows import SAVES, save_rows
 from servers import make_key
 
 import tflgpu
-from tflgpu.compiler.fleet.place import Change
 from tflgpu.compiler.fleet.places import place
 from tflgpu.runtime.remote.keys import Trusted
 from tflgpu.runtime.remote.published import entries
@@ -72,7 +73,7 @@ def test_commands(url: str, tmp_path: Path) -> None:
     command = ("compile", DIGITS, "-o", url, "--device", "gpu")
     assert invoke(*command, "--sign", key).stdout.splitlines()[-1].startswith(f"{url}/")
     found = as_json(*command, "--device", "mali", "--sign", key)
-    assert found["manifest"] == f"{url}/manifest.json"
+    assert found["manifest"] == f"{url}/rows"
     assert sorted(each["status"] for each in found["variants"]) == ["compiled", "present"]
     invoke("cache", "verify", url, "--trust", f"{key}.pub")
     wrong = invoke("compile", DIGITS, "-o", tmp_path / "x", "--sign", key, code=1)
@@ -85,17 +86,18 @@ def test_commands(url: str, tmp_path: Path) -> None:
         tflgpu.compile(DIGITS, url)
 
 
-def test_two_runs_on_one_store(url: str) -> None:
-    """No row of the manifest is lost, though nothing locks it."""
-    runs = [
-        threading.Thread(target=place(url).change, args=("file", adding(name))) for name in "abcd"
-    ]
+RUNS = 4
+
+
+@linux
+def test_runs_at_once_lose_no_rows(url: str, server: ForkServerContext) -> None:
+    """Nothing locks a store; and they rewrite the rows of each other when those are many."""
+    runs = [server.Process(target=save_rows, args=(url, run)) for run in range(RUNS)]
     for run in runs:
         run.start()
     for run in runs:
         run.join()
-    assert place(url).read("file") == b"abcd"
-
-
-def adding(name: str) -> Change:
-    return lambda content: bytes(sorted({*(content or b""), *name.encode()}))
+    assert [run.exitcode for run in runs] == [0] * RUNS
+    found = {each.model for each in place(url).read_rows()}
+    assert found == {f"{run}.{number}" for run in range(RUNS) for number in range(SAVES)}
+    assert len(Store(url).names("rows")) < RUNS * SAVES

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from cases.convolutions import conv
 from commands import as_json, invoke
+from deadly_measurements import DeadlyMeasurements
 from graphs import model, x
 
 import tflgpu
@@ -76,6 +77,24 @@ def test_the_table_is_that_of_this_process(
     measured.count = 0
     assert as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"] == [there]
     assert measured.count == 0
+
+
+@pytest.mark.slow
+def test_what_a_killed_worker_was_measuring_is_measured_again(
+    networks: Path, measured: Measured, opencl_device: str, tmp_path: Path
+) -> None:
+    (tmp_path / "made").mkdir()
+    common: tuple[Any, ...] = ("--device", opencl_device)
+    (here,) = as_json("tune", networks, "-o", tmp_path / "here", *common)["tables"]
+    local = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, protocol="tcp", dashboard_address=":0"
+    )
+    with local, distributed.Client(local, set_as_default=False) as client:
+        client.register_plugin(DeadlyMeasurements(tmp_path / "made"))
+        common = (*common, "--scheduler", local.scheduler_address)
+        (there,) = as_json("tune", networks, "-o", tmp_path / "there", *common)["tables"]
+    assert Path(here["path"]).read_bytes() == Path(there["path"]).read_bytes()
+    assert len(list((tmp_path / "made").iterdir())) > measured.count
 
 
 def test_the_same_table_gives_the_same_plan(

@@ -17,7 +17,7 @@ from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, presen
 from servers import make_key
 
 from tflgpu.runtime import CacheWarning, PlanError, StoreError, load
-from tflgpu.runtime.remote import index
+from tflgpu.runtime.remote import ledger
 from tflgpu.runtime.remote.copies import copies_of
 from tflgpu.runtime.remote.fetch import fetch
 from tflgpu.runtime.remote.keys import SigningKey
@@ -125,7 +125,7 @@ def test_a_listing_reads_few_files(
     local: Store, tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many variants there are: five files of the index at most."""
-    monkeypatch.setattr(index, "FILES", 4)
+    monkeypatch.setattr(ledger, "FILES", 4)
     many(local, tmp_path, 8)
     found = listed(Store(f"counted://{tmp_path}/store"))
     assert [record.path for record in found] == [

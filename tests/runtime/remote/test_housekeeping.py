@@ -14,11 +14,12 @@ from plans import chain
 from published_files import PATH, files_on, present
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.remote import housekeeping, index, stamps
+from tflgpu.runtime.remote import housekeeping, index, ledger, stamps
 from tflgpu.runtime.remote import publish as publish_module
-from tflgpu.runtime.remote.housekeeping import prune
+from tflgpu.runtime.remote.housekeeping import problem, prune
 from tflgpu.runtime.remote.index import records
-from tflgpu.runtime.remote.keys import SigningKey, fingerprint
+from tflgpu.runtime.remote.keys import SigningKey, Trusted, fingerprint
+from tflgpu.runtime.remote.manifest import Publication
 from tflgpu.runtime.remote.publish import publish
 from tflgpu.runtime.remote.published import Entry, entries, listed
 from tflgpu.runtime.remote.store import Store
@@ -114,6 +115,41 @@ def test_a_variant_that_is_replaced_meanwhile_stays(
     assert present(local).manifest.model == "new.tflite"
 
 
+def test_a_prune_while_a_signature_is_added(
+    local: Store, folder: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found to be whole is gone when its manifest is replaced."""
+    publish(folder, local)
+    replace = publish_module._replace_manifest
+
+    def after_pruning(store: Store, new: Publication, temporary: str) -> None:
+        if new.signatures and names(store):
+            assert len(prune(store, 0)) == 1
+        replace(store, new, temporary)
+
+    monkeypatch.setattr(publish_module, "_replace_manifest", after_pruning)
+    publish(folder, local, SigningKey(key))
+    (entry,) = entries(local)
+    assert problem(local, entry, Trusted(key.with_suffix(".pub"))) == ""
+
+
+def test_a_signature_that_is_added_during_a_prune(
+    local: Store, folder: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes with the variant, whose files are gone."""
+    publish(folder, local)
+    signed, remove = SigningKey(key).add_to(present(local)), local.remove
+
+    def and_sign(path: str) -> None:
+        if path == signed.files:
+            publish_module._replace_manifest(local, signed, f"{PATH}/new")
+        remove(path)
+
+    monkeypatch.setattr(local, "remove", and_sign)
+    assert len(prune(local, 0)) == 1
+    assert entries(local) == []
+
+
 def test_a_variant_that_comes_back_meanwhile_stays_in_the_index(
     local: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +185,7 @@ def test_variants_of_a_newer_version_stay(
 def test_an_index_is_kept_short(
     local: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "FILES", 4)
+    monkeypatch.setattr(ledger, "FILES", 4)
     for number in range(12):
         publish(chain().write(tmp_path / "cache", f"v{number:03}"), local)
         assert len(local.names("index")) <= 5

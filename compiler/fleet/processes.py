@@ -1,0 +1,132 @@
+"""Processes of this machine, which compile tasks and write the variants into its files."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dask import config
+from distributed import Client, Future, LocalCluster, secede
+from tornado.ioloop import PeriodicCallback
+
+from ...runtime.errors import PlanError
+from ..errors import WorkerError
+from ..litert.reference import litert_version
+from .cluster import LOOK, SETTINGS, Cluster
+from .place import Place
+from .tasks import Task
+from .workers import Built, Failed, Written, all_written, compile_task, written
+
+OWN_SETTINGS = {
+    **SETTINGS,
+    "distributed.scheduler.allowed-failures": 1,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # Nobody looks at these measurements.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "1h",
+}
+PER_WORKER = 4
+"""Tasks under way for each process: one is compiled, one waits, and others are being written."""
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Processes]:
+    """So many processes, each with a thread (WorkerError)."""
+    with config.set(OWN_SETTINGS), _local(jobs) as local, Client(local, set_as_default=False) as it:
+        yield Processes(Cluster(it, "the local scheduler"))
+
+
+@contextmanager
+def _local(jobs: int) -> Iterator[LocalCluster]:
+    """A scheduler with processes of this machine (WorkerError).
+
+    Other users of the machine reach their ports, but have no certificate, without which Dask would
+    execute what anyone sends.
+    """
+    try:
+        local = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            security=True,
+            # A port that is free, rather than a warning that the usual one is not.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError) as error:
+        raise WorkerError(f"cannot start {jobs} processes: {error}") from error
+    with local:
+        # A process that is killed is started again by its nanny, unless that happens while it
+        # starts; then the cluster has to.
+        strength = PeriodicCallback(lambda: local.scale(jobs), LOOK * 1000)
+        local.loop.add_callback(strength.start)
+        yield local
+        local.loop.add_callback(strength.stop)
+
+
+class Processes:
+    """Processes that read the files of tasks themselves."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.litert = litert_version()
+        self._cluster = cluster
+
+    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+        """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
+        if not place.shared:
+            return all_written(self._built(tasks), place)
+        return self._written(tasks, place)
+
+    def _written(
+        self, tasks: Iterable[Task], place: Place
+    ) -> Iterator[tuple[Task, Written | Failed]]:
+        def start(task: Task) -> tuple[Future, ...]:
+            return (self._cluster.submit(_compile_and_write, task, place),)
+
+        for task, outcome in self._cluster.each(tasks, start, PER_WORKER):
+            if isinstance(outcome, Exception):
+                yield task, Failed(outcome)
+                continue
+            if isinstance(outcome.result, PlanError):
+                raise outcome.result
+            for warning in outcome.warnings:
+                warnings.warn(warning, stacklevel=2)
+            yield task, outcome.result
+
+    def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:
+        def start(task: Task) -> tuple[Future, ...]:
+            return (self._cluster.submit(compile_task, task),)
+
+        for task, outcome in self._cluster.each(tasks, start, PER_WORKER):
+            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a process answers."""
+
+    result: Written | Failed | PlanError
+    """A PlanError if the place cannot be written, which ends the run."""
+    warnings: tuple[Warning, ...]
+
+
+def _compile_and_write(task: Task, place: Place) -> _Told:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result: Written | Failed | PlanError
+        outcome = compile_task(task)
+        if isinstance(outcome, Failed):
+            result = outcome
+        else:
+            # The next task begins while this one waits for the disk.
+            secede()
+            try:
+                result = written(outcome, place)
+            except PlanError as error:
+                result = error
+    given = (each.message for each in caught)
+    return _Told(result, tuple(each for each in given if isinstance(each, Warning)))

@@ -1,0 +1,128 @@
+"""A row: what became of one task, as `manifest.json` records it.
+
+{"format": 2, "variants": [{"model": "models/digits.tflite", "fingerprint": "8c0d...",
+    "variant": "opencl-f32-mali-a20d7aa81cd8", "status": "compiled", "findings": [], ...}, ...]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ...runtime.errors import PlanError
+from ..errors import Finding
+
+FORMAT = 2
+"""To be raised whenever the fields of a row change."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one task."""
+
+    model: str
+    """The path of the model's file, as given."""
+    fingerprint: str
+    target: str
+    precision: str
+    profile: str
+    request: str
+    """What decided the variant; see `Task.request`."""
+    variant: str
+    """The variant's name; empty if there is none."""
+    status: str
+    """compiled; present (it was in the cache already, or is that of an equal model); or failed."""
+    findings: tuple[Mapping[str, Any], ...]
+    """Operators that cannot run on the device, as `Finding.as_dict` gives them."""
+    error: str
+    """Why it failed."""
+    litert: str
+    """Of a failure that another attempt would only repeat: the version of LiteRT that had a say.
+
+    Empty for others, such as for want of memory."""
+    seconds: float
+    """Time of the compilation, whenever that was."""
+    bytes: int
+    """Of all files of the variant but binaries, which drivers made."""
+    stamp: str
+    """Of the variant's files when they were known to be whole; see `Kept.stamp`."""
+    time: float
+    """When this was recorded (Unix time)."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.model, self.fingerprint, self.request
+
+    @property
+    def column(self) -> tuple[str, str, str, str]:
+        """What a user asked for, whatever the model's content and the other options were."""
+        return self.model, self.target, self.precision, self.profile
+
+
+def merged(rows: Iterable[Row], holds: Callable[[str, str], bool]) -> list[Row]:
+    """Of the rows of each task the newest one, sorted, without those that are out of date.
+
+    A row with a variant stays as long as `holds` says that the variant is there, by fingerprint and
+    name; that of a failure until there is a newer row of the same column.
+    """
+    newest, last = {}, {}
+    for row in sorted(rows, key=lambda row: row.time):
+        newest[row.key] = last[row.column] = row
+    return [
+        row
+        for _, row in sorted(newest.items())
+        if (holds(row.fingerprint, row.variant) if row.variant else last[row.column] is row)
+    ]
+
+
+def to_bytes(rows: Iterable[Row]) -> bytes:
+    """The content of a file of rows."""
+    found = {"format": FORMAT, "variants": [vars(row) for row in rows]}
+    return f"{json.dumps(found, indent=1)}\n".encode()
+
+
+def from_bytes(content: bytes, source: str) -> list[Row]:
+    """The rows in a file (PlanError, naming `source`)."""
+    try:
+        found = json.loads(content)
+        if found["format"] == FORMAT:
+            return [_row(item) for item in found["variants"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PlanError(
+            f"{source} is not a manifest of tflgpu: {error}; remove it, and the next run writes a "
+            f"new one"
+        ) from error
+    raise PlanError(
+        f"{source} has format {found['format']!r}, this version of tflgpu reads {FORMAT}; use "
+        f"another cache, or the version that wrote it"
+    )
+
+
+_FIELDS = {item.name for item in fields(Row)}
+_NUMBERS = {"seconds", "bytes", "time"}
+_TEXTS = _FIELDS - _NUMBERS - {"findings"}
+_FINDING = asdict(Finding(0, "", ""))
+
+
+def _row(item: Any) -> Row:
+    if not isinstance(item, dict) or item.keys() != _FIELDS:
+        raise ValueError(f"a row must have the fields {', '.join(sorted(_FIELDS))}")
+    wrong = [
+        *(name for name in _TEXTS if not isinstance(item[name], str)),
+        *(name for name in _NUMBERS if type(item[name]) not in (int, float)),
+    ]
+    if not isinstance(item["findings"], list) or not all(map(_is_finding, item["findings"])):
+        wrong.append("findings")
+    if wrong:
+        raise ValueError(f"a row has a wrong type of {', '.join(sorted(wrong))}")
+    return Row(**{**item, "findings": tuple(item["findings"])})
+
+
+def _is_finding(item: Any) -> bool:
+    return (
+        isinstance(item, dict)
+        and item.keys() == _FINDING.keys()
+        and all(type(item[name]) is type(value) for name, value in _FINDING.items())
+    )

@@ -1,0 +1,117 @@
+"""The workers of a scheduler, wherever they are; they need none of this machine's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from weakref import WeakValueDictionary
+
+from dask import config
+from distributed import Client, Future, WorkerPlugin
+
+from ...runtime.store.cache import fingerprint
+from ..emit.version import compiler_version
+from ..errors import ModelFileError, WorkerError
+from .cluster import SETTINGS, Cluster
+from .parcel import compile_parcel, pack, unequal, versions
+from .place import Place
+from .tasks import Task
+from .workers import Built, Failed, Written, all_written
+
+PATIENCE = 30
+"""Seconds to wait for a scheduler, and for its first worker."""
+PER_WORKER = 2
+"""Tasks under way for each thread of a worker: one that runs, and one that waits."""
+
+
+@contextmanager
+def scheduled(scheduler: str) -> Iterator[Scheduled]:
+    """The workers of a scheduler, which must have this version of the compiler (WorkerError)."""
+    with config.set(SETTINGS), _client(scheduler) as client:
+        yield Scheduled(client, scheduler)
+
+
+def _client(scheduler: str) -> Client:
+    """A client of a scheduler with at least one worker (WorkerError)."""
+    try:
+        client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise WorkerError(
+            f"there is no scheduler at {scheduler} ({error}); start one with: dask scheduler"
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError as error:
+        client.close()
+        raise WorkerError(
+            f"the scheduler at {scheduler} has no workers; start one with: dask worker {scheduler}"
+        ) from error
+    return client
+
+
+class Scheduled(Cluster):
+    """The workers of a scheduler.
+
+    A model travels to the scheduler once, by its content, and from there to the workers that need
+    it.
+    """
+
+    def __init__(self, client: Client, scheduler: str) -> None:
+        """WorkerError that names each worker with another version of the compiler, or none."""
+        super().__init__(client, f"the scheduler at {scheduler}")
+        self.litert = self._check()
+        self._models: WeakValueDictionary[str, Future] = WeakValueDictionary()
+
+    def _check(self) -> str:
+        """The version of LiteRT; empty if it differs (WorkerError)."""
+        wanted, problems, litert = compiler_version(), [], set()
+        for address, found in self.ask_each(versions):
+            if isinstance(found, Exception):
+                problems.append(f"worker {address}: it has no tflgpu ({found})")
+                continue
+            if found.compiler != wanted:
+                problems.append(f"worker {address}: {unequal(found.compiler, wanted)}")
+            litert.add(found.litert)
+        if problems:
+            raise WorkerError("\n".join(problems))
+        return litert.pop() if len(litert) == 1 else ""
+
+    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+        """Each task with its outcome, as they come (StoreError, WorkerError)."""
+        return all_written(self._built(tasks), place)
+
+    def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:
+        def start(task: Task) -> tuple[Future, ...]:
+            model = self.model(task)
+            return self.submit(compile_parcel, pack(task), model), model
+
+        for task, outcome in self.each(tasks, start, PER_WORKER):
+            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
+
+    def announce(self, plugin: WorkerPlugin) -> None:
+        """Give a plugin to each worker, also to those that join later."""
+        self._client.register_plugin(plugin)
+
+    def model(self, task: Task) -> Future:
+        """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""
+        found = self._models.get(task.fingerprint)
+        if found is None:
+            # As a task, and not scattered, which would leave it on one worker, to be lost with it.
+            key = f"model-{task.fingerprint}"
+            found = self._client.submit(_same, _content(task), key=key)
+            self._models[task.fingerprint] = found
+        return found
+
+
+def _content(task: Task) -> bytes:
+    try:
+        content = task.model.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"cannot read the model {task.model}: {error.strerror}") from error
+    if fingerprint(content) != task.fingerprint:
+        raise ModelFileError(f"{task.model} has changed since the run began; run it again")
+    return content
+
+
+def _same(content: bytes) -> bytes:
+    return content
