@@ -78,7 +78,15 @@ define(
         note="of constants",
     ),
     OpDef("DENSIFY", same_as_first, (), _densify, note="of constants"),
-    OpDef("DEQUANTIZE", same_as_first, (), _dequantize, ANY, note="of integers", versions=9),
+    OpDef(
+        "DEQUANTIZE",
+        same_as_first,
+        (),
+        _dequantize,
+        ANY,
+        note="of integers and float16",
+        versions=9,
+    ),
     OpDef("FILL", _infer_fill, (), _fill, ANY, note="the shape must be a constant", versions=5),
     OpDef(
         "RANGE",

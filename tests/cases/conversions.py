@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from graphs import (
     Call,
+    Input,
     call,
     ints,
     known,
@@ -47,6 +48,8 @@ def dequantizations() -> Iterator[Case]:
     weights = Call("DEQUANTIZE", (half,))
     value = call("CONV_2D", x(2, 5, 7, 5), weights, w(7), **window())
     yield Case("DEQUANTIZE", "float16 weights", value)
+    halves = typed("float32", "DEQUANTIZE", Input((2, 5, 7), dtype="float16"))
+    yield Case("DEQUANTIZE", "float16 inputs", call("MUL", halves, w(7)))
     for dtype, zero in (("int8", -3), ("uint8", 128), ("int16", 0)):
         info = np.iinfo(dtype)
         whole = random.integers(info.min, info.max, (5, 7)).astype(dtype)

@@ -1,4 +1,4 @@
-"""Sums, norms and selections are decomposed into elementwise operators and reductions."""
+"""Sums, conversions, norms and selections are decomposed into simpler operators."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ def add_n(here: Decomposition) -> str | None:
     for position in range(1, len(here.op.inputs)):
         total = here.add("ADD", total, here.op.operand(position))
     here.finish(total)
+    return None
+
+
+@decomposes("DEQUANTIZE")
+def convert_halves(here: Decomposition) -> str | None:
+    """Numbers in half precision are not quantized, and a CAST converts them."""
+    if here.op.operand(0).dtype != "float16":
+        return "it computes with integers"
+    here.finish(here.add("CAST", here.op.operand(0), dtype=here.op.output.dtype))
     return None
 
 
