@@ -12,7 +12,7 @@ from plans import LENGTH, Parts, chain, misaligned
 
 from tflgpu.runtime import PlanError, load
 from tflgpu.runtime.api import Loading, load_folder
-from tflgpu.runtime.device import Device
+from tflgpu.runtime.launch.device import Device
 
 
 def test_newest_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
@@ -41,11 +41,11 @@ def test_no_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
 def test_a_device_is_released_if_its_observer_fails(
     tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released = []
+    released: list[Device] = []
 
     class Failing(Loading):
         def opened(self, device: Device) -> Device:
-            monkeypatch.setattr(type(device), "release", released.append)
+            monkeypatch.setattr(type(device), "release", lambda self: released.append(self))
             raise ValueError
 
     with pytest.raises(ValueError):
