@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from warnings import warn
 
 from ..runtime.errors import TflgpuWarning
 from ..runtime.store.cache import fingerprint as digest_of
@@ -43,6 +42,7 @@ from .select.legality import Candidates, candidates
 from .select.storage import Choice, choose_storage
 from .select.supported import unsupported
 from .target import SOURCE_LANGUAGES, Target
+from .telling import tell
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage, the work done in it so far, and its total work."""
@@ -267,7 +267,7 @@ def _metadata(model: Model) -> str:
     try:
         return read_metadata(model).as_json()
     except ModelError as error:
-        warn(f"the model's metadata is ignored: {error}", TflgpuWarning, stacklevel=4)
+        tell(TflgpuWarning(f"the model's metadata is ignored: {error}"))
         return ""
 
 
