@@ -86,10 +86,12 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     sizing = TableSizing(table, target) if table else Sizing()
     chosen = (select(model, each, target, progress) for each in options.for_each_choice())
     compiled = generate_plan(chosen, options, target, _name(model), content, sizing, progress)
-    metadata = _metadata(model)
+    metadata, fault = _metadata(model)
     if _fingerprint(model) != content:
         name = compiled.plan.model
         raise ModelFileError(f"{name} changed while it was being compiled; compile it again")
+    if fault:
+        tell(TflgpuWarning(f"the model's metadata is ignored: {fault}"))
     return replace(compiled, plan=replace(compiled.plan, metadata=metadata))
 
 
@@ -262,13 +264,12 @@ def _name(model: Model) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _metadata(model: Model) -> str:
-    """What a model says of its inputs and outputs; nothing, with a warning, if that is damaged."""
+def _metadata(model: Model) -> tuple[str, ModelError | None]:
+    """What a model says of its inputs and outputs; "" and why, if that is damaged."""
     try:
-        return read_metadata(model).as_json()
+        return read_metadata(model).as_json(), None
     except ModelError as error:
-        tell(TflgpuWarning(f"the model's metadata is ignored: {error}"))
-        return ""
+        return "", error
 
 
 def _fingerprint(model: Model) -> str:

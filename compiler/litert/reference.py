@@ -48,10 +48,9 @@ class Reference:
     """A model loaded in LiteRT.
 
     `input_shapes` replaces input shapes, by tensor name or in order. With `delegates` XNNPACK runs
-    the model, otherwise LiteRT's own kernels. With `keep_intermediates` every tensor can be read
-    after a run. With a `signature`, that one runs: it names the inputs and outputs, and inputs must
-    be passed by name. ModelError if LiteRT rejects the model or an input shape,
-    ReferenceMissingError if it is not installed.
+    the model, otherwise LiteRT's own kernels. With a `signature`, that one runs: it names the
+    inputs and outputs, and inputs must be passed by name. ModelError if LiteRT rejects the model or
+    an input shape, ReferenceMissingError if it is not installed.
     """
 
     def __init__(
@@ -61,7 +60,6 @@ class Reference:
         input_shapes: Mapping[str, Shape] | Sequence[Shape] = (),
         threads: int = 1,
         delegates: bool = False,
-        keep_intermediates: bool = False,
         signature: str = "",
     ) -> None:
         litert = require_litert()
@@ -76,7 +74,6 @@ class Reference:
                 self._interpreter = litert.Interpreter(
                     **source,
                     num_threads=threads,
-                    experimental_preserve_all_tensors=keep_intermediates,
                     experimental_op_resolver_type=(
                         kinds.AUTO if delegates else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
                     ),
@@ -88,8 +85,6 @@ class Reference:
                     self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"LiteRT cannot load this model: {_first_line(error)}") from error
-        self._keeps = keep_intermediates
-        self._places: dict[str, list[int]] | None = None
 
     def _resize(self, input_shapes: Mapping[str, Shape] | Sequence[Shape]) -> None:
         details = self._interpreter.get_input_details()
@@ -147,23 +142,6 @@ class Reference:
         except (ValueError, RuntimeError) as error:
             raise ModelError(f"LiteRT failed on this model: {_first_line(error)}") from error
         return tuple(results.values())
-
-    def tensor(self, name: str) -> Array | None:
-        """A tensor's value after a run; None unless exactly one tensor has this name."""
-        if not self._keeps:
-            raise ValueError("tensor() needs keep_intermediates=True")
-        if self._places is None:
-            self._places = {}
-            for item in self._interpreter.get_tensor_details():
-                self._places.setdefault(item["name"], []).append(item["index"])
-        places = self._places.get(name, [])
-        if len(places) != 1:
-            return None
-        try:
-            value: Array = self._interpreter.get_tensor(places[0])
-        except ValueError:  # it was never allocated, because it was fused or pruned
-            return None
-        return value
 
 
 def _info(item: Mapping[str, Any]) -> TensorInfo:

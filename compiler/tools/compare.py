@@ -13,10 +13,10 @@ from ... import runtime
 from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device
-from ..errors import OptionError
 from ..frontend.model_file import Model
 from ..ir import Array
 from ..litert.child import try_run
+from ..litert.every_tensor import every_tensor
 from ..litert.reference import Reference
 from ..options import Options
 from ..scratch import scratch_folder
@@ -90,17 +90,10 @@ def verify(
 ) -> Verification:
     """Compile into a temporary cache, run the model and LiteRT on the same arrays, and compare.
 
-    Outputs are compared with LiteRT's default, which runs XNNPACK. With `layers` every tensor gets
-    its own memory, and is compared with the tensor of that name after a run of LiteRT's own
-    kernels, since XNNPACK does not expose intermediate tensors. LiteRT does not expose them for a
-    signature either (OptionError). Also raises what compiling and loading raise, and ModelError if
-    LiteRT cannot run the model.
+    LiteRT runs XNNPACK, as by default. With `layers` every tensor gets its own memory, and is
+    compared with the tensor of that name. Raises what compiling and loading raise, and ModelError
+    if LiteRT cannot run the model.
     """
-    if layers and options.signature:
-        raise OptionError(
-            "LiteRT does not expose the intermediate tensors of a signature; leave out --layers or "
-            "--signature"
-        )
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device = attached_device(options.device)
     with scratch_folder() as cache:
@@ -113,7 +106,7 @@ def verify(
             progress("LiteRT", 0, 1)
             ordered = [arrays[info.name] for info in session.inputs]
             given = dict(arrays) if options.signature else ordered
-            try_run(model, given, options.signature, (True, False) if layers else (True,))
+            try_run(model, given, options.signature, (True,))
             expected = litert_outputs(model, options.signature, session, arrays)
             outputs = tuple(
                 compare(info.name, results[info.name], value, options.precision, info.scale)
@@ -122,10 +115,8 @@ def verify(
             )
             tensors: tuple[Comparison, ...] = ()
             if layers:
-                shapes = [info.shape for info in session.inputs]
-                plain = Reference(model, input_shapes=shapes, keep_intermediates=True)
-                plain.run(ordered)
-                tensors = compare_layers(session, plain, options.precision)
+                every = every_tensor(model, options.signature, arrays)
+                tensors = compare_layers(session, every, options.precision)
     return Verification(outputs, tensors)
 
 
@@ -143,17 +134,22 @@ def litert_outputs(
 
 
 def compare_layers(
-    session: runtime.Session, reference: Reference, precision: str
+    session: runtime.Session, every: Mapping[str, tuple[TensorInfo, Array]], precision: str
 ) -> tuple[Comparison, ...]:
-    """Compare every tensor that a dispatch writes and LiteRT also has, in the order of dispatch."""
+    """Compare every tensor that a dispatch writes and LiteRT also has, in the order of dispatch.
+
+    Kernels compute with quantized integers less their zero points, as floats.
+    """
     plan = session.plan
     result = []
     computed = [tensor for tensor in plan.tensors if 0 <= tensor.first < len(plan.dispatches)]
     for tensor in sorted(computed, key=lambda tensor: tensor.first):
-        expected = reference.tensor(tensor.name)
-        if expected is not None:
+        if tensor.name in every:
+            info, expected = every[tensor.name]
             actual = session.read(tensor.name)
-            comparison = compare(tensor.name, actual, expected, precision)
+            if actual.dtype.kind == "f" and expected.dtype.kind in "iu":
+                actual = actual + info.zero_point
+            comparison = compare(tensor.name, actual, expected, precision, info.scale)
             result.append(replace(comparison, label=plan.dispatches[tensor.first].label))
     return tuple(result)
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from paths import DIGITS_MODEL
 
 from tflgpu.compiler.errors import ModelError
 from tflgpu.compiler.frontend.writer import write
@@ -59,17 +58,6 @@ def test_reference_with_another_shape(shapes: Any) -> None:
     a, b = normal(2, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)
     (c,) = reference.run([a, b])
     np.testing.assert_allclose(c, a + b, rtol=1e-6)
-
-
-def test_reference_reads_tensors() -> None:
-    reference = Reference(DIGITS_MODEL, keep_intermediates=True)
-    reference.run([normal(1, 8, 8, 1)])
-    pool = reference.tensor("pool")
-    residual = reference.tensor("residual")
-    assert pool is not None and residual is not None
-    windows = residual.reshape(1, 4, 2, 4, 2, 16).max((2, 4))
-    np.testing.assert_array_equal(pool, windows)
-    assert reference.tensor("no such tensor") is None
 
 
 def test_reference_refuses_wrong_inputs() -> None:

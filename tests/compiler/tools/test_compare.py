@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from graphs import model
+from graphs.interfaces import quantized_classifier
 from numpy.typing import NDArray
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options
+from tflgpu.compiler.frontend.model_file import Model
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Array, Graph, Op, Tensor
+from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.tools import compare as verification
 from tflgpu.compiler.tools.compare import compare, verify
@@ -125,6 +129,15 @@ def test_layers_agree_in_the_order_of_dispatch(opencl_device: str) -> None:
     assert all(item.tolerance >= 1e-4 for item in result.layers)
 
 
+@pytest.mark.parametrize(("dtype", "zero"), [("int8", 3), ("uint8", 128)])
+def test_layers_of_quantized_models_agree(opencl_device: str, dtype: str, zero: int) -> None:
+    """Kernels hold integers less their zero points; LiteRT does not."""
+    made = model({"y": quantized_classifier(dtype, zero)})
+    result = verify(made.content, Options(device=opencl_device), lambda _: made.inputs, layers=True)
+    assert result.ok and len(result.layers) >= 2
+    assert all(item.max_error == 0 for item in result.layers)
+
+
 def test_several_inputs_and_bytes(opencl_device: str) -> None:
     result = verify(addition(), Options(device=opencl_device), feed)
     assert [item.name for item in result.outputs] == ["c"] and result.ok
@@ -145,19 +158,26 @@ def test_another_input_shape(opencl_device: str) -> None:
 
 
 class Bent(Reference):
-    """LiteRT with an error in everything from the first pooling on."""
+    """LiteRT with an error in its outputs."""
 
     def run(self, inputs: Mapping[str, Array] | Sequence[Array]) -> tuple[Array, ...]:
         return tuple(value + np.float32(0.01) for value in super().run(inputs))
 
-    def tensor(self, name: str) -> Array | None:
-        value = super().tensor(name)
-        exact = name in ("first", "depthwise_1", "residual")
-        return value if exact or value is None else value + np.float32(0.01)
+
+def bent_from_the_first_pooling(
+    model: Model, signature: str, arrays: Mapping[str, Array]
+) -> Mapping[str, tuple[TensorInfo, Array]]:
+    every = every_tensor(model, signature, arrays)
+    exact = ("first", "depthwise_1", "residual")
+    return {
+        name: (info, value if name in exact else value + np.float32(0.01))
+        for name, (info, value) in every.items()
+    }
 
 
 def test_a_departure_is_found(opencl_device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "Reference", Bent)
+    monkeypatch.setattr(verification, "every_tensor", bent_from_the_first_pooling)
     outputs = verify(DIGITS_MODEL, Options(device=opencl_device), feed)
     assert not outputs.ok and outputs.departure is outputs.outputs[0]
     assert outputs.outputs[0].max_error == pytest.approx(0.01, rel=0.01)
