@@ -206,10 +206,10 @@ def test_a_damaged_variant_is_compiled_again(folder: Path, tmp_path: Path) -> No
 
 def test_an_estimate_is_made_again(tmp_path: Path, folder: Path) -> None:
     options = Options(target="vulkan", precision="f16", keep_f32=("auto",))
-    model, common = folder / "ABS.tflite", {"devices": ["gpu"], "precisions": ["f16"]}
+    common: dict[str, Any] = {"devices": ["gpu"], "precisions": ["f16"], "options": options}
     for _ in range(2):
         with pytest.warns(TflgpuWarning, match="no device measured the error"):
-            (result,) = tflgpu.compile_many([model], tmp_path, options=options, **common)
+            (result,) = tflgpu.compile_many([folder / "ABS.tflite"], tmp_path, **common)
         assert (result.status, result.row.request) == ("compiled", result.variant)
     assert len(rows(tmp_path)) == 1
 
