@@ -126,12 +126,17 @@ def test_tables_in_a_pipe_are_narrow_and_end_where_their_text_ends() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows delivers no signals to processes")
 @pytest.mark.parametrize("seconds", [0.0, 0.1, 0.2, 0.4])
 def test_ctrl_c_at_any_moment(seconds: float, tmp_path: Path) -> None:
-    """Also while modules are imported; the program says when Python itself has started."""
+    """Also while modules are imported; the program says when it has begun to look for signals."""
     code = (
-        "import sys; print('up', flush=True)\n"
+        "import signal, sys; print('up', flush=True)\n"
+        "set_signal = signal.signal\n"
+        "def say(*args):\n"
+        "    signal.signal = set_signal\n"
+        "    set_signal(*args)\n"
+        "    print('under way', flush=True)\n"
+        "signal.signal = say\n"
         f"sys.argv = ['tflgpu', 'compile', {str(DIGITS_MODEL)!r}, '-o', {str(tmp_path)!r}]\n"
         "import tflgpu.__main__ as program\n"
-        "print('under way', flush=True)\n"
         "program.main()\n"
     )
     process = subprocess.Popen(
