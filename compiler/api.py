@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
-from warnings import warn
 
 from ..runtime import load
 from ..runtime.remote.url import is_url, without_password
@@ -16,6 +15,7 @@ from .frontend.model_file import Model
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
 from .pipeline import build, store
+from .telling import tell
 
 
 def compile(
@@ -119,7 +119,7 @@ def compile(
     options = settle(model, options, tolerance)
     compiled = build(model, options)
     for text in fallback_texts(compiled.report):
-        warn(text, FallbackWarning, stacklevel=2)
+        tell(FallbackWarning(text))
     folder = store(compiled, Path(cache))
     if prebuild:
         build_kernels(folder, prebuild)

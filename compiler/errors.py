@@ -73,6 +73,10 @@ class FallbackWarning(TflgpuWarning):
     """Operators run on LiteRT instead of the device; the message lists them with the reasons."""
 
 
+class EstimateWarning(TflgpuWarning):
+    """No device measured what keep_f32="auto" has to keep; with one, that may be something else."""
+
+
 class PassError(TflgpuError):
     """A rewrite left the graph invalid: a bug in tflgpu. The message names the rewrite."""
 

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from warnings import warn
 
 from ..runtime.errors import TflgpuWarning
 from ..runtime.store.cache import fingerprint as digest_of
@@ -43,6 +42,7 @@ from .select.legality import Candidates, candidates
 from .select.storage import Choice, choose_storage
 from .select.supported import unsupported
 from .target import SOURCE_LANGUAGES, Target
+from .telling import tell
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage, the work done in it so far, and its total work."""
@@ -91,7 +91,7 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
         name = compiled.plan.model
         raise ModelFileError(f"{name} changed while it was being compiled; compile it again")
     if fault:
-        warn(f"the model's metadata is ignored: {fault}", TflgpuWarning, stacklevel=3)
+        tell(TflgpuWarning(f"the model's metadata is ignored: {fault}"))
     return replace(compiled, plan=replace(compiled.plan, metadata=metadata))
 
 

@@ -72,7 +72,7 @@ def print_matrix(
 ) -> None:
     """Print results, as a table or as JSON; Failure if any of them failed.
 
-    `manifest` is the path or URL of the cache's manifest.json; `unbuilt` has the reasons why a
+    `manifest` is the path or URL of the rows; `unbuilt` has the reasons why a
     driver could not compile the kernels of a task.
     """
     if as_json:

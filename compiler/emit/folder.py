@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 from ...runtime.errors import CacheWarning, PlanError
 from ...runtime.plan.file import to_bytes
@@ -28,6 +27,7 @@ from ...runtime.store.variant import (
     read_plan,
     read_variant,
 )
+from ..telling import tell
 from .compiled_model import CompiledModel
 
 CHANGED = "changed"
@@ -155,13 +155,12 @@ def _changed_in(folder: Path) -> dict[str, bytes]:
 def _warn_of(changed: Mapping[str, bytes], folder: Path) -> None:
     if changed:
         files = "".join(f"\n  {folder / file}" for file in changed)
-        warn(
+        text = (
             f"kernels in {folder} were damaged or changed by hand, and are now as compiled; what "
             f"they were is in{files}\ntry and keep a changed kernel with: tflgpu edit {folder} "
-            f"KERNEL FILE",
-            CacheWarning,
-            stacklevel=5,
+            f"KERNEL FILE"
         )
+        tell(CacheWarning(text))
 
 
 def _write(folder: Path, contents: Mapping[str, bytes | memoryview]) -> None:

@@ -36,7 +36,8 @@ def compile_many(
     """Compile each model for each device with each precision, and yield the results as they come.
 
     What is in the cache already, by content, is not compiled again. A model that fails gives a
-    result with its `error`, and stops no other. The cache's manifest.json records all results.
+    result with its `error`, and stops no other. The cache's manifest.json records all
+    results, or the folder rows/ of a store.
 
     Args:
         models: Files, folders, patterns, and lists as "@file"; see `models.find_models`.

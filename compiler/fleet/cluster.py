@@ -33,7 +33,7 @@ ATTEMPTS = 2
 More than once, since a task is also blamed for what another one on its worker has done.
 """
 PATIENCE = 30
-"""Seconds to wait while a scheduler has no workers."""
+"""Seconds to wait for a scheduler, and while it has no workers."""
 
 LOOK = 2
 """Seconds between looks for schedulers and workers that are gone."""

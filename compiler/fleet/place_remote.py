@@ -58,10 +58,10 @@ class Remote:
         return _all(self._rows.contents())
 
     def add_rows(self, rows: Sequence[Row]) -> None:
-        if rows and not self._rows.is_long():
-            self._rows.add(to_bytes(rows))
-        else:
+        if self._rows.is_long():
             self._rows.rewrite(lambda contents: to_bytes([*self._kept(contents), *rows]))
+        else:
+            self._rows.add(to_bytes(rows))
 
     def _kept(self, contents: Mapping[str, bytes]) -> list[Row]:
         # The index after the rows: whatever has a row is in the index, unless it was removed.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dask import config
 from distributed import Client, Future, LocalCluster, secede
@@ -88,14 +86,9 @@ class Processes:
             return (self._cluster.submit(_compile_and_write, task, place),)
 
         for task, outcome in self._cluster.each(tasks, start, PER_WORKER):
-            if isinstance(outcome, Exception):
-                yield task, Failed(outcome)
-                continue
-            if isinstance(outcome.result, PlanError):
-                raise outcome.result
-            for warning in outcome.warnings:
-                warnings.warn(warning, stacklevel=2)
-            yield task, outcome.result
+            if isinstance(outcome, PlanError):
+                raise outcome
+            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
 
     def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:
         def start(task: Task) -> tuple[Future, ...]:
@@ -105,28 +98,14 @@ class Processes:
             yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
 
 
-@dataclass(frozen=True)
-class _Told:
-    """What a process answers."""
-
-    result: Written | Failed | PlanError
+def _compile_and_write(task: Task, place: Place) -> Written | Failed | PlanError:
     """A PlanError if the place cannot be written, which ends the run."""
-    warnings: tuple[Warning, ...]
-
-
-def _compile_and_write(task: Task, place: Place) -> _Told:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result: Written | Failed | PlanError
-        outcome = compile_task(task)
-        if isinstance(outcome, Failed):
-            result = outcome
-        else:
-            # The next task begins while this one waits for the disk.
-            secede()
-            try:
-                result = written(outcome, place)
-            except PlanError as error:
-                result = error
-    given = (each.message for each in caught)
-    return _Told(result, tuple(each for each in given if isinstance(each, Warning)))
+    outcome = compile_task(task)
+    if isinstance(outcome, Failed):
+        return outcome
+    # The next task begins while this one waits for the disk.
+    secede()
+    try:
+        return written(outcome, place)
+    except PlanError as error:
+        return error

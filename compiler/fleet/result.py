@@ -39,6 +39,8 @@ class Result:
     """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
     plan: Plan | None = None
     """The plan of a compilation of this run."""
+    estimated: bool = False
+    """Whether no device measured what keep_f32=("auto",) keeps; if so, the next run tries again."""
     error: Exception | None = None
     """Why it failed; anything but a TflgpuError is a bug in tflgpu."""
     litert: str = ""
@@ -51,7 +53,7 @@ class Result:
 
     @property
     def row(self) -> Row:
-        """The result as manifest.json records it."""
+        """The result as a place records it."""
         task, options = self.task, self.task.options
         return Row(
             model=str(task.model),
@@ -59,7 +61,8 @@ class Result:
             target=options.target,
             precision=options.precision,
             profile=choose_profile(options.device, options.target).name,
-            request=task.request,
+            # An estimate answers whoever asks for these operators, but not for a search.
+            request=self.variant if self.estimated else task.request,
             variant=self.variant,
             status=self.status,
             findings=self.findings,
@@ -73,7 +76,7 @@ class Result:
 
 
 def _text(error: Exception | None) -> str:
-    """An error as manifest.json records it, those that are bugs with their type; "" for none."""
+    """An error as a row has it, those that are bugs with their type; "" for none."""
     if error is None or isinstance(error, TflgpuError):
         return str(error or "")
     return f"{type(error).__name__}: {error}"

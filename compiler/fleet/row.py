@@ -1,4 +1,4 @@
-"""A row: what became of one task, as `manifest.json` records it.
+"""A row: what became of one task, as manifest.json of a cache or rows/ of a store records it.
 
 {"format": 2, "variants": [{"model": "models/digits.tflite", "fingerprint": "8c0d...",
     "variant": "opencl-f32-mali-a20d7aa81cd8", "status": "compiled", "findings": [], ...}, ...]}
@@ -84,18 +84,21 @@ def to_bytes(rows: Iterable[Row]) -> bytes:
 
 
 def from_bytes(content: bytes, source: str) -> list[Row]:
-    """The rows in a file (PlanError, naming `source`)."""
+    """The rows in a file, none if they are of an older format (PlanError, naming `source`)."""
     try:
         found = json.loads(content)
-        if found["format"] == FORMAT:
+        version = found["format"]
+        if version == FORMAT:
             return [_row(item) for item in found["variants"]]
+        if type(version) is int and version < FORMAT:
+            return []  # what they record is found out again
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PlanError(
             f"{source} is not a manifest of tflgpu: {error}; remove it, and the next run writes a "
             f"new one"
         ) from error
     raise PlanError(
-        f"{source} has format {found['format']!r}, this version of tflgpu reads {FORMAT}; use "
+        f"{source} has format {version!r}, this version of tflgpu reads {FORMAT}; use "
         f"another cache, or the version that wrote it"
     )
 

@@ -19,16 +19,13 @@ class Rows:
         self._place = place
         self._added: list[Row] = []
         self._saved = monotonic()
-        self._before: dict[tuple[str, str], Row] = {}
-        for row in place.read_rows():
-            found = self._before.get((row.fingerprint, row.request))
-            if found is None or not found.variant:
-                self._before[row.fingerprint, row.request] = row
         # Fail now if nothing can be written, before anything is compiled.
         place.add_rows(())
+        rows = sorted(place.read_rows(), key=lambda row: (bool(row.variant), row.time))
+        self._before = {(row.fingerprint, row.request): row for row in rows}
 
     def find(self, fingerprint: str, request: str) -> Row | None:
-        """A row of an earlier run for the same content and request, one with a variant first."""
+        """The newest row for the same content and request, one with a variant first."""
         return self._before.get((fingerprint, request))
 
     def add(self, row: Row) -> None:

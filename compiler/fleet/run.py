@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from ..errors import Finding, ModelError, ModelFileError, UnsupportedError
+from ..errors import EstimateWarning, Finding, ModelError, ModelFileError, UnsupportedError
+from ..telling import tell
 from .place import Place
 from .result import Result
 from .row import Row
@@ -63,7 +64,12 @@ def _results(
                 yield found
                 yield from (_like(found, task) for task in others)
     for task, outcome in workers.run(missing, place):
-        result = _failed(task, outcome) if isinstance(outcome, Failed) else _compiled(task, outcome)
+        if isinstance(outcome, Failed):
+            result = _failed(task, outcome)
+        else:
+            result = _compiled(task, outcome)
+            for warning in outcome.warnings:
+                tell(warning)
         yield result
         others = equal[task.fingerprint, task.request][1:]
         yield from (_like(result, other) for other in others)
@@ -108,6 +114,7 @@ def _compiled(task: Task, outcome: Written) -> Result:
         *(task, "compiled", kept.path, findings, outcome.seconds, kept.size, kept.stamp),
         report=outcome.report,
         plan=outcome.plan,
+        estimated=any(isinstance(each, EstimateWarning) for each in outcome.warnings),
     )
 
 

@@ -12,14 +12,12 @@ from distributed import Client, Future, WorkerPlugin
 from ...runtime.store.cache import fingerprint
 from ..emit.version import compiler_version
 from ..errors import ModelFileError, WorkerError
-from .cluster import SETTINGS, Cluster
+from .cluster import PATIENCE, SETTINGS, Cluster
 from .parcel import compile_parcel, pack, unequal, versions
 from .place import Place
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written
 
-PATIENCE = 30
-"""Seconds to wait for a scheduler, and for its first worker."""
 PER_WORKER = 2
 """Tasks under way for each thread of a worker: one that runs, and one that waits."""
 
@@ -77,7 +75,7 @@ class Scheduled(Cluster):
         return litert.pop() if len(litert) == 1 else ""
 
     def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
-        """Each task with its outcome, as they come (StoreError, WorkerError)."""
+        """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
         return all_written(self._built(tasks), place)
 
     def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:

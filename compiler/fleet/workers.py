@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
+from ...runtime.errors import TflgpuWarning
 from ...runtime.plan.records import Plan
 from .. import pipeline
 from ..emit.compiled_model import CompiledModel
@@ -22,6 +23,7 @@ from ..keep_f32 import settle
 from ..litert.child import Child
 from ..litert.reference import litert_version
 from ..options import Options
+from ..telling import told
 from .place import Kept, Place
 from .tasks import Task
 
@@ -35,6 +37,7 @@ class Built:
 
     compiled: CompiledModel
     seconds: float
+    warnings: tuple[TflgpuWarning, ...]
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Written:
     fallback: tuple[Finding, ...]
     report: Mapping[str, Any]
     plan: Plan
+    warnings: tuple[TflgpuWarning, ...]
+    """Those of compiling and of writing, which only the process that asked for both gives."""
 
 
 class Workers(Protocol):
@@ -98,9 +103,10 @@ def compile_file(
     Raises what `tflgpu.compile` raises, except for the cache.
     """
     start = perf_counter()
-    settled = settle(model, options, tolerance, progress)
-    compiled = pipeline.build(model, settled, progress)
-    return Built(compiled, perf_counter() - start)
+    with told() as warnings:
+        settled = settle(model, options, tolerance, progress)
+        compiled = pipeline.build(model, settled, progress)
+    return Built(compiled, perf_counter() - start, tuple(warnings))
 
 
 def failed(error: Exception, unanswered_before: int) -> Failed:
@@ -117,8 +123,10 @@ def failed(error: Exception, unanswered_before: int) -> Failed:
 def written(built: Built, place: Place) -> Written:
     """Write what was built (PlanError, StoreError)."""
     compiled = built.compiled
-    kept = place.put(compiled)
-    return Written(kept, built.seconds, compiled.fallback, compiled.report, compiled.plan)
+    with told() as warnings:
+        kept = place.put(compiled)
+    every = (*built.warnings, *warnings)
+    return Written(kept, built.seconds, compiled.fallback, compiled.report, compiled.plan, every)
 
 
 def all_written(

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from warnings import warn
 
 from ...runtime import load
-from ...runtime.errors import DeviceError, PlanError, TflgpuWarning
+from ...runtime.errors import DeviceError, PlanError
 from ..devices.attached import attached_device
 from ..emit.compiled_model import CompiledModel
-from ..errors import ModelError, OptionError, PassError
+from ..errors import EstimateWarning, ModelError, OptionError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
 from ..pipeline import Progress, build, silent, store
 from ..scratch import scratch_folder
+from ..telling import tell, told
 from .rounded_copy import RoundedCopy
 from .samples import Samples
 
@@ -112,11 +112,12 @@ class _Search:
             else "unknown, and all operators stay in single precision"
         )
         text = f"keep_f32='auto': no device measured the error, which is {judge}: {reason}"
-        warn(text, TflgpuWarning, stacklevel=4)
+        tell(EstimateWarning(text))
         return kept if self._copy else self._everything
 
     def _build(self, kept: tuple[int, ...]) -> CompiledModel:
-        return build(self._model, replace(self._options, keep_f32=kept))
+        with told():  # what a trial warns of may be what the search mends
+            return build(self._model, replace(self._options, keep_f32=kept))
 
     def _step(self) -> None:
         self._steps += 1

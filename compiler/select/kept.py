@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from warnings import warn
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from ...runtime.errors import TflgpuWarning
 from ..errors import OptionError
 from ..ir import Array, Graph, Op
 from ..ops.base import fits_half
+from ..telling import tell
 
 
 def kept_operators(graph: Graph, wanted: Sequence[str | int]) -> frozenset[int]:
@@ -60,4 +60,4 @@ def _warn(op: Op, name: str, data: Array) -> None:
         f"holds 65504; it stays in single precision, but results may overflow: see "
         f"`tflgpu verify --precision f16 --layers`, and keep the operator with keep_f32"
     )
-    warn(text, TflgpuWarning, stacklevel=4)
+    tell(TflgpuWarning(text))

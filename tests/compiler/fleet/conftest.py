@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from cases.convolutions import window
+from graphs import call, model, w, x
 from graphs.steps import elementwise
+from graphs.values import Constant
 
 NAMES = ("ABS", "EXP", "COS")
 
@@ -19,3 +23,13 @@ def folder(tmp_path: Path) -> Path:
         elementwise(folder / f"{name}.tflite", name)
     (folder / "BAD.tflite").write_text("this is not a model")
     return folder
+
+
+@pytest.fixture
+def beyond_half(tmp_path: Path) -> Path:
+    """A model of which compiling with f16 warns."""
+    large = Constant((8,), values=np.full(8, 1e6, np.float32))
+    made = model({"sum": call("CONV_2D", x(1, 4, 4, 8), w(8, 1, 1, 8), large, **window())})
+    path = tmp_path / "beyond half.tflite"
+    path.write_bytes(made.content)
+    return path

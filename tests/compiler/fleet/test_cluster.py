@@ -25,6 +25,7 @@ from tflgpu.compiler.fleet import cluster, parcel, scheduled
 from tflgpu.compiler.fleet.processes import _local
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
+from tflgpu.runtime.errors import TflgpuWarning
 
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -82,6 +83,22 @@ def test_a_tuning_table_travels(folder: Path, threads: Any, tmp_path: Path) -> N
         scheduler=threads.scheduler_address,
     )
     assert result.status == "compiled"
+
+
+@pytest.mark.parametrize("scheduler", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_warnings_travel(
+    beyond_half: Path, tmp_path: Path, scheduler: bool, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("fsspec")
+    where: dict[str, Any] = {"jobs": 2}
+    if scheduler:
+        where = {"scheduler": request.getfixturevalue("threads").scheduler_address}
+    common: dict[str, Any] = {"devices": DEVICES, "precisions": ["f16"], **where}
+    for place in (str(tmp_path / "cache"), (tmp_path / "store").as_uri()):
+        with pytest.warns(TflgpuWarning) as found:
+            list(tflgpu.compile_many([beyond_half], place, **common))
+        assert [each.filename for each in found] == [__file__] * len(DEVICES)
+        assert all("half precision holds 65504" in str(each.message) for each in found)
 
 
 def test_another_version_on_a_worker_is_an_error_before_work_begins(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from tflgpu.compiler.errors import Finding, ModelFileError
 from tflgpu.compiler.fleet import place_folder, workers
 from tflgpu.compiler.fleet.places import place
 from tflgpu.compiler.fleet.result import Result
+from tflgpu.compiler.fleet.rows import Rows
 from tflgpu.compiler.fleet.run import run
 from tflgpu.compiler.fleet.tasks import matrix
 from tflgpu.compiler.fleet.workers import Here
 from tflgpu.compiler.litert.child import Child
 from tflgpu.runtime import PlanError
+from tflgpu.runtime.errors import TflgpuWarning
 from tflgpu.runtime.store.variant import read_variant
 
 DEVICES = ("mali", "gpu")
@@ -201,6 +204,29 @@ def test_a_damaged_variant_is_compiled_again(folder: Path, tmp_path: Path) -> No
     assert variants(store) == whole
 
 
+def test_an_estimate_is_made_again(tmp_path: Path, folder: Path) -> None:
+    options = Options(target="vulkan", precision="f16", keep_f32=("auto",))
+    common: dict[str, Any] = {"devices": ["gpu"], "precisions": ["f16"], "options": options}
+    for _ in range(2):
+        with pytest.warns(TflgpuWarning, match="no device measured the error"):
+            (result,) = tflgpu.compile_many([folder / "ABS.tflite"], tmp_path, **common)
+        assert (result.status, result.row.request) == ("compiled", result.variant)
+    assert len(rows(tmp_path)) == 1
+
+
+def test_the_newest_row_counts(folder: Path, tmp_path: Path) -> None:
+    (found, *_) = (result.row for result in compiled(folder, tmp_path) if result.variant)
+    where = place(tmp_path)
+    where.add_rows(
+        [
+            replace(found, model=f"{time}", variant=variant, stamp=f"{time}", time=time)
+            for time, variant in ((found.time + 2, found.variant), (1.0, found.variant), (9e9, ""))
+        ]
+    )
+    newest = Rows(where).find(found.fingerprint, found.request)
+    assert newest is not None and newest.time == found.time + 2
+
+
 def test_equal_models_are_compiled_once(folder: Path, tmp_path: Path) -> None:
     (folder / "COPY.tflite").write_bytes((folder / "ABS.tflite").read_bytes())
     found = statuses(compiled(folder, tmp_path / "store"))
@@ -281,6 +307,8 @@ def test_manifests_of_others(folder: Path, tmp_path: Path) -> None:
     file.write_text(json.dumps({**content, "format": 3}))
     with pytest.raises(PlanError, match="has format 3, this version of tflgpu reads 2; use"):
         compiled(folder, tmp_path)
+    file.write_text(json.dumps({"format": 1, "variants": [{}]}))
+    assert statuses(compiled(folder, tmp_path))["ABS"] == ["present"] * 2
     wrong: dict[str, Any]
     for wrong in ({"fingerprint": []}, {"seconds": "1"}, {"findings": {}}, {"findings": [1]}):
         row = {**content["variants"][0], **wrong}

@@ -86,6 +86,14 @@ def test_commands(url: str, tmp_path: Path) -> None:
         tflgpu.compile(DIGITS, url)
 
 
+def test_the_start_of_a_run_removes_no_rows_of_others(url: str) -> None:
+    save_rows(url, 0)
+    before = Store(url).names("rows")
+    place(url).add_rows(())
+    assert set(before) < set(Store(url).names("rows"))
+    assert len(place(url).read_rows()) == SAVES
+
+
 RUNS = 4
 
 
