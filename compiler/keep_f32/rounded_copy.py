@@ -146,7 +146,7 @@ def _has_weights(op: Op) -> bool:
 def _with_half_weights(op: Op, graph: Graph, exact: Tensor) -> Tensor:
     """The result of an operator with its constants rounded."""
     inputs = [
-        constant(f"{tensor.name}/half", tensor.data.astype(np.float16).astype(np.float32))
+        constant(f"{tensor.name}/half", _halved(tensor.data))
         if tensor is not None and tensor.data is not None and tensor.dtype == "float32"
         else tensor
         for tensor in op.inputs
@@ -154,6 +154,12 @@ def _with_half_weights(op: Op, graph: Graph, exact: Tensor) -> Tensor:
     result = Tensor(f"{exact.name}/half weights", exact.shape)
     graph.add(Op(op.name, inputs, (result,), op.attrs))
     return result
+
+
+def _halved(values: Array) -> Array:
+    """Floats as half precision has them, which are infinite beyond its range."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16).astype(np.float32)
 
 
 def _rounded(graph: Graph, exact: Tensor) -> Tensor:

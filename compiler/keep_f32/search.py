@@ -64,7 +64,7 @@ class _Search:
         inputs = self._halved.plan.inputs
         self._samples = Samples(model, inputs, options.signature)
         graph = read(model, dict(options.input_shapes), options.signature or None)
-        self._everything = tuple(op.index for op in graph.ops)
+        self._everything = tuple(sorted(op.index for op in graph.ops))
         halves = {t.name for t in self._halved.plan.tensors if t.stored == HALF}
         arrays = [[drawn[name] for name in graph.input_names] for drawn in self._samples.inputs]
         self._copy: RoundedCopy | None

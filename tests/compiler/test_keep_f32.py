@@ -129,6 +129,10 @@ def test_a_weight_beyond_half_precision_stays_in_single() -> None:
     with pytest.warns(TflgpuWarning, match="0 CONV_2D.* up to 1e.06, and half precision"):
         compiled = build(made.content, HALF)
     assert np.frombuffer(compiled.weights, np.float32)[:8].tolist() == [1e6] * 8
+    # The search tries to round it all the same.
+    with pytest.warns(TflgpuWarning, match="no device measured the error"):
+        found = settle(made.content, replace(HALF, target="vulkan", keep_f32=AUTO)).keep_f32
+    assert found == (0,)
 
 
 @pytest.mark.parametrize(
