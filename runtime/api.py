@@ -162,10 +162,11 @@ def _load(
         folder, plan = first_runnable(found, opened)
         with watch.step("open the kernels and weights"):
             variant = open_variant(folder, plan, weights or Weights(folder))
+        watched = watch.opened(opened)
     except BaseException:
         opened.release()
         raise
-    return Session(variant, watch.opened(opened), store_binaries, custom_ops)
+    return Session(variant, watched, store_binaries, custom_ops)
 
 
 def _start_drivers(target: str) -> None:

@@ -121,13 +121,13 @@ def run(
         session = _chosen(s, shapes, given)
         plan, place = session.plan, session.device
         metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
+        arrays = read_inputs(given, session.inputs, seed, metadata, mean, std, pictures)
         picture, size = _picture(given, session.inputs)
         drawn = output is not None and output.suffix.lower() != ARRAYS
         if picture is None and (drawn or show):
             raise InputError(
                 "there is no picture to draw over: exactly one input must be a picture"
             )
-        arrays = read_inputs(given, session.inputs, seed, metadata, mean, std, pictures)
         results = (
             observer.run(session, arrays, check) if observer else session.run(arrays, check=check)
         )
@@ -176,7 +176,10 @@ def _check_files(values: Sequence[str]) -> None:
 def _picture(
     values: Sequence[str], inputs: Sequence[TensorInfo]
 ) -> tuple[Path | None, tuple[int, int]]:
-    """The only picture among the inputs, and the height and width it is scaled to (InputError)."""
+    """The only picture among the inputs, each of which is known to take its source, and its size.
+
+    The size is the height and width that it is scaled to.
+    """
     sources = assign(values, inputs)
     found = [(sources[info.name], info) for info in inputs if is_picture(sources[info.name])]
     if len(found) != 1:

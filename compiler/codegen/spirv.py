@@ -15,16 +15,15 @@ from ..scratch import scratch_folder
 
 PACKAGES = {"glslangValidator": "glslang-tools", "spirv-cross": "spirv-cross"}
 """Debian's package of each tool."""
+LEAST = "vulkan1.0"
+ENVIRONMENTS = {"VK_SUBGROUP_FEATURE_ARITHMETIC_BIT": "vulkan1.1"}
+"""The version of Vulkan that has what a device must have, if not the least."""
+METAL_VERSION = "20100"
+"""Metal 2.1, the first with arithmetic of sub-groups."""
 
 
 class ToolError(TflgpuError):
     """A program that the target needs is not installed; the message says how to install it."""
-
-
-SUB_GROUPS = "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT"
-"""What a device must have for arithmetic of sub-groups, which came with Vulkan 1.1."""
-METAL_VERSION = "20100"
-"""Metal 2.1, the first with arithmetic of sub-groups."""
 
 
 def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:
@@ -32,7 +31,7 @@ def assemble(source: str, file: str, extensions: Sequence[str] = ()) -> bytes:
 
     RenderError that names `file`, ToolError.
     """
-    environment = "vulkan1.1" if SUB_GROUPS in extensions else "vulkan1.0"
+    environment = max([ENVIRONMENTS.get(each, LEAST) for each in extensions], default=LEAST)
     with scratch_folder() as folder:
         shader, module = folder / "kernel.comp", folder / "kernel.spv"
         shader.write_text(source, encoding="utf-8")

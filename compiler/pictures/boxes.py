@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from ..ir import Array
 from .drawing import color, text_size
 from .labels import label
 from .outputs import Output
@@ -76,7 +75,7 @@ def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
     counts = [output for output in outputs if output.values.size == 1 and output.shape != (1, 1)]
     if len(rows) != 2 or len(counts) != 1:
         return None
-    classes, scores = rows if are_whole(rows[0].values) else rows[::-1]
+    classes, scores = rows if rows[0].whole else rows[::-1]
     given = tuple(names) or classes.labels
     columns = (edges.values[0], classes.values[0][:, None], scores.values[0][:, None])
     table = np.concatenate(columns, axis=1)
@@ -88,8 +87,3 @@ def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
     ]
     certain = [box for box in found if box.score >= LEAST_SCORE]
     return Boxes(tuple(sorted(certain, key=lambda box: -box.score)))
-
-
-def are_whole(values: Array) -> bool:
-    """Whether all values are whole numbers, as those of classes are."""
-    return bool(np.all(values == np.rint(values)))

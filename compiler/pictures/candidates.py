@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import InputError
 from ..ir import Array
-from .boxes import LEAST_SCORE, Box, Boxes, are_whole
+from .boxes import LEAST_SCORE, Box, Boxes
 from .labels import label
 from .outputs import Output
 
@@ -35,7 +35,7 @@ class Layout:
 
     def rows(self, output: Output) -> Array | None:
         """The candidates [boxes, numbers] of an output that can have this layout, else None."""
-        if output.values.ndim != 3 or output.shape[0] != 1 or are_whole(output.values):
+        if output.values.ndim != 3 or output.shape[0] != 1 or output.whole:
             return None
         rows: Array = output.values[0].T if self.boxes_last else output.values[0]
         boxes, numbers = rows.shape

@@ -27,6 +27,11 @@ class Output:
         """The shape of the values."""
         return self.values.shape
 
+    @property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers, as those of classes are."""
+        return bool(np.all(self.values == np.rint(self.values)))
+
 
 def real_outputs(
     infos: Sequence[TensorInfo], results: Mapping[str, Array], metadata: Metadata

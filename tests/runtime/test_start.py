@@ -11,6 +11,8 @@ import pytest
 from plans import LENGTH, Parts, chain, misaligned
 
 from tflgpu.runtime import PlanError, load
+from tflgpu.runtime.api import Loading, load_folder
+from tflgpu.runtime.launch.device import Device
 
 
 def test_newest_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
@@ -34,6 +36,21 @@ def test_no_runnable_variant(tmp_path: Path, opencl_device: str) -> None:
     assert "no variant in" in message
     assert "\n  a: its arguments start at multiples of 4 bytes, but this device needs" in message
     assert "\n  b: its arguments start at multiples of 4 bytes, but this device needs" in message
+
+
+def test_a_device_is_released_if_its_observer_fails(
+    tmp_path: Path, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[Device] = []
+
+    class Failing(Loading):
+        def opened(self, device: Device) -> Device:
+            monkeypatch.setattr(type(device), "release", lambda self: released.append(self))
+            raise ValueError
+
+    with pytest.raises(ValueError):
+        load_folder(chain().write(tmp_path), None, opencl_device, watch=Failing())
+    assert len(released) == 1
 
 
 def test_import_is_cheap() -> None:

@@ -119,6 +119,13 @@ def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) 
     assert not (tmp_path / "out.png").exists()
 
 
+def test_a_picture_for_what_takes_none(opencl_device: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(model({"y": call("ABS", x(28, 28))}).content)
+    fault = invoke("run", path, SEVEN, "--device", opencl_device, code=1)
+    assert "is float32[28, 28], not a picture; pass a .npy file" in fault.stderr
+
+
 def test_a_picture_is_scaled_on_the_device(
     digits: Path, opencl_device: str, tmp_path: Path
 ) -> None:
