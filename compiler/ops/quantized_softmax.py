@@ -10,7 +10,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir import Op
+from ..ir import Array, Op
 from ..target import Target
 from .base import (
     LINEAR,
@@ -30,17 +30,24 @@ from .elementwise import rank_fits
 NAME = "tflgpu.softmax_integers"
 
 
+def powers_below(factor: np.float32 | Array) -> Array:
+    """exp(-factor * distance) for the distances from 0 to 255, float32.
+
+    Rounded from float64, as numpy's exp of float32 is not always the nearest, which that of C is.
+    """
+    exponents = -factor * np.arange(256, dtype=np.float32)
+    return np.exp(exponents.astype(np.float64)).astype(np.float32)
+
+
 def _launch(op: Op, template: str, grid: Grid) -> Launch:
     *outer, count = op.output.shape
-    factor = np.float32(op.attrs["factor"])
-    powers = np.exp(-factor * np.arange(256, dtype=np.float32)).astype(np.float32)
-    names = ("scale", "half_up", "zero", "low", "high")
+    names = ("scale", "low", "high")
     return Launch(
         template,
         grid,
         {"x": op.operand(0)},
         {"y": op.output},
-        {"powers": powers},
+        {"powers": powers_below(np.float32(op.attrs["factor"]))},
         {"count": count, "rows": prod(outer), **{name: op.attrs[name] for name in names}},
         flops=5 * op.output.elements,
     )

@@ -64,6 +64,9 @@ def arithmetic() -> Iterator[Case]:
     constant = known(divisors, Quantization((0.5,), (0,)))
     value = quantized("DIV", xq(3, 5, 19, zero=4), constant, scale=0.02, zero=1)
     yield row("arithmetic", "DIV", value)
+    limited = {"scale": 2.0, "zero": 1, "fused_activation_function": "RELU_N1_TO_1"}
+    value = quantized("DIV", xq(3, 5, 19, zero=4), constant, **limited)
+    yield row("arithmetic", "DIV whose limits are half a step", value)
     value = quantized("SQUARED_DIFFERENCE", xq(3, 19), xq(19, scale=0.09, zero=5), scale=0.3)
     yield row("arithmetic", "SQUARED_DIFFERENCE", value)
     for dtype, zero in ALL:
@@ -167,6 +170,11 @@ def axes() -> Iterator[Case]:
         whole = {"int8": -128, "uint8": 0}[dtype]
         value = quantized("SOFTMAX", image, dtype=dtype, scale=1 / 256, zero=whole, beta=1.0)
         yield row("axes", f"SOFTMAX {dtype}", value)
+        if dtype == "int8":
+            value = quantized(
+                "SOFTMAX", image, dtype="int16", scale=2.0**-16, zero=-32768, beta=1.0
+            )
+            yield row("axes", "SOFTMAX int8 to int16", value)
         place = typed("int32", "ARG_MAX", image, number(3, "int32"), output_type="int32")
         yield row("axes", f"ARG_MAX {dtype}", place)
     for count in (37, 613):

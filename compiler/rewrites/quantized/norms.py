@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ...ir import Tensor
+from ...ops.quantized_softmax import powers_below
 from .int16_sums import bytes_of
 from .lowering import EXACT, INTEGERS, Lowering, lowers
 
@@ -16,9 +15,8 @@ def log_softmax(lowering: Lowering) -> None:
     scale = lowering.scale(source)
     x, last = lowering.centered(source), lowering.last_axis(source)
     most = lowering.add("REDUCE_MAX", x, last, keep_dims=True)
-    powers = np.exp(-scale * np.arange(256, dtype=np.float32)).astype(np.float32)
     distance = lowering.add("SUB", most, x)
-    table = lowering.constant(powers)
+    table = lowering.constant(powers_below(scale))
     total = lowering.add(
         "SUM", lowering.add("tflgpu.look_up", distance, table, offset=0), last, keep_dims=True
     )

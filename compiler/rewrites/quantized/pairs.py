@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import fixed_point, high_product
+from ...ops.fixed_point import fixed_point, half_away, high_product
 from .lowering import INTEGERS, Lowering, lowers
 
 Function = Callable[[Lowering, Array, Array], Array]
@@ -113,7 +113,7 @@ def pair(lowering: Lowering) -> None:
     a, b = np.meshgrid(_integers(lowering, first), _integers(lowering, second), indexing="ij")
     entries = PAIRS[lowering.op.name](lowering, a, b).reshape(-1)
     if result.dtype in INTEGERS:
-        entries = np.clip(entries, *lowering.bounds(result))
+        entries = np.clip(entries, *lowering.bounds(result, half_away))
     table = constant(f"{result.name}/table", entries.astype(np.float32))
     index = lowering.add("tflgpu.pair", lowering.centered(first), lowering.centered(second))
     offset = -int(a.min()) * 256 - int(b.min())

@@ -23,8 +23,6 @@ def softmax(lowering: Lowering) -> None:
         lowering.centered(source),
         factor=float(factor),
         scale=float(lowering.scale(result)),
-        half_up=result.dtype == "uint8",
-        zero=0.0,
         low=float(low - zero),
         high=float(high - zero),
     )
