@@ -64,8 +64,8 @@ def arithmetic() -> Iterator[Case]:
     constant = known(divisors, Quantization((0.5,), (0,)))
     value = quantized("DIV", xq(3, 5, 19, zero=4), constant, scale=0.02, zero=1)
     yield row("arithmetic", "DIV", value)
-    limited = {"scale": 2.0, "zero": 1, "fused_activation_function": "RELU_N1_TO_1"}
-    value = quantized("DIV", xq(3, 5, 19, zero=4), constant, **limited)
+    limited = {"fused_activation_function": "RELU_N1_TO_1"}
+    value = quantized("DIV", xq(3, 5, 19, zero=4), constant, scale=2.0, zero=1, **limited)
     yield row("arithmetic", "DIV whose limits are half a step", value)
     value = quantized("SQUARED_DIFFERENCE", xq(3, 19), xq(19, scale=0.09, zero=5), scale=0.3)
     yield row("arithmetic", "SQUARED_DIFFERENCE", value)
