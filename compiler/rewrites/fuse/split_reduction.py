@@ -79,7 +79,7 @@ def _split(graph: Graph, op: Op, parts: int, steps: Sequence[tuple[int, ...]]) -
         if number == len(steps) - 1:
             graph.set_inputs(op, (value, over))
             return
-        kept = tuple(1 if axis in reduced else size for axis, size in enumerate(value.shape))
-        partial = Tensor(f"{name}/step_{number}", kept, value.dtype)
+        size = tuple(1 if axis in reduced else each for axis, each in enumerate(value.shape))
+        partial = Tensor(f"{name}/step_{number}", size, value.dtype, kept=True)
         graph.add(Op(op.name, (value, over), (partial,), op.attrs, op.index))
         value = partial

@@ -100,10 +100,11 @@ def recognize_normalization(graph: Graph, target: Target) -> Iterator[Attempt]:
 def _too_large(statistics: Statistics, target: Target) -> str | None:
     """Why an image's mean and variance are better computed by several kernels; None if not so.
 
-    One kernel needs a work-group for each slice of channels, and has no use for more of them.
+    One kernel needs a work-group for each slice of channels, and has no use for more of them. It
+    holds squares in single precision, though, where several would store them in half.
     """
     shape = statistics.values.shape
-    if target.on_processor or len(shape) != 4 or statistics.axes != (1, 2):
+    if target.on_processor or target.half or len(shape) != 4 or statistics.axes != (1, 2):
         return None
     batch, height, width, channels = shape
     items = group_size(height * width, target)

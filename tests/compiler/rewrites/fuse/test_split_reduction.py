@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from agreement import difference, run
 from cases.norms import layers
-from graphs import Value, call, ints, w, x
+from graphs import Value, call, ints, model, number, w, x
 from rewriting import assert_agrees, assert_becomes, assert_declines, rewritten
 
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.rewrites.fuse.split_reduction import split_reduction
+
+ONCE = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "filter_width": 1, "filter_height": 1}
 
 
 def reduced(name: str, shape: tuple[int, ...], *axes: int, keep: bool = True) -> Value:
@@ -71,3 +76,20 @@ def test_numbers(tmp_path: Path) -> None:
     least = reduced("REDUCE_MIN", shape, 1, 2, 3)
     norm = layers(x(1, 192, 120, 3), (1, 2), w(3), w(3))
     assert_agrees(tmp_path, reduced("MEAN", shape, 1, 2), least, relu, norm)
+
+
+def test_sums_beyond_half_precision(opencl_device: str, tmp_path: Path) -> None:
+    """Images stored in half are added up, and normalized, in single precision."""
+    # An operator before them, so that the images are stored as slices.
+    low = call("MAX_POOL_2D", call("MUL", x(1, 384, 384, 8), number(50.0)), **ONCE)
+    high = call("MAX_POOL_2D", call("MUL", x(1, 384, 384, 8), number(100.0)), **ONCE)
+    total = call("SUM", call("MUL", low, low), ints(1, 2), keep_dims=True)
+    small, norm = call("MUL", total, number(1e-6)), layers(high, (1, 2), w(8), w(8))
+    made = model({"y": small, "z": norm})
+    expected = Reference(made.content).run(made.inputs)
+    options = Options(device="nvidia", precision="f32_f16", fallback="none")
+    compiled = pipeline.build(made.content, options)
+    assert any("step_0" in tensor.name for tensor in compiled.plan.tensors)
+    results = run(compiled, opencl_device, tmp_path, made.inputs)
+    for found, wanted in zip(results.values(), expected, strict=True):
+        assert difference(found, wanted, 1e-2) is None
