@@ -88,6 +88,13 @@ def test_wide_tiles_multiply_their_weights(tmp_path: Path) -> None:
     assert_agrees(tmp_path, value, off=[fold_gate_into_conv])
 
 
+def test_tiles_of_several_slices_use_the_factors() -> None:
+    value = conv(excited(16, rows=64, columns=64), (16, 16), (1, 1))
+    made = compiled(value, "llvmpipe")
+    (source,) = (text for text in made.sources.values() if "gate: reads" in text)
+    assert "float4 v[" in source and "* factors.w;" in source
+
+
 def test_numbers_agree(tmp_path: Path) -> None:
     residual = call("ADD", gated(33), x(1, 7, 5, 23))
     values = [gated(), residual, gated(16), gated(size=3), gated(batches=2)]
