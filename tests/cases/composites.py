@@ -72,6 +72,8 @@ def transforms() -> Iterator[Case]:
     parts = ("COMPLEX_ABS", "IMAG", "REAL")
     spectrum = typed("complex64", "RFFT2D", x(3, 1, 32), ints(1, 32))
     yield Case("RFFT2D", "all parts of rows", [call(part, spectrum) for part in parts])
+    reshaped = typed("complex64", "RESHAPE", spectrum, ints(3, 17), new_shape=(3, 17))
+    yield Case("COMPLEX_ABS", "of reshaped rows", call("COMPLEX_ABS", reshaped))
     for shape, size in (((2, 5, 21), (8, 16)), ((4, 13), (4, 32))):
         for part in parts:
             spectrum = typed("complex64", "RFFT2D", x(*shape), ints(*size))

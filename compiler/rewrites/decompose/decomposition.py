@@ -88,9 +88,9 @@ class Decomposition:
     def apply(self) -> None:
         """Add the new operators to the graph, and remove the one they replace.
 
-        Operators whose results only that one read are removed, too.
+        Operators whose results nothing reads any more are removed, too.
         """
-        sources = dict.fromkeys(self.graph.producer(tensor) for tensor in self.op.reads)
+        waiting = [self.graph.producer(tensor) for tensor in self.op.reads]
         for op in self.ops:
             self.graph.add(op)
         for variable, value in self._assigned:
@@ -99,9 +99,13 @@ class Decomposition:
             outputs = self.graph.outputs
             self.graph.outputs = [value if tensor is variable else tensor for tensor in outputs]
         substitute(self.graph, self.op, self.results)
-        for source in filter(None, sources):
-            if not any(self._needed(tensor) for tensor in source.outputs):
+        removed: set[Op] = set()
+        while waiting:
+            source = waiting.pop()
+            if source and source not in removed and not any(map(self._needed, source.outputs)):
+                waiting += [self.graph.producer(tensor) for tensor in source.reads]
                 self.graph.remove(source)
+                removed.add(source)
 
     def _needed(self, tensor: Tensor) -> bool:
         return bool(self.graph.consumers(tensor)) or self.graph.is_output(tensor)

@@ -8,20 +8,26 @@ from ...ir import Array, Op, Tensor
 from ...ops.fourier import lengths
 from .decomposition import Decomposition, decomposes
 
+RESHAPES = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
+"""Operators that leave complex numbers in their order."""
+
 
 @decomposes("COMPLEX_ABS", "IMAG", "REAL")
 def part_of_transform(here: Decomposition) -> str | None:
-    """The real part, imaginary part or magnitude of the RFFT2D that the operator reads."""
+    """The real part, imaginary part or magnitude of an RFFT2D, whose result may be reshaped."""
     op = here.op
     source = here.graph.producer(op.operand(0))
+    while source is not None and source.name in RESHAPES:
+        source = here.graph.producer(source.operand(0))
     if source is None or source.name != "RFFT2D":
         return "its operand is not the result of an RFFT2D"
     real, imaginary = _transform(here, source)
     if op.name == "COMPLEX_ABS":
         squares = here.add("ADD", here.add("SQUARE", real), here.add("SQUARE", imaginary))
-        here.finish(here.add("SQRT", squares))
+        part = here.add("SQRT", squares)
     else:
-        here.finish(real if op.name == "REAL" else imaginary)
+        part = real if op.name == "REAL" else imaginary
+    here.finish(here.reshape(part, op.output.shape))
     return None
 
 
