@@ -120,6 +120,12 @@ def layers() -> Iterator[Case]:
     operands = (ints(2, 15, 15, 19), filters, xq(2, 5, 5, 7), bias(filters, 19))
     value = quantized("TRANSPOSE_CONV", *operands, scale=0.2, **gaps)
     yield row("layers", "TRANSPOSE_CONV with gaps", value)
+    for count, step in ((150, 1), (150, 2), (600, 1)):
+        filters = weights((7, 4, 4, count))
+        size, attrs = ints(1, 3 * step, 3 * step, 7), {"stride_h": step, "stride_w": step}
+        operands = (size, filters, xq(1, 3, 3, count, zero=-128), bias(filters, 7))
+        value = quantized("TRANSPOSE_CONV", *operands, scale=200.0, **{**gaps, **attrs})
+        yield row("layers", f"TRANSPOSE_CONV of {count} channels, stride {step}", value)
     for first, own in (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8")):
         both = (xq(31, 37, dtype=first, scale=0.05), xq(19, 37, dtype=own, scale=0.03), None)
         options = {"fused_activation_function": "NONE", "quantized_bias_type": "int32"}

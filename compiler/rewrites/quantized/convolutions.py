@@ -163,16 +163,10 @@ def transposed_convolution(lowering: Lowering) -> None:
         lowering.finish_centered(_of_bytes(lowering, image, weights, 3, 0))
         return
     values = lowering.centered(weights)
-    assert values.data is not None
-    most = np.abs(values.data).sum((1, 2, 3), dtype=np.float64) * lowering.reach(image)
-    if bias is not None:
-        most = most + np.abs(op.constant(3).astype(np.float64))
-    lowering.require_exact(most.max(initial=0))
-    added = None if bias is None else lowering.constant(op.constant(3).reshape(-1))
+    whole = None if bias is None else op.constant(3).reshape(-1)
     attrs = {**op.attrs, ACTIVATION: "NONE", "exact": True}
-    sums = lowering.add(
-        op.name, size, values, lowering.centered(image), added, dtype="float32", **attrs
-    )
+    x, reach = lowering.centered(image), lowering.reach(image)
+    sums = exact_sums(lowering, op.name, x, values, whole, reach, attrs)
     # XNNPACK takes neither a size that the model computes nor strides that leave pixels out.
     if size.folded or _gaps(op, weights):
         lowering.finish_centered(_of_own_kernel(lowering, sums, image, weights))

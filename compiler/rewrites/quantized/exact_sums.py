@@ -21,7 +21,12 @@ import numpy as np
 from ...ir import Array, Tensor, constant
 from .lowering import EXACT, Lowering
 
-CHANNEL_AXES = {"CONV_2D": (0, 3), "FULLY_CONNECTED": (0, 1), "DEPTHWISE_CONV_2D": (3, None)}
+CHANNEL_AXES = {
+    "CONV_2D": (0, 3),
+    "FULLY_CONNECTED": (0, 1),
+    "DEPTHWISE_CONV_2D": (3, None),
+    "TRANSPOSE_CONV": (0, 3),
+}
 """The axes of the weights that the output and the input channels lie along; None where every
 output channel has but few products."""
 
@@ -47,7 +52,8 @@ def exact_sums(
     output_axis, input_axis = CHANNEL_AXES[name]
     own = np.zeros(values.shape[output_axis]) if bias is None else bias.astype(np.float64)
     others = tuple(axis for axis in range(values.ndim) if axis not in (output_axis, input_axis))
-    products = np.abs(values).sum(others, dtype=np.float64) * reach
+    taps = [np.abs(some).sum(others, dtype=np.float64) for some in _meeting(name, values, attrs)]
+    products = np.max(taps, 0) * reach
     if input_axis is None:
         products = products[None]
     elif output_axis < input_axis:
@@ -70,6 +76,15 @@ def exact_sums(
         rest = constant(f"{lowering.op.output.name}/large_bias", large.astype(np.float32))
         sums = lowering.add("tflgpu.add_exact", sums, rest)
     return sums
+
+
+def _meeting(name: str, weights: Array, attrs: Mapping[str, Any]) -> list[Array]:
+    """Those weights that may meet in one sum: of a transposed convolution, every stride-th."""
+    if name != "TRANSPOSE_CONV":
+        return [weights]
+    down, right = attrs.get("stride_h", 1), attrs.get("stride_w", 1)
+    phases = np.ndindex(min(down, weights.shape[1]), min(right, weights.shape[2]))
+    return [weights[:, y::down, x::right] for y, x in phases]
 
 
 def _divide(bias: Array, products: Array) -> tuple[Array, Array]:
@@ -107,13 +122,29 @@ def _part(
     first, end = channels
     added = None if bias is None else lowering.constant(bias)
     if not divided:
-        return lowering.add(name, image, weights, added, **attrs)
+        return _layer(lowering, name, image, weights, added, attrs)
     assert weights.data is not None
     axis = len(image.shape) - 1
     begin = lowering.constant([first if i == axis else 0 for i in range(axis + 1)], "int32")
     size = lowering.constant([end - first if i == axis else -1 for i in range(axis + 1)], "int32")
     some = lowering.add("SLICE", image, begin, size)
-    return lowering.add(name, some, lowering.constant(weights.data[..., first:end]), added, **attrs)
+    part = lowering.constant(weights.data[..., first:end])
+    return _layer(lowering, name, some, part, added, attrs)
+
+
+def _layer(
+    lowering: Lowering,
+    name: str,
+    image: Tensor,
+    weights: Tensor,
+    bias: Tensor | None,
+    attrs: Mapping[str, Any],
+) -> Tensor:
+    """A transposed convolution begins with its result's size, and takes the weights first."""
+    if name == "TRANSPOSE_CONV":
+        size = lowering.op.operand(0)
+        return lowering.add(name, size, weights, image, bias, dtype="float32", **attrs)
+    return lowering.add(name, image, weights, bias, **attrs)
 
 
 def _integer_sums(
