@@ -5,10 +5,11 @@ The frontend builds it, rewrites change it, and later stages read it.
 
 from .graph import Graph, Signature
 from .op import FusedOp, Op, Origin, copies, fuse
-from .tensor import Array, Blocks, Quantization, Shape, Tensor, Whole, constant, scalar
+from .tensor import WHOLE_BITS, Array, Blocks, Quantization, Shape, Tensor, Whole, constant, scalar
 from .text import line
 
 __all__ = [
+    "WHOLE_BITS",
     "Array",
     "Blocks",
     "FusedOp",

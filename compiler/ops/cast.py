@@ -18,7 +18,7 @@ from .base import (
     Traits,
     define,
     kernel_dtype,
-    linear_grid,
+    linear_launch,
     same_as_first,
 )
 
@@ -43,10 +43,7 @@ def _expression(source: str, target: str) -> str:
 
 
 def _launch(op: Op, expression: str) -> list[Launch]:
-    grid = linear_grid(op.output.elements)
-    reads, writes = {"x": op.operand(0)}, {"y": op.output}
-    variables = {"expression": expression}
-    return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
+    return [linear_launch(op, "elementwise/convert.jinja", {"expression": expression})]
 
 
 def _cast(op: Op, target: Target) -> Sequence[Launch]:

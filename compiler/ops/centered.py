@@ -26,7 +26,7 @@ from .base import (
     Range,
     Traits,
     define,
-    linear_grid,
+    linear_launch,
     same_as_first,
     sliced_grid,
 )
@@ -38,13 +38,8 @@ FROM_CENTERED = "tflgpu.from_centered"
 
 def _linear(expression: Callable[[int], str]) -> Implementation:
     def build(op: Op, target: Target) -> Sequence[Launch]:
-        grid, reads, writes = (
-            linear_grid(op.output.elements),
-            {"x": op.operand(0)},
-            {"y": op.output},
-        )
         variables = {"expression": expression(op.attrs["zero_point"])}
-        return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
+        return [linear_launch(op, "elementwise/convert.jinja", variables)]
 
     return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
 

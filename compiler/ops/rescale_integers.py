@@ -15,7 +15,7 @@ import numpy as np
 from ..ir import Array, Op
 from ..language import affine
 from ..target import Target
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, same_as_first
+from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_launch, same_as_first
 from .fixed_point import multiply_rounded_twice
 
 RESCALE_INTEGERS = "tflgpu.rescale_integers"
@@ -33,10 +33,7 @@ def _expression(op: Op) -> str:
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    grid = linear_grid(op.output.elements)
-    reads, writes = {"x": op.operand(0)}, {"y": op.output}
-    variables = {"expression": _expression(op)}
-    return [Launch("elementwise/convert.jinja", grid, reads, writes, variables=variables)]
+    return [linear_launch(op, "elementwise/convert.jinja", {"expression": _expression(op)})]
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:

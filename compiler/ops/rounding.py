@@ -44,24 +44,6 @@ def _fixed_point_rounded_twice(
     return np.clip(multiply_rounded_twice(a, multiplier, exponent), low, high)
 
 
-def _sum_rounded_twice(
-    a: Array,
-    b: Array,
-    left: int,
-    first: int,
-    first_exponent: int,
-    second: int,
-    second_exponent: int,
-    back: int,
-    back_exponent: int,
-    low: int,
-    high: int,
-) -> Array:
-    one = multiply_rounded_twice(a.astype(np.int64) << left, first, first_exponent)
-    other = multiply_rounded_twice(b.astype(np.int64) << left, second, second_exponent)
-    return np.clip(multiply_rounded_twice(one + other, back, back_exponent), low, high)
-
-
 def _sum_of_blocks(
     a: Array,
     b: Array,
@@ -249,7 +231,7 @@ ROUNDING = {
         "{use.multiply_rounded_twice}({to_int}({a}) << {left}, {first}, {first_exponent}) + "
         "{use.multiply_rounded_twice}({to_int}({b}) << {left}, {second}, {second_exponent}), "
         "{back}, {back_exponent}), {low}, {high}))",
-        _sum_rounded_twice,
+        lambda a, b, **factors: _sum_of_blocks(a, b, np.ones(()), **factors),
         range=by_attributes,
     ),
     "tflgpu.requantize_sum_of_blocks": Elementwise(

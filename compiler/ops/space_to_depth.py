@@ -26,7 +26,7 @@ from .base import (
     among_operands,
     define,
     image_launch,
-    linear_grid,
+    linear_launch,
 )
 
 
@@ -200,9 +200,7 @@ def _kernels(find: Find) -> tuple[Implementation, ...]:
 
     def linear(op: Op, target: Target) -> Sequence[Launch]:
         variables = {"find": lambda *at: find(op, at, 1), "prod": prod}
-        grid = linear_grid(op.output.elements)
-        reads, writes = {"x": op.operand(0)}, {"y": op.output}
-        return [Launch("move/rearrange_linear.jinja", grid, reads, writes, variables=variables)]
+        return [linear_launch(op, "move/rearrange_linear.jinja", variables)]
 
     return (
         Implementation("rearrange", sliced),

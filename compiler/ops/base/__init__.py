@@ -22,6 +22,7 @@ from .launch import (
     WorkGroup,
     image_launch,
     linear_grid,
+    linear_launch,
     sliced_grid,
 )
 from .ranges import Range, RangeOf, among_operands, by_attributes, hull
@@ -102,6 +103,7 @@ __all__ = [
     "lane_of",
     "linear_bytes",
     "linear_grid",
+    "linear_launch",
     "normalize_axis",
     "pack_slices",
     "row_major_view",

@@ -94,6 +94,12 @@ def linear_grid(elements: int) -> Grid:
     return (min(elements, LINEAR_ROW), -(-elements // LINEAR_ROW), 1)
 
 
+def linear_launch(op: Op, template: str, variables: Mapping[str, Any]) -> Launch:
+    """A launch that reads input 0 as `x` and writes the output as `y`, over `linear_grid`."""
+    grid = linear_grid(op.output.elements)
+    return Launch(template, grid, {"x": op.operand(0)}, {"y": op.output}, variables=variables)
+
+
 def image_launch(
     op: Op, target: Target, template: str, variables: Mapping[str, Any], flops: int = 0
 ) -> Launch:

@@ -87,6 +87,12 @@ def symmetric_rows(lowering: Lowering, rows: Tensor, axes: list[int]) -> tuple[T
     return integers, lowering.add("DIV", most, lowering.constant(MOST))
 
 
+def quantized_rows(lowering: Lowering, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Integers along the last axis, and what one stands for, as the operator asks for them."""
+    asked = lowering.op.attrs.get("asymmetric_quantize_inputs")
+    return (rows_away if asked else symmetric_rows)(lowering, rows, [len(rows.shape) - 1])
+
+
 def _of_packed_weights(
     lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None
 ) -> Tensor:
@@ -95,10 +101,11 @@ def _of_packed_weights(
     A scale for each channel goes with a zero point for each image.
     """
     op, rank = lowering.op, len(image.shape)
-    layer = op.name == "FULLY_CONNECTED"
-    asked = op.attrs.get("asymmetric_quantize_inputs") if layer else lowering.scale(weights).ndim
-    axes = [rank - 1] if layer else list(range(1, rank))
-    integers, step = (rows_away if asked else symmetric_rows)(lowering, image, axes)
+    if op.name == "FULLY_CONNECTED":
+        integers, step = quantized_rows(lowering, image)
+    else:
+        quantize = rows_away if lowering.scale(weights).ndim else symmetric_rows
+        integers, step = quantize(lowering, image, list(range(1, rank)))
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
     if len(sums.shape) != rank:

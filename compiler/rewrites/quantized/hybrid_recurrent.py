@@ -18,7 +18,7 @@ import numpy as np
 from ...ir import Array, Tensor
 from ..decompose import recurrent
 from ..decompose.decomposition import Decomposition
-from .hybrid import check_weights, finish, rows_away, symmetric_rows
+from .hybrid import check_weights, finish, quantized_rows
 from .lowering import INTEGERS, Lowering, lowers
 
 
@@ -48,8 +48,7 @@ def _product(
     weights = [here.op.operand(position) for position in positions]
     for matrix in weights:
         check_weights(here, matrix)
-    quantize = rows_away if here.op.attrs.get("asymmetric_quantize_inputs") else symmetric_rows
-    integers, step = quantize(here, rows, [1])
+    integers, step = quantized_rows(here, rows)
     matrix = here.constant(np.concatenate([_integers(here, matrix) for matrix in weights]))
     sums = here.add("FULLY_CONNECTED", integers, matrix, None, exact=True)
     scales = np.concatenate([np.broadcast_to(here.scale(m), m.shape[:1]) for m in weights])

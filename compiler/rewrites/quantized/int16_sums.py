@@ -13,19 +13,17 @@ with 32 bits it lets the sums wrap and rounds twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...ir import Array, Tensor
 from ...ops.fixed_point import FixedPoint, fixed_point, half_away
+from .layer import Layer
 from .lowering import Lowering
 
 BYTE = 128
 """The greatest distance of either byte from 0."""
-
-Sum = Callable[[Tensor, Array], Tensor]
-"""Adds the sums of an operator to the graph, of an image and with a bias."""
 
 
 def bytes_of(lowering: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
@@ -33,25 +31,21 @@ def bytes_of(lowering: Lowering, centered: Tensor) -> tuple[Tensor, Tensor]:
     return lowering.add("tflgpu.high_byte", centered), lowering.add("tflgpu.low_byte", centered)
 
 
-def sums_of_bytes(
-    lowering: Lowering, image: Tensor, weights: Tensor, bias: Array | None, axis: int, add: Sum
-) -> tuple[Tensor, Tensor]:
-    """The sums of the high and of the low bytes, both of the output's shape.
+def sums_of_bytes(layer: Layer) -> tuple[Tensor, Tensor]:
+    """The sums of a layer's high and low bytes, both of the output's shape.
 
-    `bias` is of shape [channels], int32 or int64, and `axis` that of the weights' output channels.
-    UnsupportedError if float32 does not hold the sums exactly.
+    UnsupportedError if float32 does not hold them exactly.
     """
-    assert weights.data is not None
-    count = weights.shape[axis]
-    whole = np.zeros(count, np.int64) if bias is None else bias.astype(np.int64).reshape(-1)
-    upper = (whole + BYTE) >> 8
-    lower = whole - 256 * upper
-    others = tuple(i for i in range(weights.data.ndim) if i != axis)
-    products = np.abs(weights.data).sum(others, dtype=np.float64) * BYTE
-    most = float((products + np.maximum(np.abs(upper), np.abs(lower))).max(initial=0))
-    lowering.require_exact(most)
-    high, low = bytes_of(lowering, lowering.centered(image))
-    return add(high, upper.astype(np.float32)), add(low, lower.astype(np.float32))
+    channels = layer.weights.shape[layer.output_axis]
+    bias = np.zeros(channels, np.int64) if layer.bias is None else layer.bias.astype(np.int64)
+    upper = (bias + BYTE) >> 8
+    lower = bias - 256 * upper
+    products = layer.products(BYTE).sum(0)
+    most = products + np.maximum(np.abs(upper), np.abs(lower))
+    layer.lowering.require_exact(float(most.max(initial=0)))
+    high, low = bytes_of(layer.lowering, layer.centered_image)
+    weights = layer.centered_weights
+    return layer.sums(high, weights, upper), layer.sums(low, weights, lower)
 
 
 def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:

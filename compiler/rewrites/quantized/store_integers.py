@@ -14,14 +14,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...ir import Graph, Tensor, Whole
+from ...ir import WHOLE_BITS, Graph, Tensor, Whole
 from ...ops.base import OPS, Range, hull
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
-
-LARGEST = {8: 255, 16: 65535}
-"""The greatest integer without a sign, by its bits."""
 
 
 @graph_rewrite()
@@ -35,7 +32,7 @@ def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
         known = [ranges[tensor] for tensor in group if tensor in ranges]
         if len(known) == len(group):
             low, high = hull((*known, (0, 0)))
-            bits = next((n for n, largest in LARGEST.items() if high - low <= largest), None)
+            bits = next((n for n in WHOLE_BITS.values() if high - low < 1 << n), None)
             if bits is not None:
                 found |= dict.fromkeys(group, Whole(bits, low))
     for op in graph.ops:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import graphs
 import numpy as np
 import pytest
 from graphs import call, known, model
-from quantized_operators import evaluated, quantized
+from quantized_operators import EXACT, evaluated, quantized
 
 from tflgpu.compiler import Options, UnsupportedError, pipeline
 from tflgpu.compiler.ir import Array, Quantization, Tensor, constant
@@ -83,3 +84,17 @@ def test_packed_weights_that_litert_does_not_unpack_are_declined(
     )
     with pytest.raises(UnsupportedError, match="int4, which LiteRT does not unpack beside"):
         pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
+
+
+@pytest.mark.parametrize("channels", [500, 600])
+def test_sums_that_litert_rounds_itself_have_to_be_exact(channels: int) -> None:
+    """XNNPACK takes no strides that leave pixels out."""
+    weights = known(np.full((2, 2, 2, channels), 127, np.int8), Quantization((0.5,), (0,)))
+    image = graphs.xq(1, 3, 3, channels, zero=-128)
+    gaps: dict[str, Any] = {"padding": "SAME", "stride_h": 3, "stride_w": 3}
+    value = graphs.quantized("TRANSPOSE_CONV", graphs.ints(1, 9, 9, 2), weights, image, **gaps)
+    options = Options(device="gpu", fallback="none")
+    sums = channels * 127 * 255
+    declined = pytest.raises(UnsupportedError, match=f"its sums may reach {sums}, but float32")
+    with declined if sums > EXACT else contextlib.nullcontext():
+        pipeline.build(model({"y": value}).content, options)
