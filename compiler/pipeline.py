@@ -33,6 +33,7 @@ from .options import Options
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats
+from .rewrites.quantized.lower_quantized import is_quantized
 from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
 from .schedule.tuning_table import TableSizing, digest, read_table
@@ -118,7 +119,9 @@ def select(
     observe("read", graph)
     chosen = chosen_by_user(graph, options.fallback_ops)
     custom = named_operators(graph, options.custom_ops)
-    kept = kept_operators(graph, options.keep_f32)
+    # Half precision holds whole numbers up to 2048 only.
+    quantized = {op.index for op in graph.ops if is_quantized(op)}
+    kept = quantized | kept_operators(graph, options.keep_f32)
     apply_formats(graph, options.inputs, options.outputs)
     litert = options.fallback == "litert"
     if litert:

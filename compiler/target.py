@@ -43,14 +43,9 @@ class Target:
         return self.precision == "f16" and self.language.name in self.device.half_arithmetic
 
     @property
-    def byte_storage(self) -> bool:
-        """Whether slices of integers of 8 bits are stored as bytes."""
-        return self.device.byte_storage and not self.half
-
-    @property
     def byte_products(self) -> bool:
         """Whether layers of integers multiply bytes."""
-        return self.byte_storage and self.language.name in self.device.byte_products
+        return self.device.byte_storage and self.language.name in self.device.byte_products
 
     @property
     def joined_stores(self) -> bool:

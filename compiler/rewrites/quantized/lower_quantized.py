@@ -33,10 +33,6 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
         if op.name not in LOWERINGS or not is_quantized(op):
             continue
         lowering = Lowering(graph, op, target)
-        if target.half:
-            raise lowering.declined(
-                "half precision cannot hold its integers", 'use precision="f32"'
-            )
         with invalid_operator(op):
             LOWERINGS[op.name](lowering)
         yield Attempt((op,))

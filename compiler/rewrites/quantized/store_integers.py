@@ -24,7 +24,7 @@ from ..rewrite import Attempt, graph_rewrite
 @graph_rewrite()
 def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
     """Decide for each float tensor whether its slices are stored as integers."""
-    if not target.byte_storage:
+    if not target.device.byte_storage:
         return
     ranges = _ranges(graph)
     found: dict[Tensor, Whole] = {}

@@ -12,14 +12,15 @@ import pytest
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from devices import own_profile
-from graphs import Model, Value, call, model, quantized, table, xq
+from graphs import Model, Value, call, model, quantized, table, w, x, xq
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
 from tflgpu.compiler.accessors import ByteAccessor
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.keep_f32 import relative_error
 from tflgpu.compiler.litert.reference import Reference
-from tflgpu.compiler.options import TargetName
+from tflgpu.compiler.options import Precision, TargetName
 from tflgpu.compiler.target import Target
 from tflgpu.runtime.plan.storage import storage_of
 
@@ -64,12 +65,20 @@ def built(made: Model, device: str, *without: str, **options: Any) -> CompiledMo
 
 @pytest.mark.parametrize(("dtype", "zero"), [("int8", -7), ("uint8", 131), ("int16", 0)])
 @pytest.mark.parametrize(
-    ("target", "device"),
-    [("opencl", "gpu"), ("opencl", "adreno"), ("opencl", "wide"), ("glsl", "gpu")],
+    ("target", "device", "precision"),
+    [
+        ("opencl", "gpu", "f32"),
+        ("opencl", "adreno", "f32"),
+        ("opencl", "wide", "f32"),
+        ("glsl", "gpu", "f32"),
+        ("opencl", "gpu", "f16"),
+        ("glsl", "mali", "f32_f16"),
+    ],
 )
 def test_integers_hold_the_same_numbers_as_floats(
     target: TargetName,
     device: str,
+    precision: Precision,
     dtype: str,
     zero: int,
     tmp_path: Path,
@@ -81,8 +90,9 @@ def test_integers_hold_the_same_numbers_as_floats(
     made = network(dtype, zero)
     expected = Reference(made.content, delegates=True).run(made.inputs)
     kept: list[dict[str, Any]] = []
+    options: dict[str, Any] = {"target": target, "precision": precision, "keep_intermediates": True}
     for without in ((), ("store_integers",)):
-        compiled = built(made, device, *without, target=target, keep_intermediates=True)
+        compiled = built(made, device, *without, **options)
         with tflgpu.load(pipeline.store(compiled, tmp_path), device=driver) as session:
             session.poison()
             found = session.run(made.inputs).values()
@@ -98,6 +108,27 @@ def test_integers_hold_the_same_numbers_as_floats(
     assert len(shared) >= 3
     for name in shared:
         np.testing.assert_array_equal(kept[0][name], kept[1][name])
+
+
+def test_half_precision_is_for_what_is_not_quantized(opencl_device: str, tmp_path: Path) -> None:
+    """Of a model of both, floats are halved, and integers have LiteRT's bits."""
+
+    def conv(image: Value) -> Value:
+        filters = weights((8, 3, 3, 8), channels=True, dtype="int8")
+        biases = bias(filters, 8, "int32")
+        return quantized("CONV_2D", image, filters, biases, scale=0.4, **window())
+
+    integers = conv(conv(quantized("QUANTIZE", x(1, 8, 8, 8), scale=1 / 64, zero=3)))
+    floats = call("CONV_2D", call("DEQUANTIZE", integers), w(8, 3, 3, 8), w(8), **window())
+    floats = call("CONV_2D", call("RELU", floats), w(5, 3, 3, 8), w(5), **window())
+    made = model({"integers": integers, "floats": floats})
+    expected = Reference(made.content, delegates=True).run(made.inputs)
+    compiled = built(made, "gpu", precision="f16")
+    assert {tensor.stored for tensor in compiled.plan.tensors} == {"", "uint8", "float16"}
+    with tflgpu.load(pipeline.store(compiled, tmp_path), device=opencl_device) as session:
+        found = list(session.run(made.inputs).values())
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert 0 < relative_error(found[1], expected[1]) < 1e-2
 
 
 @pytest.mark.parametrize("target", ["opencl", "glsl", "vulkan"])

@@ -118,7 +118,7 @@ def test_only_where_the_profile_says_so() -> None:
         assert whole(line, device=name) == {"a": BYTES, "y": BYTES}
     for name in ("cpu", "cpu_avx2", "cpu_avx512"):
         assert whole(line, device=name) == {"a": None, "y": None}
-    assert whole(line, precision="f16") == {"a": None, "y": None}
+    assert whole(line, precision="f16") == {"a": BYTES, "y": BYTES}
 
 
 def test_the_text_of_a_graph_says_so() -> None:
