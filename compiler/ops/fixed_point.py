@@ -74,3 +74,37 @@ def multiply_rounded_twice(values: Array, multiplier: Array | int, exponent: Arr
         high_product(values.astype(np.int64) << left, multiplier),
         np.maximum(np.negative(exponent), 0),
     )
+
+
+def reciprocal(values: Array) -> tuple[Array, Array]:
+    """1 / values with 31 bits, and how many bits they have before the point (gemmlowp)."""
+    zeros = 32 - np.frexp(values.astype(np.float64))[1].astype(np.int64)
+    rest = (values << zeros) - (1 << 31)
+    half = (rest + (1 << 31)) >> 1
+    x = 1515870810 + high_product(half, -1010580540)
+    for _ in range(3):
+        error = (1 << 29) - high_product(half, x)
+        x = x + (high_product(x, error) << 2)
+    return np.minimum(x << 1, (1 << 31) - 1), 31 - zeros
+
+
+def shift_on_x86(values: Array, bits: Array | int) -> Array:
+    """As LiteRT shifts right and rounds, also by negative numbers of bits or by more than 31.
+
+    C leaves that open; x86 takes the lowest bits of the number.
+    """
+    bits = np.asarray(bits, np.int64)
+    mask = np.where(bits & 63 < 32, (np.int64(1) << (bits & 31)) - 1, -1)
+    return np.asarray((values >> (bits & 31)) + ((values & mask) > (mask >> 1) + (values < 0)))
+
+
+def divide(a: Array, b: Array, multiplier: int, exponent: int) -> Array:
+    """a / b times a fixed-point factor: the divisor's reciprocal, in as many bits as fit.
+
+    LiteRT stops with an error at a divisor of 0; here it counts as the integer 1.
+    """
+    a, b = a * np.where(b < 0, -1, 1), np.maximum(np.abs(b), 1)
+    inverse, bits = reciprocal(b)
+    room = 31 - np.frexp(np.where(a < 0, -a - 0.5, a).astype(np.float64))[1].astype(np.int64)
+    product = high_product(high_product(a << room, inverse), multiplier)
+    return shift_on_x86(product, bits + room - exponent)

@@ -14,7 +14,7 @@ import numpy as np
 from ..ir import Array, Op
 from .base import Range, by_attributes
 from .elementwise import Elementwise, define_elementwise
-from .fixed_point import multiply_rounded_twice
+from .fixed_point import divide, multiply_rounded_twice
 
 
 def _scaled(a: Array, b: Array, low: float, high: float) -> Array:
@@ -75,6 +75,11 @@ def _product_rounded_twice(
 ) -> Array:
     product = a.astype(np.int64) * b.astype(np.int64)
     return np.clip(multiply_rounded_twice(product, multiplier, exponent), low, high)
+
+
+def _quotient(a: Array, b: Array, multiplier: int, exponent: int, low: int, high: int) -> Array:
+    quotient = divide(a.astype(np.int64), b.astype(np.int64), multiplier, exponent)
+    return np.asarray(np.clip(quotient, low, high))
 
 
 def _product_onto(
@@ -210,6 +215,12 @@ ROUNDING = {
         "{to_float}(clamp({use.multiply_rounded_twice}({to_int}({a}) * {to_int}({b}), "
         "{multiplier}, {exponent}), {low}, {high}))",
         _product_rounded_twice,
+        range=by_attributes,
+    ),
+    "tflgpu.requantize_quotient": Elementwise(
+        "{to_float}(clamp({use.divide_in_fixed_point}({to_int}({a}), {to_int}({b}), "
+        "{multiplier}, {exponent}), {low}, {high}))",
+        _quotient,
         range=by_attributes,
     ),
     "tflgpu.requantize_product_onto": Elementwise(

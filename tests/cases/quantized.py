@@ -67,6 +67,10 @@ def arithmetic() -> Iterator[Case]:
     limited = {"fused_activation_function": "RELU_N1_TO_1"}
     value = quantized("DIV", xq(3, 5, 19, zero=4), constant, scale=2.0, zero=1, **limited)
     yield row("arithmetic", "DIV whose limits are half a step", value)
+    divisor = known((np.arange(19) * 3581 - 32000).astype(np.int16), affine(0.0003))
+    for scale in (0.0004, 3e-7, 80.0):
+        value = quantized("DIV", xq(31, 5, 19, dtype="int16"), divisor, dtype="int16", scale=scale)
+        yield row("arithmetic", f"DIV int16 to {scale}", value)
     value = quantized("SQUARED_DIFFERENCE", xq(3, 19), xq(19, scale=0.09, zero=5), scale=0.3)
     yield row("arithmetic", "SQUARED_DIFFERENCE", value)
     for dtype, zero in ALL:

@@ -230,6 +230,7 @@ FORMULAS = (
         "table of 65536 entries: fixed point of 31 bits",
         _OWN,
     ),
+    Formula(("DIV",), "int16", "", "fixed point of 31 bits", _OWN),
     Formula(
         _COMPARISONS,
         _EIGHT,
@@ -327,8 +328,8 @@ FORMULAS = (
     Formula(
         ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
         "int8, cell state int16",
-        "no layer normalization; peepholes only without a projection",
-        f"gates: {_TWICE}; gemmlowp's polynomials in 16 bits",
+        "peepholes only without a projection",
+        f"gates: {_TWICE}, and normalized in fixed point; gemmlowp's polynomials in 16 bits",
         _OWN,
     ),
     Formula(

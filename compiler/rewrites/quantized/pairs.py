@@ -7,7 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import fixed_point, half_away, high_product
+from ...ops.fixed_point import (
+    FixedPoint,
+    divide,
+    fixed_point,
+    half_away,
+    high_product,
+    shift_on_x86,
+)
 from .lowering import INTEGERS, Lowering, lowers
 
 Function = Callable[[Lowering, Array, Array], Array]
@@ -16,20 +23,10 @@ Function = Callable[[Lowering, Array, Array], Array]
 EIGHT_BITS = ("int8", "uint8")
 
 
-def _shift_on_x86(values: Array, bits: Array | int) -> Array:
-    """As LiteRT shifts right and rounds, also by negative numbers of bits or by more than 31.
-
-    C leaves that open; x86 takes the lowest bits of the number.
-    """
-    bits = np.asarray(bits, np.int64)
-    mask = np.where(bits & 63 < 32, (np.int64(1) << (bits & 31)) - 1, -1)
-    return np.asarray((values >> (bits & 31)) + ((values & mask) > (mask >> 1) + (values < 0)))
-
-
 def _scaled(values: Array, factor: float) -> Array:
     """Integers times a factor that is meant to be smaller than one."""
     multiplier, exponent = fixed_point(factor)
-    return _shift_on_x86(high_product(values, multiplier), -exponent)
+    return shift_on_x86(high_product(values, multiplier), -exponent)
 
 
 def _squared_difference(lowering: Lowering, a: Array, b: Array) -> Array:
@@ -44,34 +41,17 @@ def _squared_difference(lowering: Lowering, a: Array, b: Array) -> Array:
     return _scaled((one - other) ** 2, back)
 
 
-def _reciprocal(values: Array) -> tuple[Array, Array]:
-    """1 / values with 31 bits, and how many bits they have before the point (gemmlowp)."""
-    zeros = 32 - np.frexp(values.astype(np.float64))[1].astype(np.int64)
-    rest = (values << zeros) - (1 << 31)
-    half = (rest + (1 << 31)) >> 1
-    x = 1515870810 + high_product(half, -1010580540)
-    for _ in range(3):
-        error = (1 << 29) - high_product(half, x)
-        x = x + (high_product(x, error) << 2)
-    return np.minimum(x << 1, (1 << 31) - 1), 31 - zeros
-
-
 def _quotient(lowering: Lowering, a: Array, b: Array) -> Array:
-    """The dividend times the divisor's reciprocal, in as many bits as fit.
+    return divide(a, b, *_factor_of_quotients(lowering))
 
-    LiteRT stops with an error at a divisor of 0; here it counts as the integer 1.
-    """
+
+def _factor_of_quotients(lowering: Lowering) -> FixedPoint:
+    """The ratio of scales of a division; UnsupportedError if it is by a constant 0."""
     divisor = lowering.op.operand(1)
     if divisor.data is not None and (divisor.data == lowering.zero(divisor)).any():
         raise lowering.declined("it divides by a constant 0, at which LiteRT stops with an error")
     first, second = (np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1))
-    factor = fixed_point(float(first / np.float32(second * lowering.scale(lowering.op.output))))
-    a, b = a * np.where(b < 0, -1, 1), np.maximum(np.abs(b), 1)
-    inverse, bits = _reciprocal(b)
-    room = 31 - np.frexp(np.where(a < 0, -a - 0.5, a).astype(np.float64))[1].astype(np.int64)
-    quotient = high_product(a << room, inverse)
-    product = high_product(quotient, factor.multiplier)
-    return _shift_on_x86(product, bits + room - factor.exponent)
+    return fixed_point(float(first / np.float32(second * lowering.scale(lowering.op.output))))
 
 
 def _compared(compare: np.ufunc) -> Function:
@@ -108,6 +88,9 @@ def pair(lowering: Lowering) -> None:
         operands = map(lowering.centered, (first, second))
         lowering.finish(lowering.add(lowering.op.name, *operands, dtype="bool"))
         return
+    if lowering.op.name == "DIV" and first.dtype == second.dtype == "int16":
+        _divide_int16(lowering)
+        return
     if not {first.dtype, second.dtype} <= set(EIGHT_BITS):
         raise lowering.declined(f"there is no formula for {first.dtype} and {second.dtype}")
     a, b = np.meshgrid(_integers(lowering, first), _integers(lowering, second), indexing="ij")
@@ -122,6 +105,21 @@ def pair(lowering: Lowering) -> None:
         lowering.finish(lowering.add("CAST", value, dtype="bool"))
     else:
         lowering.finish_centered(value)
+
+
+def _divide_int16(lowering: Lowering) -> None:
+    """The same quotient, of which no table could hold all."""
+    factor = _factor_of_quotients(lowering)
+    low, high = lowering.bounds(lowering.op.output, half_away)
+    value = lowering.add(
+        "tflgpu.requantize_quotient",
+        *(lowering.centered(lowering.op.operand(i)) for i in (0, 1)),
+        multiplier=factor.multiplier,
+        exponent=factor.exponent,
+        low=low,
+        high=high,
+    )
+    lowering.finish_centered(value)
 
 
 def _integers(lowering: Lowering, tensor: Tensor) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...ir import Array, Tensor, constant
 from ...ops.fixed_point import fixed_point
+from ...ops.quantized_layer_norm import MOST_COLUMNS
 from ...ops.recurrent import (
     BIASES,
     CELL,
@@ -93,9 +94,11 @@ class _Cell:
         peepholes = any(op.input(position) is not None for position in PEEPHOLES.values())
         if peepholes and op.input(PROJECTION) is not None:
             raise lowering.declined("it has peepholes and a projection")
-        if op.input(NORMS + FORGET) is not None:
-            raise lowering.declined("it normalizes its gates")
-        if len(op.intermediates) != 5 or op.intermediates[-1].quantization is None:
+        if op.operand(CELL_STATE).shape[-1] > MOST_COLUMNS:
+            raise lowering.declined(f"it has more than {MOST_COLUMNS} cells")
+        self.normalized = op.input(NORMS + FORGET) is not None
+        used = op.intermediates if self.normalized else op.intermediates[-1:]
+        if len(op.intermediates) != 5 or any(tensor.quantization is None for tensor in used):
             raise lowering.declined("its hidden state is not quantized, or its gates are of 8 bits")
 
     def _table(self, name: str, function: object) -> Tensor:
@@ -123,10 +126,16 @@ class _Cell:
         units = self.op.operand(CELL_STATE).shape[-1]
         scale = self.lowering.scale
         factors = [
-            np.float32(scale(self.op.operand(first + gate)) * scale(source)) / np.float32(GATE_STEP)
+            np.float32(scale(self.op.operand(first + gate)) * scale(source)) / self._step(gate)
             for gate in self.gates
         ]
         return by_channel(self.lowering, np.repeat(factors, units))
+
+    def _step(self, gate: int) -> Array:
+        """What one stands for in the sums of a gate."""
+        if self.normalized:
+            return self.lowering.scale(self.op.intermediates[gate])
+        return np.asarray(GATE_STEP, np.float32)
 
     def _sums(self, rows: Tensor, source: Tensor, weights: Tensor, bias: Array | None) -> Tensor:
         """Sums of products, which are exact."""
@@ -142,7 +151,9 @@ class _Cell:
         """The inputs' contribution to all gates."""
         lowering, source = self.lowering, self.op.operand(0)
         rows.quantization = source.quantization
-        bias = np.concatenate([self.op.constant(BIASES + gate) for gate in self.gates])
+        bias = None
+        if not self.normalized:
+            bias = np.concatenate([self.op.constant(BIASES + gate) for gate in self.gates])
         sums = self._sums(lowering.centered(rows), source, self._weights(1), bias)
         factors = self._factors(1, source)
         zero = lowering.constant(0)
@@ -158,19 +169,38 @@ class _Cell:
         axis, count = lowering.constant(1, "int32"), len(self.gates)
         pieces = lowering.several("SPLIT", (axis, joint), ["float32"] * count, num_splits=count)
         parts = dict(zip(self.gates, pieces, strict=True))
-        forget = self._looked_up(self._peeped(FORGET, parts[FORGET]), self.logistic)
+        forget = self._activated(FORGET, parts[FORGET])
         if INPUT in parts:
-            enter = self._looked_up(self._peeped(INPUT, parts[INPUT]), self.logistic)
+            enter = self._activated(INPUT, parts[INPUT])
         else:
             enter = lowering.add("SUB", lowering.constant(HIGH), forget)
-        new = self._looked_up(parts[CELL], self.tanh)
+        new = self._looked_up(self._normal(CELL, parts[CELL]), self.tanh)
         low, high = max(-self.limit, LOW), min(self.limit, HIGH)
         shifts: dict[str, Any] = {"first": 15, "second": 30 + self.cell_bits}
         values = (forget, self.cell, enter, new)
         self.cell = lowering.add("tflgpu.sum_of_products", *values, **shifts, low=low, high=high)
-        leave = self._looked_up(self._peeped(OUTPUT, parts[OUTPUT]), self.logistic)
+        leave = self._activated(OUTPUT, parts[OUTPUT])
         self.output = self._hidden(leave, self._looked_up(self.cell, self.tanh_of_cell))
         return self.output
+
+    def _activated(self, gate: int, sums: Tensor) -> Tensor:
+        return self._looked_up(self._normal(gate, self._peeped(gate, sums)), self.logistic)
+
+    def _normal(self, gate: int, sums: Tensor) -> Tensor:
+        """The sums of a gate, normalized if the operator says so, in steps of GATE_STEP."""
+        if not self.normalized:
+            return sums
+        weights, bias = self.op.operand(NORMS + gate), self.op.operand(BIASES + gate)
+        scale = self.lowering.scale(weights)
+        factor = fixed_point(float(scale))
+        return self.lowering.add(
+            *("tflgpu.normalize_integers", sums, self.lowering.centered(weights), bias),
+            least_variance=max(int(np.float32(10000) * scale), 1),
+            multiplier=factor.multiplier,
+            exponent=factor.exponent + 12,
+            low=LOW,
+            high=HIGH,
+        )
 
     def _peeped(self, gate: int, sums: Tensor) -> Tensor:
         """The sums of a gate plus what its peephole sees of the cell state now."""
@@ -179,7 +209,7 @@ class _Cell:
             return sums
         scale = self.lowering.scale
         cell_scale = scale(self.op.operand(CELL_STATE))
-        factor = fixed_point(float(np.float32(cell_scale * scale(weights)) / np.float32(GATE_STEP)))
+        factor = fixed_point(float(np.float32(cell_scale * scale(weights)) / self._step(gate)))
         return self.lowering.add(
             *("tflgpu.requantize_product_onto", self.cell, self.lowering.centered(weights), sums),
             multiplier=factor.multiplier,

@@ -118,14 +118,14 @@ def squared_difference(draw: DrawFn) -> Call:
 
 def quotient(draw: DrawFn) -> Call:
     """Of constant divisors, of which none is 0."""
-    dtype = pick(draw, EIGHT_BITS)
+    dtype = pick(draw, ALL)
     first, second = kind(draw, dtype), kind(draw, dtype)
     shapes = pair(draw, SLICED)
     limits = np.iinfo(dtype)
     values = integers(draw, shapes[1], dtype, int(limits.min), int(limits.max))
     spare = limits.min if second.zero != limits.min else limits.max
     values = np.where(values == second.zero, spare, values).astype(dtype)
-    given = kind(draw, dtype, first.scale / second.scale / 16, 3.0)
+    given = kind(draw, dtype, first.scale / second.scale / (512 if dtype == "int16" else 16), 3.0)
     operands = (source(shapes[0], first), known(values, second.quantization))
     return result("DIV", *operands, how=given, fused_activation_function=pick(draw, ACTIVATIONS))
 

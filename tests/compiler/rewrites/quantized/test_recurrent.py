@@ -38,6 +38,7 @@ def lstm(
     projected: int = 0,
     cell_scale: float = 2.0**-11,
     peephole: bool = False,
+    normalized: bool = False,
 ) -> bytes:
     """A model that is an LSTM; `joined` lets the forget gate stand for the input gate, too."""
     outputs = projected or CELLS
@@ -49,6 +50,9 @@ def lstm(
             operands[1 + gate] = filled(f"w{gate}", (CELLS, INPUTS), "int8", 127, 0.004)
             operands[5 + gate] = filled(f"r{gate}", (CELLS, outputs), "int8", 127, 0.005)
             operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 2000, 0.0002)
+            if normalized:
+                operands[12 + gate] = filled(f"b{gate}", (CELLS,), "int32", 9000000, 3e-8)
+                operands[20 + gate] = filled(f"n{gate}", (CELLS,), "int16", 32767, 0.00003)
     if peephole:
         for position in (9, 10, 11)[joined:]:
             operands[position] = filled(f"p{position}", (CELLS,), "int16", 9999, 0.0001)
@@ -63,7 +67,8 @@ def lstm(
         state.variable = True
         operands[position] = state
     hidden = tensor("hidden", (1,), "int8", 0.0078, -3 if projected else 5)
-    inner = [tensor(f"inner{i}", (1,), "int16", 2.0**-12) for i in range(4)]
+    step = 0.0003 if normalized else 2.0**-12
+    inner = [tensor(f"inner{i}", (1,), "int16", step) for i in range(4)]
     result = tensor("y", (BATCH, steps, outputs), "int8", 0.0078, 5)
     attrs = {"fused_activation_function": "TANH", "cell_clip": 10.0, "time_major": False}
     op = Op(
@@ -173,6 +178,11 @@ CELLS_OF_ALL_KINDS = {
     "features of one age": lambda: svdf(rank=1, memory=1),
     "peepholes": lambda: lstm(peephole=True),
     "peepholes of joined gates": lambda: lstm(joined=True, peephole=True),
+    "normalized": lambda: lstm(normalized=True),
+    "normalized, with joined gates and a projection": lambda: lstm(
+        normalized=True, joined=True, projected=11
+    ),
+    "normalized, with peepholes": lambda: lstm(normalized=True, peephole=True),
     "fine cell state": lambda: lstm(cell_scale=2.0**-15),
 }
 
