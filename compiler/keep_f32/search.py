@@ -1,4 +1,4 @@
-"""The search: finds operators in a copy of the model, and measures the result on the device.
+"""The search: measures on the device, and finds what to keep in a copy of the model.
 
 Half precision loses most where a value is a small difference of large ones, or where many roundings
 add up, and what is lost early may not matter at the outputs. So it is there that it is measured.
@@ -7,6 +7,7 @@ add up, and what is lost early may not matter at the outputs. So it is there tha
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import count
 
 from ...runtime import load
@@ -61,27 +62,30 @@ class _Search:
         self._steps = 0
         self._halved = self._build(())
         """The compiled model with nothing kept."""
-        inputs = self._halved.plan.inputs
-        self._samples = Samples(model, inputs, options.signature)
-        graph = read(model, dict(options.input_shapes), options.signature or None)
-        self._everything = tuple(sorted(op.index for op in graph.ops))
+        self._samples = Samples(model, self._halved.plan.inputs, options.signature)
+        self._graph = read(model, dict(options.input_shapes), options.signature or None)
+        self._everything = tuple(sorted(op.index for op in self._graph.ops))
+
+    @cached_property
+    def _copy(self) -> RoundedCopy | None:
+        """The copy of the model; None if LiteRT has no kernels for what is between its switches."""
         halves = {t.name for t in self._halved.plan.tensors if t.stored == HALF}
-        arrays = [[drawn[name] for name in graph.input_names] for drawn in self._samples.inputs]
-        self._copy: RoundedCopy | None
+        names = self._graph.input_names
+        arrays = [[drawn[name] for name in names] for drawn in self._samples.inputs]
         try:
-            self._copy = RoundedCopy(graph, halves, arrays, self._step)
+            return RoundedCopy(self._graph, halves, arrays, self._step)
         except (ModelError, PassError):
-            self._copy = None  # LiteRT has no kernels for what is between the switches
+            return None
 
     def few(self) -> tuple[int, ...]:
         """Few operators with which the outputs are within the tolerance on the device."""
         allowed = asked = self._tolerance * MARGIN
-        kept = self._copy.fewest(allowed) if self._copy else ()
+        kept: tuple[int, ...] = ()
         for attempt in count():
             try:
                 error = self._measure(kept)
             except (DeviceError, PlanError) as reason:
-                return self._unmeasured(kept, reason)
+                return self._unmeasured(allowed, reason)
             single = kept == self._everything
             if error <= (self._tolerance if single else allowed):
                 break
@@ -90,7 +94,8 @@ class _Search:
                     f"keep_f32='auto': errors exceed {self._tolerance:g} of the largest value even "
                     f"if all operators are kept; raise the tolerance"
                 )
-            asked *= max(STRICTER, min(MARGIN, allowed / error))
+            if attempt:
+                asked *= max(STRICTER, min(MARGIN, allowed / error))
             kept = self._more(kept, attempt, asked)
         return kept
 
@@ -103,7 +108,7 @@ class _Search:
             return proposed
         return self._copy.with_next(kept, 2 ** max(0, attempt - ATTEMPTS))
 
-    def _unmeasured(self, kept: tuple[int, ...], reason: Exception) -> tuple[int, ...]:
+    def _unmeasured(self, allowed: float, reason: Exception) -> tuple[int, ...]:
         """What to keep if no device can run the model, with a warning."""
         judge = (
             "only estimated, by runs on LiteRT of a copy of the model that rounds values to half "
@@ -113,7 +118,7 @@ class _Search:
         )
         text = f"keep_f32='auto': no device measured the error, which is {judge}: {reason}"
         tell(EstimateWarning(text))
-        return kept if self._copy else self._everything
+        return self._copy.fewest(allowed) if self._copy else self._everything
 
     def _build(self, kept: tuple[int, ...]) -> CompiledModel:
         with told():  # what a trial warns of may be what the search mends

@@ -15,7 +15,7 @@ from graphs.values import Constant
 import tflgpu
 from tflgpu.compiler import pipeline
 from tflgpu.compiler.errors import OptionError
-from tflgpu.compiler.keep_f32 import AUTO, TOLERANCE, relative_error, settle
+from tflgpu.compiler.keep_f32 import AUTO, TOLERANCE, relative_error, search, settle
 from tflgpu.compiler.keep_f32.samples import Samples
 from tflgpu.compiler.keep_f32.search import _Search
 from tflgpu.compiler.litert.reference import Reference
@@ -61,7 +61,11 @@ def test_the_search_keeps_what_it_must(opencl_device: str, tmp_path: Path) -> No
     assert error(made, replace(options, keep_f32=found), tmp_path, opencl_device) < TOLERANCE
 
 
-def test_the_search_keeps_nothing_where_half_precision_suffices(opencl_device: str) -> None:
+def test_the_search_keeps_nothing_where_half_precision_suffices(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device shows it, without a copy of the model."""
+    monkeypatch.delattr(search, "RoundedCopy")
     plain = model({"plain": call("TANH", x(1, 6, 6, 32))})
     options = replace(HALF, device=opencl_device, keep_f32=AUTO)
     assert settle(plain.content, options).keep_f32 == ()
@@ -87,7 +91,7 @@ def test_the_search_keeps_more_where_the_device_loses_more(
     kept = settle(periodic().content, options).keep_f32
     assert measured[-1] == kept and len(kept) >= 4
     counts = list(map(len, measured))
-    assert counts == sorted(set(counts)) and counts[0] == 1
+    assert counts == sorted(set(counts)) and counts[:2] == [0, 1]
 
 
 def test_without_a_device_the_copy_decides() -> None:
