@@ -42,7 +42,10 @@ _SINGLE = ("bool", "int32", "string", "resource")
 _KINDS = {
     "integer": _INTEGERS,
     "weights": frozenset(
-        ["float32", "float16", "bfloat16", "float64", "int8", "uint8", "int2", "int4", "uint4"]
+        [
+            *("float32", "float16", "bfloat16", "float64"),
+            *("int8", "uint8", "int16", "int2", "int4", "uint4"),
+        ]
     ),
     **{name: frozenset([name]) for name in _SINGLE},
 }

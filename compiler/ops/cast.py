@@ -32,12 +32,18 @@ _NARROW = {
 
 
 def _expression(source: str, target: str) -> str:
-    """The expression that casts {v}: fractions are truncated, narrow integers wrap."""
+    """The expression that casts {v}: fractions are truncated, narrow integers wrap.
+
+    Floats beyond the range of a narrow integer become its least or greatest one, and NaN that.
+    """
     floating = kernel_dtype(source) == "float32"
     if kernel_dtype(target) == "float32":
         return "{v}" if floating else "{to_float}({v})"
     if target == "bool":
         return "{to_int}({v} != 0.0f)" if floating else "{to_int}({v} != 0)"
+    if floating and target in _NARROW:
+        low, high = np.iinfo(target).min, np.iinfo(target).max
+        return f"{{to_int}}(clamp({{use.nan_to}}({{v}}, {high}.0f), {low}.0f, {high}.0f))"
     whole = "{to_int}({v})" if floating else "{v}"
     return _NARROW.get(target, "{v}").format(v=whole) if source != target else whole
 
@@ -51,7 +57,11 @@ def _cast(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    return [arrays[0].astype(op.output.dtype)]
+    values, dtype = arrays[0], op.output.dtype
+    if values.dtype.kind == "f" and dtype in _NARROW:
+        limits = np.iinfo(dtype)
+        values = np.clip(np.nan_to_num(values, nan=limits.max), limits.min, limits.max)
+    return [values.astype(dtype)]
 
 
 def _infer_bits(op: Op) -> list[Shape]:
@@ -95,7 +105,7 @@ define(
         (Implementation("cast", _cast, reads=LINEAR, writes=LINEAR),),
         _reference,
         ANY,
-        note="floats beyond an integer's range give any number",
+        note="floats beyond the range of integers of 32 bits give any number",
         versions=9,
         traits=Traits(converts=True),
     ),

@@ -38,6 +38,10 @@ def casts() -> Iterator[Case]:
         attrs = {"in_data_type": "int32", "out_data_type": target}
         value = typed(target, "CAST", xi(5, 7, draw="large"), **attrs)
         yield Case("CAST", f"large int32 to {target}", value)
+        edges = typed(
+            target, "CAST", x(5, 7, draw="special"), **{**attrs, "in_data_type": "float32"}
+        )
+        yield Case("CAST", f"special float32 to {target}", edges)
     attrs = {"in_data_type": "int32", "out_data_type": "float32"}
     yield Case("CAST", "fused", call("MUL", call("CAST", xi(5, 7), **attrs), w(7)))
 

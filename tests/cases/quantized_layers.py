@@ -9,9 +9,11 @@ import numpy as np
 from graphs import (
     Call,
     Constant,
+    Input,
     Value,
     affine,
     call,
+    drawn,
     ints,
     known,
     quantized,
@@ -21,6 +23,7 @@ from graphs import (
     xi,
     xq,
 )
+from graphs.draws import WHOLE_RANGE
 
 from tflgpu.compiler.ir import Quantization, Shape
 
@@ -126,11 +129,6 @@ def layers() -> Iterator[Case]:
         operands = (size, filters, xq(1, 3, 3, count, zero=-128), bias(filters, 7))
         value = quantized("TRANSPOSE_CONV", *operands, scale=200.0, **{**gaps, **attrs})
         yield row("layers", f"TRANSPOSE_CONV of {count} channels, stride {step}", value)
-    for first, own in (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8")):
-        both = (xq(31, 37, dtype=first, scale=0.05), xq(19, 37, dtype=own, scale=0.03), None)
-        options = {"fused_activation_function": "NONE", "quantized_bias_type": "int32"}
-        value = quantized("FULLY_CONNECTED", *both, dtype=first, scale=0.3, **options)
-        yield row("layers", f"FULLY_CONNECTED {first} of computed {own}", value)
     many = weights((5, 1201), channels=False)
     value = quantized(
         "FULLY_CONNECTED", xq(3, 1201, zero=-128), many, bias(many, 5), scale=2.0, zero=9
@@ -145,6 +143,62 @@ def layers() -> Iterator[Case]:
         "BATCH_MATMUL", *wide_pair, dtype="int16", scale=40.0, adj_x=False, adj_y=True
     )
     yield row("layers", "BATCH_MATMUL int16", value)
+
+
+def computed_weights() -> Iterator[Case]:
+    """Scales are powers of two, with which some sums end in a half."""
+    options: dict[str, Any] = {"fused_activation_function": "NONE"}
+    types = (
+        *(("int8", "int8", form) for form in ("", "int32")),
+        *(("uint8", "uint8", form) for form in ("", "int32")),
+        *(("int16", own, form) for own in ("int8", "int16") for form in ("", "int32", "int64")),
+    )
+    for first, own, form in types:
+        zero = 17 if own == "uint8" else 0
+        steps = {("int16", "int8"): 2.0**13, ("int16", "int16"): 2.0**21}.get((first, own), 64.0)
+        result: dict[str, Any] = {"dtype": first, "scale": steps, "zero": dict(ALL)[first]}
+        filters = affine(0.25, zero)
+        attrs = {**options, **({"quantized_bias_type": form} if form else {})}
+
+        def added(count: int, form: str = form, filters: Quantization = filters) -> Constant | None:
+            return bias(known(np.zeros(1), filters), count, form) if form else None
+
+        def computed(*shape: int, own: str = own, zero: int = zero) -> Input:
+            return xq(*shape, dtype=own, scale=0.25, zero=zero)
+
+        def operand(*shape: int, first: str = first) -> Input:
+            return xq(*shape, dtype=first, scale=0.5, zero=dict(ALL)[first])
+
+        how = f"{first} by {own}, bias {form or 'none'}"
+        value = quantized(
+            "FULLY_CONNECTED", operand(101, 37), computed(53, 37), added(53), **result, **attrs
+        )
+        yield row("computed weights", f"FULLY_CONNECTED {how}", value)
+        if own == "int16":
+            constant = known(drawn("weights", (53, 37), WHOLE_RANGE, own), filters)
+            value = quantized(
+                "FULLY_CONNECTED", operand(31, 37), constant, added(53), **result, **attrs
+            )
+            yield row("computed weights", f"FULLY_CONNECTED {how}, constant", value)
+            continue
+        image = operand(2, 11, 9, 13)
+        around = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
+        value = quantized(
+            *("TRANSPOSE_CONV", ints(2, 22, 18, 19), computed(19, 3, 3, 13), image, added(19)),
+            **{**result, **attrs, **around},
+        )
+        yield row("computed weights", f"TRANSPOSE_CONV {how}", value)
+        if form == ("int64" if first == "int16" else "int32"):
+            depthwise = (image, computed(1, 3, 3, 13), added(13))
+            value = quantized(
+                "DEPTHWISE_CONV_2D", *depthwise, **result, **options, **window(), depth_multiplier=1
+            )
+            yield row("computed weights", f"DEPTHWISE_CONV_2D {how}", value)
+            value = quantized(
+                *("CONV_2D", image, computed(19, 3, 2, 13), added(19)),
+                **{**result, **attrs, **window()},
+            )
+            yield row("computed weights", f"CONV_2D {how}", value)
 
 
 def weights_alone() -> Iterator[Case]:
@@ -199,4 +253,4 @@ def packed_weights() -> Iterator[Case]:
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)
 
 
-TABLES = (layers, weights_alone, packed_weights)
+TABLES = (layers, computed_weights, weights_alone, packed_weights)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Array, Tensor, constant
+from .computed_weights import product_of_rows
 from .exact_sums import exact_sums
 from .hybrid import hybrid, hybrid_transposed
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .layer import Layer
 from .lowering import INTEGERS, Lowering, lowers
-from .matrices import product_of_rows
 from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK
 
 
@@ -19,20 +19,24 @@ def convolution(lowering: Lowering) -> None:
     """Sums of products of centered integers, then one scale for each output channel."""
     op = lowering.op
     image, weights = op.operand(0), op.operand(1)
-    if op.name == "FULLY_CONNECTED" and not weights.constant and weights.dtype in INTEGERS:
-        product_of_rows(lowering)
-        return
-    bias = _constant_bias(lowering, weights, 2)
-    _check_packed(lowering, image, weights)
+    _check_types(lowering, image, weights)
     if image.dtype not in INTEGERS:
+        _check_constant(lowering, weights, 2)
         hybrid(lowering)
         return
+    if op.name == "FULLY_CONNECTED" and (not weights.constant or weights.dtype == "int16"):
+        product_of_rows(lowering)
+        return
+    bias = _constant_bias(lowering, 2)
     layer = Layer(lowering, image, weights, bias)
     if image.dtype == "int16":
         value = _of_bytes(layer, op.input(2))
-    elif weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2):
+    elif not weights.constant or (
+        weights.dtype == "int4" and (op.name != "FULLY_CONNECTED" or weights.shape[1] % 2)
+    ):
         # LiteRT's own kernels; XNNPACK takes int4 in even numbers of inputs alone.
-        value = _in_blocks(layer) if op.name == "DEPTHWISE_CONV_2D" else _rounded_twice(layer)
+        blocks = op.name == "DEPTHWISE_CONV_2D" and image.dtype == "int8"
+        value = _in_blocks(layer) if blocks else _rounded_twice(layer)
     else:
         value = _requantized(layer)
     lowering.finish_centered(value)
@@ -43,37 +47,54 @@ def transposed_convolution(lowering: Lowering) -> None:
     """The same with the operands in another order: the result's size, weights, image, bias."""
     op = lowering.op
     size, weights, image = op.operand(0), op.operand(1), op.operand(2)
-    bias = _constant_bias(lowering, weights, 3)
+    _check_types(lowering, image, weights)
     if image.dtype not in INTEGERS:
+        _check_constant(lowering, weights, 3)
         hybrid_transposed(lowering)
         return
+    bias = _constant_bias(lowering, 3)
     layer = Layer(lowering, image, weights, bias)
     if image.dtype == "int16":
         value = _of_bytes(layer, op.input(3))
-    elif size.folded or _leaves_gaps(layer):
-        # XNNPACK takes neither a size that the model computes nor strides that leave pixels out.
+    elif size.folded or not weights.constant or _leaves_gaps(layer):
+        # XNNPACK takes no size or weights that the model computes, nor strides that leave gaps.
         value = _in_blocks(layer)
     else:
         value = _requantized(layer)
     lowering.finish_centered(value)
 
 
-def _constant_bias(lowering: Lowering, weights: Tensor, position: int) -> Array | None:
-    """The bias of a layer with constant weights, of shape [channels]."""
+def _constant_bias(lowering: Lowering, position: int) -> Array | None:
+    """The bias of a layer, of shape [channels]."""
     bias = lowering.op.input(position)
-    if not weights.constant or (bias is not None and not bias.constant):
-        raise lowering.declined("weights or a bias are computed while the model runs")
+    if bias is not None and not bias.constant:
+        raise lowering.declined("its bias is computed while the model runs")
     return None if bias is None else lowering.op.constant(position).reshape(-1)
 
 
-def _check_packed(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
-    """UnsupportedError for weights of 4 bits that LiteRT does not unpack."""
-    depthwise = lowering.op.name == "DEPTHWISE_CONV_2D"
-    if weights.dtype == "int4" and (
-        image.dtype == "uint8" or (depthwise and image.dtype != "int8")
+def _check_constant(lowering: Lowering, weights: Tensor, position: int) -> None:
+    """UnsupportedError for weights or a bias of a layer of floats that are no constants."""
+    _constant_bias(lowering, position)
+    if not weights.constant:
+        raise lowering.declined("it multiplies floats by integers that the model computes")
+
+
+def _check_types(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
+    """UnsupportedError for weights whose type LiteRT disregards beside that of the image."""
+    name, dtype = lowering.op.name, weights.dtype
+    if image.dtype not in INTEGERS:
+        return
+    if dtype == "int4" and (
+        image.dtype == "uint8" or (name == "DEPTHWISE_CONV_2D" and image.dtype != "int8")
     ):
         raise lowering.declined(
             f"its weights are int4, which LiteRT does not unpack beside {image.dtype}"
+        )
+    alike = dtype == image.dtype and (dtype != "int16" or name == "FULLY_CONNECTED")
+    if not alike and (dtype not in ("int8", "int4") or image.dtype == "uint8"):
+        raise lowering.declined(
+            f"its weights are {dtype}, whose bytes LiteRT takes for another type beside "
+            f"{image.dtype}"
         )
 
 
@@ -99,7 +120,8 @@ def _requantized(layer: Layer) -> Tensor:
 def _rounded_twice(layer: Layer) -> Tensor:
     """As LiteRT's own kernels round sums of 8-bit integers."""
     sums = layer.lowering.constant(0), layer.whole_sums()
-    return rounded_twice(layer.lowering, sums, layer.factors, float(layer.grouped))
+    ties_away = layer.grouped or layer.name == "DEPTHWISE_CONV_2D"
+    return rounded_twice(layer.lowering, sums, layer.factors, float(ties_away))
 
 
 def _in_blocks(layer: Layer) -> Tensor:

@@ -58,8 +58,30 @@ FORMULAS = (
     Formula(
         ("FULLY_CONNECTED",),
         f"{_EIGHT}, int16",
-        "weights that the model computes, without a bias",
-        "31-bit factor, rounded twice, the last halves upwards, of uint8 away from zero",
+        "weights of 8 bits that the model computes; of int16 with a bias of 64 bits, rounded once",
+        "31-bit factor, rounded twice, the last halves upwards",
+        _OWN,
+    ),
+    Formula(
+        ("FULLY_CONNECTED",),
+        "int16 with weights of int16",
+        "constant or computed by the model",
+        "64-bit sum, times a 15-bit factor, rounded once, halves upwards",
+        _OWN,
+    ),
+    Formula(
+        ("DEPTHWISE_CONV_2D",),
+        _EIGHT,
+        "weights that the model computes",
+        "31-bit factor, rounded twice, the last halves upwards in whole blocks of "
+        f"{CHANNEL_BLOCK} channels (int8) or away from zero (uint8)",
+        _OWN,
+    ),
+    Formula(
+        ("CONV_2D",),
+        _EIGHT,
+        "weights that the model computes",
+        "31-bit factor, rounded twice, the last halves upwards (those of groups away from zero)",
         _OWN,
     ),
     Formula(
@@ -73,7 +95,7 @@ FORMULAS = (
     Formula(
         ("TRANSPOSE_CONV",),
         _EIGHT,
-        "SAME with strides larger than the window, or a size that the model computes",
+        "SAME with strides larger than the window, or a size or weights that the model computes",
         f"{_TWICE}; halves upwards in whole blocks of {CHANNEL_BLOCK} channels (int8) or "
         f"{ELEMENT_BLOCK} elements (uint8)",
         _OWN,

@@ -1,4 +1,4 @@
-"""A layer: an operator that adds up products of an image and constant weights."""
+"""A layer: an operator that adds up products of an image and weights."""
 
 from __future__ import annotations
 
@@ -90,7 +90,8 @@ class Layer:
     def _meeting(self) -> list[Array]:
         """Those weights that may meet in one sum: of a transposed convolution, every stride-th."""
         values, attrs = self.centered_weights.data, self.lowering.op.attrs
-        assert values is not None
+        if values is None:
+            values = np.full(self.weights.shape, self.lowering.reach(self.weights))
         if self.name != "TRANSPOSE_CONV":
             return [values]
         down, right = attrs.get("stride_h", 1), attrs.get("stride_w", 1)

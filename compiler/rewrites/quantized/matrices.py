@@ -12,7 +12,7 @@ from ...ir import Tensor
 from ...ops.batch_matmul import matrices
 from ...ops.fixed_point import fixed_point
 from .hybrid import hybrid_product
-from .int16_sums import BYTE, bytes_of, rounded_once, rounded_twice
+from .int16_sums import BYTE, bytes_of, rounded_once
 from .lowering import INTEGERS, Lowering, lowers
 
 Product = Callable[[Tensor, Tensor], Tensor]
@@ -36,7 +36,7 @@ def batch_matmul(lowering: Lowering) -> None:
     product = np.float32(lowering.scale(first) * lowering.scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(lowering.scale(result))
-        sums = _wide_sums(lowering, first, second, partial(_product, lowering), count)
+        sums = sums_of_parts(lowering, first, second, partial(_product, lowering), count)
         lowering.finish_centered(rounded_once(lowering, sums, np.asarray(factor)))
         return
     products = _product(lowering, lowering.centered(first), lowering.centered(second))
@@ -60,37 +60,6 @@ def batch_matmul(lowering: Lowering) -> None:
     lowering.finish_centered(value)
 
 
-def product_of_rows(lowering: Lowering) -> None:
-    """FULLY_CONNECTED with weights that the model computes, of the rows of both operands.
-
-    LiteRT leaves it to its own kernels.
-    """
-    op = lowering.op
-    first, second, result = op.operand(0), op.operand(1), op.output
-    if first.dtype not in INTEGERS or op.input(2) is not None or lowering.scale(second).ndim:
-        raise lowering.declined(
-            "its weights are computed while the model runs, and it has a bias, operands that are "
-            "not quantized or a scale for each channel"
-        )
-    count = second.shape[1]
-    factors = np.asarray(
-        np.float64(lowering.scale(first) * lowering.scale(second)) / lowering.scale(result)
-    )
-
-    def product(x: Tensor, y: Tensor) -> Tensor:
-        rows = lowering.reshape(x, (-1, count))
-        return lowering.add("BATCH_MATMUL", rows, y, adj_x=False, adj_y=True)
-
-    if first.dtype == "int16":
-        sums = _wide_sums(lowering, first, second, product, count)
-    else:
-        lowering.require_exact(count * lowering.reach(first) * lowering.reach(second))
-        whole = product(lowering.centered(first), lowering.centered(second))
-        sums = [lowering.constant(0), whole]
-    value = rounded_twice(lowering, sums, factors, float(first.dtype == "uint8"))
-    lowering.finish_centered(lowering.reshape(value, result.shape))
-
-
 def _product(lowering: Lowering, first: Tensor, second: Tensor) -> Tensor:
     attrs: dict[str, Any] = {
         key: lowering.op.attrs[key] for key in ("adj_x", "adj_y") if key in lowering.op.attrs
@@ -98,7 +67,7 @@ def _product(lowering: Lowering, first: Tensor, second: Tensor) -> Tensor:
     return lowering.add("BATCH_MATMUL", first, second, **attrs)
 
 
-def _wide_sums(
+def sums_of_parts(
     lowering: Lowering, first: Tensor, second: Tensor, product: Product, count: int
 ) -> list[Tensor]:
     """Sums of `count` products of bytes, by what they are worth: 65536, 256 and 1, or 256 and 1."""
