@@ -6,6 +6,7 @@ memory than a few. What a lost worker was doing is done again by another one.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from queue import Empty, Queue
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from distributed import Client, Future, KilledWorker
+from distributed import Client, Future, KilledWorker, WorkerPlugin
 
 from ...runtime.errors import TflgpuError
 from ..errors import WorkerError
@@ -27,11 +28,14 @@ SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1 TB",
     "distributed.deploy.lost-worker-timeout": "8s",
 }
-ATTEMPTS = 2
-"""How often a task is given to the scheduler, which by itself tries again when a worker dies.
+ATTEMPTS = 3
+"""How often a task is given to the scheduler, which by itself tries again when workers die.
 
-More than once, since a task is also blamed for what another one on its worker has done.
+Dask does so three times. A task is also blamed for what another one on its worker has done, and so
+it is for whatever kills workers; a run survives ten such deaths wherever they happen.
 """
+LOST = (KilledWorker, CancelledError)
+"""What the result of a task is if its worker was lost, and the next one, too."""
 PATIENCE = 30
 """Seconds to wait for a scheduler, and while it has no workers."""
 
@@ -42,9 +46,9 @@ RESUME = "what was compiled is in the cache, and another run continues there"
 
 @dataclass
 class _Attempt(Generic[Item]):
-    """Something that is under way."""
+    """A batch that is under way."""
 
-    item: Item
+    batch: Sequence[Item]
     held: Sequence[Future]
     """What it needs, which stays at the scheduler as long as this refers to it."""
     number: int
@@ -66,53 +70,82 @@ class Cluster:
             if not isinstance(found, OSError):
                 yield address, found
 
+    def announce(self, plugin: WorkerPlugin) -> None:
+        """Give a plugin to each worker, also to those that join later."""
+        self._client.register_plugin(plugin)
+
     def submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
         return self._client.submit(function, *arguments, pure=False, **options)
 
-    def each(
-        self, items: Iterable[Item], start: Callable[[Item], Sequence[Future]], per_worker: int
-    ) -> Iterator[tuple[Item, Any]]:
-        """Each item with its result or exception, as they come.
+    def threads(self) -> int:
+        """The threads of all workers not long ago, at least 1, without asking each time.
 
-        `start` submits an item and returns the future of its result, and those of what it needs;
-        a TflgpuError or OSError that it raises is the item's. An item that a worker was lost with
-        is started again. WorkerError if the scheduler or all workers are gone.
+        WorkerError if the scheduler is gone.
         """
-        waiting = iter(items)
+        if monotonic() - self._counted > LOOK:
+            self._lately = max(1, self._threads())
+            self._counted = monotonic()
+        return self._lately
+
+    def each(
+        self,
+        batches: Iterable[Sequence[Item]],
+        start: Callable[[Sequence[Item]], Sequence[Future]],
+        per_worker: int,
+    ) -> Iterator[tuple[Item, Any]]:
+        """Each item of the batches with its result or exception, as they come.
+
+        `start` submits a batch and returns the future of its results, as many as it has items, and
+        those of what it needs; it may raise a TflgpuError or OSError. The items of a batch that
+        fails, such as for a lost worker, are started again one by one; an item that a worker was
+        lost with is once more. WorkerError if the scheduler or all workers are gone.
+        """
+        waiting = iter(batches)
+        alone: deque[Item] = deque()
         under_way: dict[Future, _Attempt[Item]] = {}
         done: Queue[Future] = Queue()
 
-        def attempt(item: Item, number: int) -> Exception | None:
+        def attempt(batch: Sequence[Item], number: int) -> Exception | None:
             try:
-                future, *held = start(item)
+                future, *held = start(batch)
             except TflgpuError as error:
                 return error
             except OSError as error:
                 self._check_running(error)
                 return error
-            under_way[future] = _Attempt(item, held, number)
+            under_way[future] = _Attempt(batch, held, number)
             future.add_done_callback(done.put)
             return None
 
+        def failed(batch: Sequence[Item], error: Exception) -> Iterator[tuple[Item, Any]]:
+            if len(batch) == 1:
+                yield batch[0], error
+            else:
+                alone.extend(batch)
+
         def refill() -> Iterator[tuple[Item, Any]]:
-            room = per_worker * self._threads_lately()
-            if len(under_way) >= room:
-                return
-            for item in waiting:
-                if (error := attempt(item, 1)) is not None:
-                    yield item, error
-                elif len(under_way) >= room:
+            room = per_worker * self.threads()
+            while len(under_way) < room:
+                batch = [alone.popleft()] if alone else next(waiting, None)
+                if batch is None:
                     return
+                if (error := attempt(batch, 1)) is not None:
+                    yield from failed(batch, error)
 
         yield from refill()
         while under_way:
             future = self._next(done)
             ended = under_way.pop(future)
-            result = self._result(future, ended.number)
-            if result is None:
-                result = attempt(ended.item, ended.number + 1)
-            if result is not None:
-                yield ended.item, result
+            result = self._result(future)
+            if isinstance(result, LOST):
+                if len(ended.batch) == 1 and ended.number < ATTEMPTS:
+                    result = attempt(ended.batch, ended.number + 1)
+                else:
+                    result = WorkerError(f"every worker died that tried to compile it ({result})")
+            if isinstance(result, Exception):
+                yield from failed(ended.batch, result)
+            elif result is not None:
+                yield from zip(ended.batch, result, strict=True)
             yield from refill()
 
     def _next(self, done: Queue[Future]) -> Future:
@@ -125,13 +158,6 @@ class Cluster:
                 idle = 0 if self._threads() else idle + LOOK
             if idle > PATIENCE:
                 raise WorkerError(f"{self._name} has no workers any more; {RESUME}")
-
-    def _threads_lately(self) -> int:
-        """The threads of all workers not long ago, at least 1, without asking each time."""
-        if monotonic() - self._counted > LOOK:
-            self._lately = max(1, self._threads())
-            self._counted = monotonic()
-        return self._lately
 
     def _threads(self) -> int:
         """The threads of all workers (WorkerError if the scheduler is gone)."""
@@ -146,15 +172,13 @@ class Cluster:
         if self._client.status != "running":
             raise self._gone() from cause
 
-    def _result(self, future: Future, number: int) -> Any:
-        """The result or exception of an attempt; None if there should be another one."""
+    def _result(self, future: Future) -> Any:
+        """The result or exception of an attempt (WorkerError if the scheduler is gone)."""
         try:
             return future.result()
-        except (KilledWorker, CancelledError) as error:
+        except LOST as error:
             self._check_running(error)
-            if number < ATTEMPTS:
-                return None
-            return WorkerError(f"every worker died that tried to compile it ({error})")
+            return error
         except Exception as error:
             # What the task raised may be an OSError as well as what a lost connection is.
             if isinstance(error, OSError) and future.status != "error":

@@ -17,17 +17,18 @@ from .parcel import Parcel, unpacked
 TABLE = "table.json"
 
 
-def measure(parcel: Parcel, model: bytes, table: bytes) -> Table:
+def measure(parcel: Parcel, model: bytes, table: bytes) -> tuple[Table]:
     """Tune a model on the device that the parcel's options name, on a worker that has it.
 
-    `table` is the content of a table with what need not be measured; the result has that as well.
+    `table` is the content of a table with what need not be measured; the result, that of a batch of
+    one, has that as well.
     Raises what `settle` and `tune` raise.
     """
     with unpacked(parcel, model) as (path, options), FileLock(_lock(options.device), mode=0o600):
         own = path.with_name(TABLE)
         own.write_bytes(table)
         tune(path, settle(path, options, parcel.tolerance), own)
-        return read_table(own)
+        return (read_table(own),)
 
 
 def _lock(device: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,8 +52,12 @@ def _file(path: Path) -> bytes:
         raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def compile_parcel(parcel: Parcel, model: bytes) -> Built | Failed:
-    """Compile a parcel, on a worker."""
+def compile_parcels(parcels: Sequence[Parcel], models: Sequence[bytes]) -> list[Built | Failed]:
+    """Compile parcels with the content of each one's model, on a worker."""
+    return [_compiled(*each) for each in zip(parcels, models, strict=True)]
+
+
+def _compiled(parcel: Parcel, model: bytes) -> Built | Failed:
     before = Child.unanswered
     try:
         with unpacked(parcel, model) as (path, options):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from dask import config
 from distributed import Client, Future, LocalCluster, secede
@@ -13,22 +14,24 @@ from tornado.ioloop import PeriodicCallback
 from ...runtime.errors import PlanError
 from ..errors import WorkerError
 from ..litert.reference import litert_version
+from .batches import batches
 from .cluster import LOOK, SETTINGS, Cluster
 from .place import Place
 from .tasks import Task
-from .workers import Built, Failed, Written, all_written, compile_task, written
+from .workers import Built, Failed, Written, all_written, compile_task
+
+Outcome = TypeVar("Outcome", Built, Written)
 
 OWN_SETTINGS = {
     **SETTINGS,
-    "distributed.scheduler.allowed-failures": 1,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # Nobody looks at these measurements.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "1h",
 }
-PER_WORKER = 4
-"""Tasks under way for each process: one is compiled, one waits, and others are being written."""
+PER_WORKER = 3
+"""Batches under way for each process: one is compiled, one waits, and one is being written."""
 
 
 @contextmanager
@@ -76,36 +79,36 @@ class Processes:
     def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
         if not place.shared:
-            return all_written(self._built(tasks), place)
-        return self._written(tasks, place)
+            return all_written(self._each(tasks, _compile), place)
+        return self._each(tasks, _compile_and_write, place)
 
-    def _written(
-        self, tasks: Iterable[Task], place: Place
-    ) -> Iterator[tuple[Task, Written | Failed]]:
-        def start(task: Task) -> tuple[Future, ...]:
-            return (self._cluster.submit(_compile_and_write, task, place),)
+    def _each(
+        self,
+        tasks: Iterable[Task],
+        function: Callable[..., list[Outcome | Failed]],
+        *arguments: Any,
+    ) -> Iterator[tuple[Task, Outcome | Failed]]:
+        def start(batch: Sequence[Task]) -> tuple[Future, ...]:
+            return (self._cluster.submit(function, batch, *arguments),)
 
-        for task, outcome in self._cluster.each(tasks, start, PER_WORKER):
+        found = batches(tasks, self._cluster.threads())
+        for task, outcome in self._cluster.each(found, start, PER_WORKER):
             if isinstance(outcome, PlanError):
                 raise outcome
             yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
 
-    def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:
-        def start(task: Task) -> tuple[Future, ...]:
-            return (self._cluster.submit(compile_task, task),)
 
-        for task, outcome in self._cluster.each(tasks, start, PER_WORKER):
-            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
+def _compile(tasks: Sequence[Task]) -> list[Built | Failed]:
+    return [compile_task(task) for task in tasks]
 
 
-def _compile_and_write(task: Task, place: Place) -> Written | Failed | PlanError:
-    """A PlanError if the place cannot be written, which ends the run."""
-    outcome = compile_task(task)
-    if isinstance(outcome, Failed):
-        return outcome
-    # The next task begins while this one waits for the disk.
-    secede()
-    try:
-        return written(outcome, place)
-    except PlanError as error:
-        return error
+def _compile_and_write(tasks: Sequence[Task], place: Place) -> list[Written | Failed]:
+    """PlanError if the place cannot be written, which ends the run."""
+
+    def outcomes() -> Iterator[tuple[Task, Built | Failed]]:
+        for task in tasks:
+            yield task, compile_task(task)
+        # The next batch begins while this one waits for the disk.
+        secede()
+
+    return [outcome for _, outcome in all_written(outcomes(), place)]

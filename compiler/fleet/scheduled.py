@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
 from dask import config
-from distributed import Client, Future, WorkerPlugin
+from distributed import Client, Future
 
 from ...runtime.store.cache import fingerprint
 from ..emit.version import compiler_version
 from ..errors import ModelFileError, WorkerError
+from .batches import batches
 from .cluster import PATIENCE, SETTINGS, Cluster
-from .parcel import compile_parcel, pack, unequal, versions
+from .parcel import compile_parcels, pack, unequal, versions
 from .place import Place
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written
 
 PER_WORKER = 2
-"""Tasks under way for each thread of a worker: one that runs, and one that waits."""
+"""Batches under way for each thread of a worker: one that runs, and one that waits."""
 
 
 @contextmanager
 def scheduled(scheduler: str) -> Iterator[Scheduled]:
     """The workers of a scheduler, which must have this version of the compiler (WorkerError)."""
     with config.set(SETTINGS), _client(scheduler) as client:
-        yield Scheduled(client, scheduler)
+        yield Scheduled(Cluster(client, f"the scheduler at {scheduler}"))
 
 
 def _client(scheduler: str) -> Client:
@@ -47,23 +48,23 @@ def _client(scheduler: str) -> Client:
     return client
 
 
-class Scheduled(Cluster):
+class Scheduled:
     """The workers of a scheduler.
 
     A model travels to the scheduler once, by its content, and from there to the workers that need
     it.
     """
 
-    def __init__(self, client: Client, scheduler: str) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         """WorkerError that names each worker with another version of the compiler, or none."""
-        super().__init__(client, f"the scheduler at {scheduler}")
+        self.cluster = cluster
         self.litert = self._check()
         self._models: WeakValueDictionary[str, Future] = WeakValueDictionary()
 
     def _check(self) -> str:
         """The version of LiteRT; empty if it differs (WorkerError)."""
         wanted, problems, litert = compiler_version(), [], set()
-        for address, found in self.ask_each(versions):
+        for address, found in self.cluster.ask_each(versions):
             if isinstance(found, Exception):
                 problems.append(f"worker {address}: it has no tflgpu ({found})")
                 continue
@@ -79,16 +80,14 @@ class Scheduled(Cluster):
         return all_written(self._built(tasks), place)
 
     def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:
-        def start(task: Task) -> tuple[Future, ...]:
-            model = self.model(task)
-            return self.submit(compile_parcel, pack(task), model), model
+        def start(batch: Sequence[Task]) -> tuple[Future, ...]:
+            models = [self.model(task) for task in batch]
+            parcels = [pack(task) for task in batch]
+            return self.cluster.submit(compile_parcels, parcels, models), *models
 
-        for task, outcome in self.each(tasks, start, PER_WORKER):
+        found = batches(tasks, self.cluster.threads())
+        for task, outcome in self.cluster.each(found, start, PER_WORKER):
             yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
-
-    def announce(self, plugin: WorkerPlugin) -> None:
-        """Give a plugin to each worker, also to those that join later."""
-        self._client.register_plugin(plugin)
 
     def model(self, task: Task) -> Future:
         """The content of a task's model, at the scheduler (ModelError if it is not as it was)."""
@@ -96,7 +95,7 @@ class Scheduled(Cluster):
         if found is None:
             # As a task, and not scattered, which would leave it on one worker, to be lost with it.
             key = f"model-{task.fingerprint}"
-            found = self._client.submit(_same, _content(task), key=key)
+            found = self.cluster.submit(_same, _content(task), key=key)
             self._models[task.fingerprint] = found
         return found
 

@@ -59,7 +59,7 @@ def tune_many(
     WorkerError if no worker has such a device, or workers are gone; OptionError if a table cannot
     be read or written.
     """
-    workers.announce(Announce())
+    workers.cluster.announce(Announce())
     parts = [
         part
         for each in options
@@ -70,15 +70,17 @@ def tune_many(
         # Fail now if a table cannot be written, before anything is measured.
         write_table(_table(folder, device), _path(folder, device))
 
-    def start(part: _Part) -> tuple[Future, ...]:
+    def start(batch: Sequence[_Part]) -> tuple[Future, ...]:
+        (part,) = batch
         if part.task.unreadable:
             raise ModelError(part.task.unreadable)
         table, model = _path(folder, part.device).read_bytes(), workers.model(part.task)
         needs = {resource(part.device): 1}
         parcel = pack(part.task)
-        return workers.submit(measure, parcel, model, table, resources=needs), model
+        return workers.cluster.submit(measure, parcel, model, table, resources=needs), model
 
-    for part, outcome in workers.each(parts, start, per_worker=1):
+    alone = ([part] for part in parts)
+    for part, outcome in workers.cluster.each(alone, start, per_worker=1):
         path, table = _path(folder, part.device), _table(folder, part.device)
         if isinstance(outcome, Table):
             # What was measured first stays, whichever other search was slower to find it.
@@ -91,7 +93,7 @@ def tune_many(
 def _devices(workers: Scheduled, options: Options) -> list[DeviceInfo]:
     """The workers' devices that options name, or all for "auto", sorted (WorkerError)."""
     found: dict[DeviceInfo, None] = {}
-    for address, devices in workers.ask_each(devices_here):
+    for address, devices in workers.cluster.ask_each(devices_here):
         if isinstance(devices, Exception):
             raise WorkerError(f"worker {address}: {devices}") from devices
         found.update(dict.fromkeys(devices))

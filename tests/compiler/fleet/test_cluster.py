@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from socket import gethostname
 from typing import Any
@@ -132,17 +132,26 @@ def test_an_error_of_a_workers_system_stops_no_other_model(
     assert errors["ABS"] == errors["COS"] == ""
 
 
-def test_an_error_that_a_task_raises_is_its_own(threads: Any) -> None:
+def contents(paths: Sequence[str]) -> list[bytes]:
+    return [Path(path).read_bytes() for path in paths]
+
+
+def test_an_error_is_that_of_one_item_of_a_batch(threads: Any) -> None:
     with scheduled.scheduled(threads.scheduler_address) as found:
 
-        def start(item: str) -> tuple[Any, ...]:
-            if item == "here":
+        def start(batch: Sequence[str]) -> tuple[Any, ...]:
+            if "here" in batch:
                 raise OSError("while it was started")
-            return (found.submit(Path(item).read_bytes),)
+            return (found.cluster.submit(contents, batch),)
 
-        results = dict(found.each(["/no/such/file", "here", os.devnull], start, 1))
-    assert isinstance(results["/no/such/file"], FileNotFoundError)
-    assert (str(results["here"]), results[os.devnull]) == ("while it was started", b"")
+        batches = [["/no/such/file", os.devnull], [os.devnull, "here"], [__file__, __file__]]
+        results = list(found.cluster.each(batches, start, 1))
+    errors = {item: result for item, result in results if isinstance(result, Exception)}
+    assert isinstance(errors.pop("/no/such/file"), FileNotFoundError)
+    assert str(errors.pop("here")) == "while it was started" and not errors
+    read = [pair for pair in results if isinstance(pair[1], bytes)]
+    own = (__file__, Path(__file__).read_bytes())
+    assert sorted(read) == sorted([*[(os.devnull, b"")] * 2, *[own] * 2])
 
 
 def test_only_this_process_reaches_its_own_workers() -> None:
@@ -201,12 +210,12 @@ def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     failed, killed = 0, 0
     for result in run:
         failed += result.error is not None
-        if killed < 3:
+        if killed < 10:
             workers = [*filter(is_worker, psutil.Process().children(recursive=True))]
             if workers:
                 os.kill(workers[0].pid, signal.SIGKILL)
                 killed += 1
-    assert (failed, killed) == (10, 3)
+    assert (failed, killed) == (10, 10)
     assert variants(tmp_path / "here") == variants(tmp_path / "there")
 
 
