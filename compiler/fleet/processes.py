@@ -29,6 +29,7 @@ OWN_SETTINGS = {
     # Nobody looks at these measurements.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.tick.interval": "1s",
 }
 PER_WORKER = 3
 """Batches under way for each process: one is compiled, one waits, and one is being written."""
