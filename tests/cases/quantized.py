@@ -181,6 +181,12 @@ def axes() -> Iterator[Case]:
             yield row("axes", "SOFTMAX int8 to int16", value)
         place = typed("int32", "ARG_MAX", image, number(3, "int32"), output_type="int32")
         yield row("axes", f"ARG_MAX {dtype}", place)
+    for dtype, scale, zero in (("int8", 0.02, -7), ("int16", 0.0001, 0)):
+        for places in ((1, 2), (0, 3), (3,)):
+            image = xq(2, 3, 4, 5, dtype=dtype, scale=scale, zero=zero)
+            given = {"dtype": dtype, "scale": 2.0 if dtype == "int8" else 0.01, "zero": zero}
+            value = quantized("REDUCE_PROD", image, ints(*places), **given, keep_dims=False)
+            yield row("axes", f"REDUCE_PROD {dtype} over {places}", value)
     for count in (37, 613):
         operand = xq(5, count, dtype="int16")
         value = quantized("SUM", operand, ints(1), dtype="int16", scale=0.8, keep_dims=True)

@@ -289,6 +289,13 @@ FORMULAS = (
         _XNNPACK,
     ),
     Formula(
+        ("REDUCE_PROD",),
+        "int8, int16",
+        "",
+        "times a 15-bit factor after each integer and at the end, rounded once, halves upwards",
+        _OWN,
+    ),
+    Formula(
         ("MEAN",),
         "int16",
         "",

@@ -50,21 +50,27 @@ def sums_of_bytes(layer: Layer) -> tuple[Tensor, Tensor]:
 
 def rounded_once(lowering: Lowering, sums: Sequence[Tensor], factors: Array) -> Tensor:
     """Two or three sums, worth 256 and 1 or 65536 as well, times factors of 15 bits, [channels]."""
-    numbers = [fixed_point(float(factor)) for factor in np.atleast_1d(factors)]
-    cut = [min((n.multiplier + (1 << 15)) >> 16, 0x7FFF) for n in numbers]
-    shifts = [15 - n.exponent for n in numbers]
-    if max(shifts) > 62 or min(shifts) < 8:
-        raise lowering.declined("a scale is too far from the others to be a shift of 64 bits")
+    cut = [fifteen_bits(lowering, float(factor)) for factor in np.atleast_1d(factors)]
+    multipliers, shifts = zip(*cut, strict=True)
     low, high = lowering.bounds(lowering.op.output, half_away)
     return lowering.add(
         "tflgpu.requantize_wide",
         *([lowering.constant(0)] * (3 - len(sums))),
         *sums,
-        lowering.constant(cut),
+        lowering.constant(multipliers),
         lowering.constant(shifts),
         low=low,
         high=high,
     )
+
+
+def fifteen_bits(lowering: Lowering, factor: float) -> tuple[int, int]:
+    """A factor of 15 bits for sums of 64, as LiteRT cuts it, and by how much to shift right."""
+    number = fixed_point(factor)
+    shift = 15 - number.exponent
+    if not 8 <= shift <= 62:
+        raise lowering.declined("a scale is too far from the others to be a shift of 64 bits")
+    return min((number.multiplier + (1 << 15)) >> 16, 0x7FFF), shift
 
 
 def rounded_twice(

@@ -1,4 +1,4 @@
-"""Reductions of integers: means and sums are scaled and rounded, extremes stay as they are."""
+"""Reductions of integers: means, sums and products are rounded, extremes stay as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ...ir import Op, Tensor
 from ...ops.fixed_point import FixedPoint, fixed_point
 from ...ops.reduce import axes
-from .int16_sums import BYTE, as_operands, bytes_of
+from .int16_sums import BYTE, as_operands, bytes_of, fifteen_bits
 from .lowering import EXACT, INTEGERS, Lowering, lowers
 
 INT32 = 2**31 - 1
@@ -112,6 +112,29 @@ def _mean_of_int16(lowering: Lowering, count: int) -> None:
     operands = (*sums, *as_operands(lowering, [divided]))
     value = lowering.add("tflgpu.requantize_channels_rounded_twice", *operands, low=low, high=high)
     lowering.finish_centered(lowering.reshape(value, op.output.shape))
+
+
+@lowers("REDUCE_PROD")
+def product(lowering: Lowering) -> None:
+    """Scaled after each factor, so that the last factor gives the result's scale."""
+    op = lowering.op
+    source, result, reduced = op.operand(0), op.output, axes(op)
+    count = prod(source.shape[axis] for axis in reduced)
+    if not reduced or not count:
+        raise lowering.declined("it reduces no elements")
+    kept = [axis for axis in range(len(source.shape)) if axis not in reduced]
+    rows = lowering.transpose(lowering.centered(source), (*kept, *reduced))
+    scales = [np.float64(lowering.scale(tensor)) for tensor in (source, result)]
+    multiplier, shift = fifteen_bits(lowering, float(scales[0] / scales[1] ** (1.0 / count)))
+    low, high = lowering.bounds(result)
+    value = lowering.add(
+        *("tflgpu.product_of_integers", lowering.reshape(rows, (-1, count))),
+        multiplier=multiplier,
+        shift=shift,
+        low=low,
+        high=high,
+    )
+    lowering.finish_centered(lowering.reshape(value, result.shape))
 
 
 @lowers("REDUCE_MAX", "REDUCE_MIN")
