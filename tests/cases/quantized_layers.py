@@ -244,6 +244,9 @@ def packed_weights() -> Iterator[Case]:
     filters = weights((20, 3, 2, 12), dtype="int4")
     value = call("CONV_2D", x(2, 7, 5, 12), filters, w(20), **window(), **plain)
     yield row("packed weights", "CONV_2D of floats", value)
+    filters = weights((20, 3, 2, 6), dtype="int4")
+    value = call("CONV_2D", x(2, 7, 5, 12), filters, w(20), **window(), **plain)
+    yield row("packed weights", "CONV_2D of floats in groups", value)
     filters = weights((1, 3, 3, 12), 3, dtype="int4")
     attrs: dict[str, Any] = {**window(), "depth_multiplier": 1, **plain}
     value = quantized("DEPTHWISE_CONV_2D", image, filters, bias(filters, 12), **result, **attrs)

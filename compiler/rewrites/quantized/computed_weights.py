@@ -17,10 +17,12 @@ def product_of_rows(lowering: Lowering) -> None:
     """The sums of products of integers, plus a constant bias, scaled."""
     op = lowering.op
     first, second, result = op.operand(0), op.operand(1), op.output
-    if lowering.scale(second).ndim:
-        raise lowering.declined("its weights have a scale for each channel, and are no constants")
     count = second.shape[1]
-    product = lowering.scale(first) * lowering.scale(second)
+    second_scale = lowering.scale(second) if second.constant else lowering.one_scale(second)
+    product = lowering.scale(first) * second_scale
+    if product.ndim:
+        # LiteRT multiplies single scales in float32, those of channels in float64.
+        product = np.float64(lowering.scale(first)) * second_scale
     factors = np.asarray(np.float64(product) / lowering.scale(result))
 
     def multiply(x: Tensor, y: Tensor) -> Tensor:
@@ -52,7 +54,7 @@ def _with_bias(lowering: Lowering, sums: list[Tensor], bias: Tensor | None) -> l
     if bias is None:
         return sums
     if bias.data is None:
-        raise lowering.declined("its weights and its bias are computed while the model runs")
+        raise lowering.declined("its bias is computed while the model runs")
     rest: Array = bias.data.astype(np.int64).reshape(-1)
     parts: list[Array] = []
     while len(parts) < len(sums) - 1:

@@ -113,6 +113,9 @@ def _of_packed_weights(
     channels = sums.shape[-1:]
     scales = lowering.constant(np.broadcast_to(lowering.scale(weights), channels))
     added = bias if bias is not None else lowering.constant(np.zeros(channels))
+    if lowering.scale(weights).ndim and image.shape[-1] != weights.shape[-1]:
+        # Groups of channels are left to a kernel that multiplies in this order.
+        return lowering.add("tflgpu.scale_rows", sums, scales, step, lowering.constant(1), added)
     return lowering.add("tflgpu.scale_row_sums", sums, step, scales, added)
 
 
@@ -161,7 +164,9 @@ def hybrid_product(lowering: Lowering) -> None:
     op = lowering.op
     first, second = op.operand(0), op.operand(1)
     if not second.constant:
-        raise lowering.declined("it multiplies float32 by int8 that the model computes")
+        raise lowering.declined(
+            "its second operand is int8 that the model computes, for which XNNPACK takes zeros"
+        )
     check_weights(lowering, second)
     rank = len(first.shape)
     if op.attrs.get("adj_x"):

@@ -50,6 +50,18 @@ class Lowering(Decomposition):
             raise self.declined(f"the quantization scale of tensor {tensor.name} is 0")
         return scales if scales.size > 1 else scales.reshape(())
 
+    def one_scale(self, tensor: Tensor) -> Array:
+        """The scale of a tensor that is quantized as a whole, of shape [].
+
+        UnsupportedError if each channel has its own, for which some of LiteRT's kernels take 0.
+        """
+        scale = self.scale(tensor)
+        if scale.ndim:
+            raise self.declined(
+                f"tensor {tensor.name} has a scale for each channel, which LiteRT takes for 0"
+            )
+        return scale
+
     def zero(self, tensor: Tensor) -> int:
         """The zero point of a tensor; 0 if it is not quantized.
 

@@ -28,12 +28,8 @@ def batch_matmul(lowering: Lowering) -> None:
         return
     if result.dtype not in INTEGERS:
         raise lowering.declined(f"its result is {result.dtype}")
-    if lowering.scale(second).ndim:
-        raise lowering.declined(
-            "its second operand has a scale for each channel, with which LiteRT computes only zeros"
-        )
     _, count, _ = matrices(lowering.op)
-    product = np.float32(lowering.scale(first) * lowering.scale(second))
+    product = np.float32(lowering.scale(first) * lowering.one_scale(second))
     if first.dtype == "int16":
         factor = np.float64(product) / np.float64(lowering.scale(result))
         sums = sums_of_parts(lowering, first, second, partial(_product, lowering), count)

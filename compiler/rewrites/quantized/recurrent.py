@@ -124,7 +124,7 @@ class _Cell:
     def _factors(self, first: int, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The factor of each gate's sums, for each of its units."""
         units = self.op.operand(CELL_STATE).shape[-1]
-        scale = self.lowering.scale
+        scale = self.lowering.one_scale
         factors = [
             np.float32(scale(self.op.operand(first + gate)) * scale(source)) / self._step(gate)
             for gate in self.gates
@@ -191,7 +191,7 @@ class _Cell:
         if not self.normalized:
             return sums
         weights, bias = self.op.operand(NORMS + gate), self.op.operand(BIASES + gate)
-        scale = self.lowering.scale(weights)
+        scale = self.lowering.one_scale(weights)
         factor = fixed_point(float(scale))
         return self.lowering.add(
             *("tflgpu.normalize_integers", sums, self.lowering.centered(weights), bias),
@@ -207,7 +207,7 @@ class _Cell:
         weights = self.op.input(PEEPHOLES[gate])
         if weights is None:
             return sums
-        scale = self.lowering.scale
+        scale = self.lowering.one_scale
         cell_scale = scale(self.op.operand(CELL_STATE))
         factor = fixed_point(float(np.float32(cell_scale * scale(weights)) / self._step(gate)))
         return self.lowering.add(
@@ -260,9 +260,8 @@ class _Cell:
         if self.op.input(PROJECTION_BIAS) is not None:
             bias = self.op.constant(PROJECTION_BIAS)
         sums = self._sums(value, hidden, lowering.centered(projection), bias)
-        scale = np.float32(lowering.scale(projection) * lowering.scale(hidden)) / lowering.scale(
-            state
-        )
+        product = np.float32(lowering.one_scale(projection) * lowering.scale(hidden))
+        scale = product / lowering.scale(state)
         factor, zero = fixed_point(float(scale)), lowering.zero(state)
         limit = self._limit("proj_clip", state, INTEGERS["int8"][1])
         low, high = INTEGERS["int8"]

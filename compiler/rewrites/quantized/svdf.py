@@ -67,7 +67,7 @@ def _rounded(
     result: Tensor,
 ) -> Tensor:
     """Sums of products of two factors, as centered integers of the result, by the row `name`."""
-    first, second = (lowering.scale(tensor) for tensor in factors)
+    first, second = (lowering.one_scale(tensor) for tensor in factors)
     factor = fixed_point(float(np.float32(np.float32(first * second) / lowering.scale(result))))
     low, high = (bound - lowering.zero(result) for bound in INTEGERS[result.dtype])
     return lowering.add(

@@ -98,3 +98,25 @@ def test_sums_that_litert_rounds_itself_have_to_be_exact(channels: int) -> None:
     declined = pytest.raises(UnsupportedError, match=f"its sums may reach {sums}, but float32")
     with declined if sums > EXACT else contextlib.nullcontext():
         pipeline.build(model({"y": value}).content, options)
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype", "own"),
+    [
+        ("FULLY_CONNECTED", "int8", "uint8"),
+        ("FULLY_CONNECTED", "uint8", "int8"),
+        ("FULLY_CONNECTED", "int16", "uint8"),
+        ("CONV_2D", "uint8", "int8"),
+        ("CONV_2D", "int16", "int16"),
+    ],
+)
+def test_weights_whose_bytes_litert_takes_for_another_type_are_declined(
+    operator: str, dtype: str, own: str
+) -> None:
+    layer = operator == "FULLY_CONNECTED"
+    weights = known(np.ones((2, 6) if layer else (2, 2, 2, 6), own), Quantization((0.5,), (0,)))
+    image = graphs.xq(*((3, 6) if layer else (1, 5, 4, 6)), dtype=dtype)
+    attrs: dict[str, Any] = {} if layer else WINDOW
+    value = graphs.quantized(operator, image, weights, None, dtype=dtype, **attrs)
+    with pytest.raises(UnsupportedError, match=f"its weights are {own}, whose bytes LiteRT takes"):
+        pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))

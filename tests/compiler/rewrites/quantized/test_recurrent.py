@@ -143,10 +143,14 @@ def hybrid_lstm(joined: bool = False, outputs: int = CELLS, more: bool = False) 
     return hybrid("UNIDIRECTIONAL_SEQUENCE_LSTM", operands, outputs, **attrs)
 
 
-def hybrid_rnn(asymmetric: bool) -> bytes:
+def hybrid_rnn(asymmetric: bool, channels: bool = False) -> bytes:
+    """With `channels`, each row of its weights has a scale, all of them the same."""
+    weights = filled("w", (CELLS, INPUTS), "int8", 127, 0.004)
+    if channels:
+        weights.quantization = Quantization((0.004,) * CELLS, (0,) * CELLS)
     operands = (
         Tensor("x", (BATCH, INPUTS)),
-        filled("w", (CELLS, INPUTS), "int8", 127, 0.004),
+        weights,
         filled("r", (CELLS, CELLS), "int8", 127, 0.005),
         real("b", CELLS),
         state("s", BATCH, CELLS),
@@ -260,8 +264,12 @@ def test_cells_of_floats_quantize_their_rows_as_litert_does(
             ),
             "its time weights are floats, whose bytes LiteRT takes for int8",
         ),
+        (
+            lambda: hybrid_rnn(asymmetric=False, channels=True),
+            "tensor w has a scale for each channel, which LiteRT takes for 0",
+        ),
     ],
-    ids=("peepholes", "scale", "ages"),
+    ids=("peepholes", "scale", "ages", "channels"),
 )
 def test_what_is_refused(content: object, reason: str) -> None:
     assert callable(content)
