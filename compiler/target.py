@@ -49,7 +49,7 @@ class Target:
 
     @property
     def joined_stores(self) -> bool:
-        """Whether kernels store several neighbouring pixels of floats at once."""
+        """Whether kernels store several neighbouring pixels at once, more than two halves."""
         return self.device.joined_stores and bool(self.language.four)
 
     @property

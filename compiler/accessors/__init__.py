@@ -12,11 +12,12 @@ from .narrow import (
     HalfRowsAccessor,
     HalvesAccessor,
     HalvesImageAccessor,
+    JoinedHalvesAccessor,
     PairsAccessor,
     WholeAccessor,
 )
 from .position import Position
-from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
+from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor, WholeRowsAccessor
 
 __all__ = [
     "Accessor",
@@ -27,6 +28,7 @@ __all__ = [
     "HalvesAccessor",
     "HalvesImageAccessor",
     "ImageAccessor",
+    "JoinedHalvesAccessor",
     "LinearAccessor",
     "PairsAccessor",
     "Position",
@@ -34,6 +36,7 @@ __all__ = [
     "SlicedAccessor",
     "Unreachable",
     "WholeAccessor",
+    "WholeRowsAccessor",
     "accessor",
     "image",
     "joined",

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from ...runtime.plan.storage import device_dtype, item_size
 from ..ir import Tensor
-from ..ops.base import SLICED, StridedLayout, halves_rows, kernel_dtype, lane_of, slice_bytes
+from ..ops.base import SLICED, StridedLayout, bhwc, halves_rows, kernel_dtype, lane_of, slice_bytes
 from ..target import Target
 from .linear import LinearAccessor
 from .narrow import (
     ByteAccessor,
+    EightHalvesAccessor,
+    FourHalvesAccessor,
     HalfAccessor,
     HalfRowsAccessor,
     HalvesAccessor,
     HalvesImageAccessor,
+    JoinedHalvesAccessor,
     PackedAccessor,
     PackedRowsAccessor,
     PairsAccessor,
     ShortAccessor,
     WholeAccessor,
 )
-from .sliced import FoursAccessor, ImageAccessor, RowsAccessor, SlicedAccessor
+from .sliced import (
+    FoursAccessor,
+    ImageAccessor,
+    RowsAccessor,
+    SlicedAccessor,
+    WholeRowsAccessor,
+)
 
 Accessor = SlicedAccessor | LinearAccessor
 
@@ -71,6 +81,9 @@ def accessor(
         if isinstance(found, WholeAccessor):
             found = replace(found, least=lane.base)
         unit = slice_bytes(tensor, target)
+    elif by_slices and _whole_rows(tensor, target, layout, zero_point):
+        found = WholeRowsAccessor.of(array, tensor.shape, target, used)
+        unit *= target.lanes
     elif by_slices:
         by_rows = PackedRowsAccessor if packed else RowsAccessor
         rows = by_rows.of(array, tensor.shape, target, used)
@@ -85,6 +98,18 @@ def accessor(
         found = replace(linear, zero_point=zero_point, element=element, narrow=narrow)
     found = found.flattened() if flatten else found
     return found if layout is None else _strided(found, tensor, layout, unit)
+
+
+def _whole_rows(
+    tensor: Tensor, target: Target, layout: StridedLayout | None, zero_point: int | None
+) -> bool:
+    """Whether a row-major tensor can be written as an array of slices, where that helps: in
+    languages that cannot store a slice in an array of floats."""
+    if target.language.vector_stores or zero_point is not None:
+        return False
+    places = () if layout is None else (layout.start, layout.pitch, layout.length)
+    whole = bhwc(tensor.shape)[3] % target.lanes == 0 and kernel_dtype(tensor.dtype) == "float32"
+    return whole and not any(place % (item_size(tensor.dtype) * target.lanes) for place in places)
 
 
 def _strided(found: Accessor, tensor: Tensor, layout: StridedLayout, unit: int) -> Accessor:
@@ -107,19 +132,31 @@ def image(found: SlicedAccessor, texel: int) -> ImageAccessor:
 
 
 def joined(found: Accessor, pixels: int, writes: bool, target: Target) -> Accessor:
-    """The accessor of the same tensor by several neighbouring pixels at once.
+    """The accessor of the same tensor by several neighbouring pixels at once, as many as possible.
 
-    The tensor stays as it is if the language or the device do not gain by that, or if a tile of
-    `pixels` pixels, or a row, is not a whole number of elements.
+    The tensor stays as it is if the language or the device do not gain by that, or if `pixels`
+    pixels, or a row, are not a whole number of elements.
     """
-    kind: type[PairsAccessor | FoursAccessor]
-    if isinstance(found, HalvesAccessor) and target.language.half_pair:
-        kind = PairsAccessor
-    elif type(found) is SlicedAccessor and writes and target.joined_stores:
-        kind = FoursAccessor
-    else:
+    if not isinstance(found, SlicedAccessor):
         return found
     row = (found.extents or found.nested)[-1]
-    if any(size % kind.together for size in (pixels, found.base, row)):
-        return found
-    return kind(**{item.name: getattr(found, item.name) for item in fields(found)})
+    for kind in _joining(found, writes, target):
+        if not any(size % kind.together for size in (pixels, found.base, row)):
+            shared = {item.name for item in fields(kind)}
+            values = {name: getattr(found, name) for name in shared if hasattr(found, name)}
+            return kind(**values)
+    return found
+
+
+def _joining(
+    found: SlicedAccessor, writes: bool, target: Target
+) -> Sequence[type[PairsAccessor | FoursAccessor | JoinedHalvesAccessor]]:
+    """The accessors by several pixels that may replace one, those by the most pixels first."""
+    if isinstance(found, HalfAccessor) and target.language.half_pair and writes:
+        several = (EightHalvesAccessor, FourHalvesAccessor) if target.joined_stores else ()
+        return (*several, JoinedHalvesAccessor)
+    if isinstance(found, HalvesAccessor) and target.language.half_pair:
+        return (PairsAccessor,)
+    if type(found) is SlicedAccessor and writes and target.joined_stores:
+        return (FoursAccessor,)
+    return ()

@@ -85,12 +85,21 @@ class HalvesImageAccessor(ImageAccessor):
 class PairsAccessor(HalvesAccessor):
     """The same for an array whose elements are two slices; indices still count slices."""
 
+    single: bool = False
+    """Whether the kernel computes in single precision, so that it may not name halves."""
+
     stored = "pairs"
     pairs = True
     together = 2
 
     def slice_at(self, index: str) -> str:
-        halves = self.call("slice_of_pair", self.array, index)
+        return self.unpacked(self.call("words_at", self.array, index))
+
+    def unpacked(self, words: str) -> str:
+        """The slice of which two integers hold two halves each."""
+        if self.single:
+            return self.call("from_halves", words)
+        halves = self.call("halves_of", words)
         return self.language.widen(halves, self.lanes) if self.widens else halves
 
     def lane_at(self, index: str, lane: str) -> str:
@@ -105,14 +114,41 @@ class PairsAccessor(HalvesAccessor):
         """A slice of two neighbouring pixels, by the index of the first one, which is even."""
         return self.pair_at(self._further(pixel, slice))
 
+
+@dataclass(frozen=True)
+class JoinedHalvesAccessor(HalfAccessor):
+    """Slices in half precision that a kernel writes two pixels at a time, as a pair."""
+
+    stored = "pairs"
+    together = 2
+
     def part(self, number: int, value: str) -> str:
-        """The statement that makes a slice of floats the first or second half of `joined`."""
-        words = self.call("words_of", self.language.narrow(value, self.lanes))
-        return f"joined.{('xy', 'zw')[number]} = {words};"
+        """The statement that makes a slice of floats a part of `joined`."""
+        pair = "joined"
+        if self.together > 2:
+            self.used.add(self.stored)
+            pair = f"joined.pair[{number // 2}]"
+        return f"{pair}.{('xy', 'zw')[number % 2]} = {self.call('half_words', value)};"
 
     def assign_joined(self, first: str) -> str:
         """The statement that stores `joined`, by the index of its first slice."""
-        return f"{self.pair_at(first)} = joined;"
+        return f"{self.array}[({first}) >> {self.together.bit_length() - 1}] = joined;"
+
+
+@dataclass(frozen=True)
+class FourHalvesAccessor(JoinedHalvesAccessor):
+    """The same, four pixels at a time."""
+
+    stored = "pairs2"
+    together = 4
+
+
+@dataclass(frozen=True)
+class EightHalvesAccessor(JoinedHalvesAccessor):
+    """The same, eight pixels at a time."""
+
+    stored = "pairs4"
+    together = 8
 
 
 @dataclass(frozen=True)

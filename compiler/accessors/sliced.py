@@ -42,7 +42,7 @@ class SlicedAccessor:
     pairs = False
     """Whether an element of the array is two slices."""
     together = 1
-    """Neighbouring pixels that are stored at once, as one element of the array."""
+    """Neighbouring pixels that are loaded or stored at once, as one element of the array."""
 
     @classmethod
     def of(cls: type[Kind], array: str, shape: Shape, target: Target, used: set[str]) -> Kind:
@@ -220,6 +220,21 @@ class ImageAccessor(SlicedAccessor):
     def entry(self, index: str) -> str:
         texel = affine(quotient(index, self.lanes), 1, self.base)
         return self.lane_at(texel, remainder(index, self.lanes))
+
+
+@dataclass(frozen=True)
+class WholeRowsAccessor(SlicedAccessor):
+    """A row-major tensor of floats that a kernel writes slice by slice, each an array element.
+
+    This takes whole slices, as otherwise their elements would not be aligned.
+    """
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        return self.height, self.width, self.slices
+
+    def at(self, batch: str, row: str, column: str, slice: str) -> str:
+        return affine(self.nest(batch, row, column, slice), 1, self.base)
 
 
 _WHOLE_NUMBERS = {"": "whole_numbers", "int8": "int8_numbers", "uint8": "uint8_numbers"}

@@ -115,8 +115,8 @@ class Binding:
                 self.arguments.append(Argument(tensor, True, self.early[tensor]))
 
     def _bind(self, role: str, tensor: Tensor, found: Accessor, writes: bool = False) -> None:
-        if role in self.launch.joined and self.launch.tile:
-            found = joined(found, self.launch.tile.pixels, writes, self.target)
+        if role in self.launch.joined:
+            found = joined(found, self.launch.joined[role], writes, self.target)
         self.roles[role] = found
         self.arguments.append(Argument(tensor, writes, found))
 
@@ -200,14 +200,16 @@ class Binding:
             rows = HalfRowsAccessor if self.halved else LinearAccessor
             return rows.of(CONSTANTS, shape, self.target.lanes, self.used)
         narrow = HalvesAccessor if self.half else HalfAccessor
-        narrow = PairsAccessor if self._pairs else narrow
         kind = narrow if self.halved else SlicedAccessor
-        return kind.of(CONSTANTS, shape, self.target, self.used)
+        if not self._pairs:
+            return kind.of(CONSTANTS, shape, self.target, self.used)
+        found = PairsAccessor.of(CONSTANTS, shape, self.target, self.used)
+        return replace(found, single=not self.half)
 
     @property
     def _pairs(self) -> bool:
         """Whether elements of the array of constants are two slices."""
-        return self.half and self.launch.pairs and bool(self.target.language.half_pair)
+        return self.halved and self.launch.pairs and bool(self.target.language.half_pair)
 
     def _in_a_row(self, size: int) -> Shape:
         """A shape that holds that many floats in a row: each slice is a column if sliced."""

@@ -12,12 +12,13 @@ import jinja2
 from ..accessors import (
     Accessor,
     FoursAccessor,
+    JoinedHalvesAccessor,
     LinearAccessor,
-    PairsAccessor,
     Position,
     RowsAccessor,
     SlicedAccessor,
     WholeAccessor,
+    WholeRowsAccessor,
 )
 from ..errors import RenderError
 from ..ir import Op, Tensor
@@ -116,7 +117,8 @@ def _parameter(argument: Argument, target: Target) -> Parameter:
 
 def _describe(binding: Binding, argument: Argument) -> str:
     found, tensor = argument.accessor, argument.tensor
-    sliced = isinstance(found, SlicedAccessor) and not isinstance(found, RowsAccessor)
+    by_rows = isinstance(found, RowsAccessor | WholeRowsAccessor)
+    sliced = isinstance(found, SlicedAccessor) and not by_rows
     how = f"in slices of {found.lanes} channels" if sliced else "row-major"
     how += ", as an image" if found.texel else ""
     if tensor is None:
@@ -242,7 +244,7 @@ class _Body:
     ) -> str:
         """The same for slices of neighbouring pixels, as many as are stored at once."""
         output, kind = self._output, self._target.language.floats(self._target.lanes)
-        assert isinstance(output, PairsAccessor | FoursAccessor)
+        assert isinstance(output, JoinedHalvesAccessor | FoursAccessor)
         lines = [f"{self._target.language.element(output.stored, output.lanes)} joined;"]
         for number, value in enumerate(values):
             place = Position(batch, row, affine(column, 1, number), slice)

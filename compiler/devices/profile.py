@@ -84,7 +84,8 @@ class Profile:
     """Whether a register holds two halves, so that tiles in half precision may be twice as
     large."""
     joined_stores: bool = False
-    """Whether kernels for Vulkan store four neighbouring pixels of floats at once."""
+    """Whether kernels for Vulkan store four neighbouring pixels of floats at once, and up to eight
+    in half precision."""
     max_group_depth: int = 64
     """Most work-items of a work-group along its third axis; 64 is the minimum that OpenGL ES and
     Vulkan guarantee. Along the others it is `max_group`."""

@@ -123,8 +123,8 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
             "groups": groups(op),
         },
         flatten=flat,
-        pairs=weights.shape[3] % target.lanes == 0,
-        joined=("y",),
+        pairs=target.half_arithmetic and weights.shape[3] % target.lanes == 0,
+        joined={"y": tile.pixels},
         heavy=True,
         flops=2 * op.output.elements * prod(weights.shape[1:]),
     )
@@ -135,9 +135,10 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     batch, height, width, channels = op.output.shape
     columns, rows = (height * width, 1) if flat else (width, height)
     count = slice_count(channels, target)
-    loads = Loads(pixel_pairs=columns % 2 == 0)
-    tile = choose_tile(columns, rows * batch, count, target, shape, loads=loads)
-    return [replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=("x", "y"))]
+    work = Loads(pixel_pairs=columns % 2 == 0)
+    tile = choose_tile(columns, rows * batch, count, target, shape, work=work)
+    pixels = {"x": tile.pixels, "y": tile.pixels}
+    return [replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=pixels)]
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:
@@ -155,7 +156,7 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
         target,
         shape,
         whole_blocks=whole,
-        loads=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
+        work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
     )
     return [_launch(op, target, "conv/conv.jinja", False, tile)]
 
@@ -163,8 +164,9 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
-    tile = choose_tile(width, height * batch, count, target, shape, loads=LANES)
-    return [_launch(op, target, "conv/conv_linear.jinja", False, tile)]
+    tile = choose_tile(width, height * batch, count, target, shape, work=LANES)
+    launch = _launch(op, target, "conv/conv_linear.jinja", False, tile)
+    return [replace(launch, pairs=tile.slices % 2 == 0)]
 
 
 def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:

@@ -89,7 +89,7 @@ def build(op: Op, target: Target, wanted: TileShape | None) -> Sequence[Launch]:
             group=group,
             batches=1,
             flatten=True,
-            pairs=True,
+            pairs=target.half_arithmetic,
             heavy=True,
             flops=2 * op.output.elements * prod(weights.shape[1:]),
         )

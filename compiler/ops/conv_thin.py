@@ -35,7 +35,7 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
 def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     """Its launch, whose work-items compute a tile of pixels with all output channels."""
     batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, loads=LANES)
+    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, work=LANES)
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)

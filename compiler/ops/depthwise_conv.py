@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
+from . import depthwise_pairs
 from .base import (
     Grid,
     Implementation,
@@ -128,10 +129,19 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequ
     rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
     # A column of weights, a pixel and the next one.
-    loads = Loads(held=shape.height + 2)
-    tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits, loads=loads)
+    work = Loads(held=shape.height + 2)
+    tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits, work=work)
     grid = (width, -(-height // tile.pixels), outer)
     return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]
+
+
+def _by_pairs(op: Op, target: Target) -> str | None:
+    """A pair of pixels is one load."""
+    return _one_to_one(op, target) or depthwise_pairs.unsuited(op, window(op), target)
+
+
+def _build_pairs(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Launch]:
+    return depthwise_pairs.build(op, window(op), pack_weights(op, target), target, tile_shape)
 
 
 def _by_rows(op: Op, target: Target) -> str | None:
@@ -163,6 +173,7 @@ def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
 
 IMPLEMENTATIONS = (
     Implementation("depthwise_conv_rows", _build_rows, _by_rows, half_arithmetic=True),
+    TiledImplementation("depthwise_conv_pairs", _build_pairs, _by_pairs, half_arithmetic=True),
     TiledImplementation(
         "depthwise_conv_columns", _build_columns, _by_columns, half_arithmetic=True
     ),

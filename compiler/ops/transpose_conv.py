@@ -103,7 +103,7 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
     shape, phases = window(op), _by_phases(op)
     rows = height * batch * shape.stride_x
     count = slice_count(channels, target)
-    tile = choose_tile(phases.columns, rows, count, target, tile_shape, loads=MASKED_SLICES)
+    tile = choose_tile(phases.columns, rows, count, target, tile_shape, work=MASKED_SLICES)
     blocks = -(-count // tile.slices)
     return [
         _launch(

@@ -1,6 +1,6 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
-from .cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads
+from .cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads, Step
 from .definition import (
     OPS,
     Build,
@@ -28,6 +28,7 @@ from .launch import (
 from .ranges import Range, RangeOf, among_operands, by_attributes, hull
 from .shapes import broadcast, broadcast_shapes, normalize_axis, same_as_first
 from .storage import (
+    HALF_LANE,
     LINEAR,
     SLICED,
     Lane,
@@ -52,6 +53,7 @@ from .window import Window
 __all__ = [
     "ANY",
     "FLOATS",
+    "HALF_LANE",
     "INTEGERS",
     "LANES",
     "LINEAR",
@@ -76,6 +78,7 @@ __all__ = [
     "RangeOf",
     "Reason",
     "Reference",
+    "Step",
     "StridedLayout",
     "Tile",
     "TileLimits",

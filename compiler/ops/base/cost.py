@@ -8,6 +8,7 @@ against the machine code of the compilers that `tflgpu inspect --compiler` and d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from ...target import Target
 
@@ -15,30 +16,6 @@ BESIDES = 12
 """Registers for addresses and counters."""
 ADDRESS = 2
 """Registers of an address, of 64 bits."""
-
-
-@dataclass(frozen=True)
-class Loads:
-    """What a step of a kernel's inner loop loads, and holds next to its sums."""
-
-    by_lane: bool = False
-    """Whether a step is one input channel, of which it loads a lane of each pixel; otherwise it is
-    a slice of them."""
-    addresses: int = 0
-    """Registers for where each pixel lies, if pixels are not at fixed distances."""
-    pixel_pairs: bool = False
-    """Whether tiles of even width may load two neighbouring pixels at once, in half precision."""
-    held: int | None = None
-    """Slices that are held at a time; None for the weights of a step and the pixels they meet."""
-
-
-WHOLE_SLICES = Loads()
-"""A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
-MASKED_SLICES = Loads(addresses=3)
-"""The same where windows may reach beyond the image: each pixel has an address, and whether it is
-within."""
-LANES = Loads(by_lane=True)
-"""A lane of each pixel, and the weights for it."""
 
 
 @dataclass(frozen=True)
@@ -70,36 +47,68 @@ class Step:
         return text if idle <= 1 else f"{text} where {items * idle:.0f} keep it busy"
 
 
-def computes_in_half(loads: Loads, target: Target) -> bool:
-    """Whether the kernels of GPUs that load so multiply and add in half precision."""
-    return target.half_arithmetic and not target.on_processor and not loads.by_lane
+class Work(Protocol):
+    """What the kernels of an implementation do, of which `step` tells the cost."""
+
+    def in_half(self, target: Target) -> bool:
+        """Whether they multiply and add in half precision on GPUs."""
+
+    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
+        """What a work-item with such a tile does; `ragged` says that the last one of a row reaches
+        beyond its end.
+
+        Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as
+        much as whole ones, which `choose_tile` accounts for.
+        """
 
 
-def estimate_step(
-    pixels: int, blocks: int, sums: int, loads: Loads, target: Target, ragged: bool
-) -> Step:
-    """The step of a tile; `ragged` says that the last tile of a row reaches beyond its end.
+@dataclass(frozen=True)
+class Loads:
+    """What a step of a kernel's inner loop loads, and holds next to its sums."""
 
-    Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as much
-    as whole ones, which `choose_tile` accounts for. In half precision a slice takes half as many
-    registers if halves are paired, and a load gives two slices of weights.
-    """
-    device, half = target.device, computes_in_half(loads, target)
-    weights, lanes = blocks * sums, device.slice_width
-    products = pixels * weights
-    if device.kind == "processor":
-        return Step(products, pixels + weights, products + 0.5 * (pixels + weights) + 1, 0, 0)
-    loaded = weights + (pixels if loads.by_lane else pixels / lanes)
-    held = loads.held
-    if held is None:
-        held = weights + 1 if loads.by_lane else lanes + (1 if blocks == 1 else pixels)
-    addresses = max(loads.addresses, ADDRESS if ragged else 0) * pixels
-    if half:
-        loaded -= weights / 2
-        if loads.pixel_pairs and pixels % 2 == 0 and target.language.half_pair:
-            loaded -= pixels / lanes / 2
-        held += lanes * (blocks - 1)
-    wide = lanes // 2 if half and device.paired_halves else lanes
-    registers = wide * (products + held) + addresses + BESIDES
-    cost = products + device.load_cost * loaded + 1
-    return Step(products, loaded, cost, registers, device.registers)
+    by_lane: bool = False
+    """Whether a step is one input channel, of which it loads a lane of each pixel; otherwise it is
+    a slice of them."""
+    addresses: int = 0
+    """Registers for where each pixel lies, if pixels are not at fixed distances."""
+    pixel_pairs: bool = False
+    """Whether tiles of even width may load two neighbouring pixels at once, in half precision."""
+    held: int | None = None
+    """Slices that are held at a time; None for the weights of a step and the pixels they meet."""
+
+    def in_half(self, target: Target) -> bool:
+        return target.half_arithmetic and not target.on_processor and not self.by_lane
+
+    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
+        """A step of the inner loop. In half precision a slice takes half as many registers if
+        halves are paired, and a load gives two slices of weights.
+        """
+        device, half = target.device, self.in_half(target)
+        weights, lanes = blocks * sums, device.slice_width
+        products = pixels * weights
+        if device.kind == "processor":
+            cost = products + 0.5 * (pixels + weights) + 1
+            return Step(products, pixels + weights, cost, 0, 0)
+        loaded = weights + (pixels if self.by_lane else pixels / lanes)
+        held = self.held
+        if held is None:
+            held = weights + 1 if self.by_lane else lanes + (1 if blocks == 1 else pixels)
+        addresses = max(self.addresses, ADDRESS if ragged else 0) * pixels
+        if half:
+            loaded -= weights / 2
+            if self.pixel_pairs and pixels % 2 == 0 and target.language.half_pair:
+                loaded -= pixels / lanes / 2
+            held += lanes * (blocks - 1)
+        wide = lanes // 2 if half and device.paired_halves else lanes
+        registers = wide * (products + held) + addresses + BESIDES
+        cost = products + device.load_cost * loaded + 1
+        return Step(products, loaded, cost, registers, device.registers)
+
+
+WHOLE_SLICES = Loads()
+"""A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
+MASKED_SLICES = Loads(addresses=3)
+"""The same where windows may reach beyond the image: each pixel has an address, and whether it is
+within."""
+LANES = Loads(by_lane=True)
+"""A lane of each pixel, and the weights for it."""

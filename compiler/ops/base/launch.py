@@ -57,9 +57,9 @@ class Launch:
     """Batches along the last axis of the grid, if not those of the tensor written."""
     pairs: bool = False
     """Whether the kernel reads weights two slices at a time where that is one load."""
-    joined: Sequence[str] = ()
-    """The roles of which the kernel can read or write neighbouring pixels of a tile at once, where
-    the language has elements for that and none of them would lie in two rows."""
+    joined: Mapping[str, int] = field(default_factory=dict)
+    """The roles of which the kernel can read or write neighbouring pixels of a row at once, and how
+    many there are, where the language has elements for that and none would lie in two rows."""
     heavy: bool = False
     """Whether each work-item does much work, as in a convolution; work-groups are then small."""
     limits: Mapping[str, Sequence[int]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...target import Target
-from .cost import WHOLE_SLICES, Loads, Step, computes_in_half, estimate_step
+from .cost import WHOLE_SLICES, Step, Work
 
 TileShape = tuple[int, int]
 """(pixels, slices of output channels)."""
@@ -65,19 +65,19 @@ def choose_tile(
     whole_blocks: bool = False,
     most: int | None = None,
     sums: int = 1,
-    loads: Loads = WHOLE_SLICES,
+    work: Work = WHOLE_SLICES,
 ) -> Tile:
     """The wanted tile if it fits, otherwise the one with the smallest estimated time.
 
     `columns`, `rows` and `slices` are the size of the output. `limits` default to the device's;
     with `whole_blocks` the tile's slices must divide those of the output; `most` bounds the tile's
-    pixels; `sums` is the number of accumulators per pixel and slice; `loads` says what a step of
-    the inner loop loads and holds.
+    pixels; `sums` is the number of accumulators per pixel and slice; `work` says what the kernel
+    loads and holds.
 
     Tiles that need more registers than the device has for full speed are rejected, unless all do.
     """
     if limits is None:
-        limits = TileLimits.of(target, computes_in_half(loads, target))
+        limits = TileLimits.of(target, work.in_half(target))
     limits = TileLimits(max(limits.accumulators // sums, 1), limits.slices)
     widest = min(columns, most or columns)
 
@@ -86,7 +86,7 @@ def choose_tile(
         return shape[0] <= widest and shape[1] <= slices and whole
 
     def step_of(shape: TileShape) -> Step:
-        return estimate_step(*shape, sums, loads, target, columns % shape[0] > 0)
+        return work.step(*shape, sums, target, columns % shape[0] > 0)
 
     def estimated(shape: TileShape, step: Step) -> Tile:
         pixels, blocks = shape

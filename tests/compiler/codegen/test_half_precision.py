@@ -133,7 +133,7 @@ def test_layers_compute_in_half_where_the_profile_says_so(
 @pytest.mark.parametrize(
     "precision, size, read, written",
     [
-        ("f16", 112, "uvec4", "uvec4"),
+        ("f16", 112, "uvec4", "pairs4"),
         ("f16", 111, "f16vec4", "f16vec4"),
         ("f32", 112, "vec4", "mat4"),
         ("f32", 111, "vec4", "vec4"),

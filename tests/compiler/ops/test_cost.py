@@ -12,7 +12,7 @@ from graphs import Model, model, x
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base import LANES, Loads, Tile, choose_tile
-from tflgpu.compiler.ops.base.cost import WHOLE_SLICES, estimate_step
+from tflgpu.compiler.ops.base.cost import WHOLE_SLICES
 from tflgpu.compiler.pipeline import silent
 from tflgpu.compiler.target import Target
 from tflgpu.compiler.tools.explain import explain
@@ -30,14 +30,14 @@ def pointwise(pixels: int, inputs: int, outputs: int) -> Model:
 
 
 @pytest.mark.parametrize("name", GPUS)
-@pytest.mark.parametrize("loads", [WHOLE_SLICES, LANES, Loads(addresses=3), Loads(held=6)])
+@pytest.mark.parametrize("work", [WHOLE_SLICES, LANES, Loads(addresses=3), Loads(held=6)])
 @pytest.mark.parametrize("precision", ["f32", "f16"])
-def test_tiles_fit_in_registers(name: str, loads: Loads, precision: str) -> None:
+def test_tiles_fit_in_registers(name: str, work: Loads, precision: str) -> None:
     device = profile(name)
     target = Target(device, precision=precision)
     for columns, slices in SIZES:
-        tile = choose_tile(columns, 1, slices, target, loads=loads)
-        step = estimate_step(tile.pixels, tile.slices, 1, loads, target, columns % tile.pixels > 0)
+        tile = choose_tile(columns, 1, slices, target, work=work)
+        step = work.step(tile.pixels, tile.slices, 1, target, columns % tile.pixels > 0)
         assert step.registers <= device.registers
         assert f"{step.registers} of {device.registers} registers" in tile.explanation
 
@@ -54,8 +54,8 @@ def test_a_tile_of_a_table_is_taken_as_it_is() -> None:
 def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
     """196 pixels are 24.5 tiles of 8, whose addresses would take the registers of four slices."""
     target = Target(profile("mali"))
-    assert estimate_step(8, 1, 1, WHOLE_SLICES, target, True).spills
-    assert not estimate_step(8, 1, 1, WHOLE_SLICES, target, False).spills
+    assert WHOLE_SLICES.step(8, 1, 1, target, True).spills
+    assert not WHOLE_SLICES.step(8, 1, 1, target, False).spills
     assert choose_tile(56 * 56, 1, 32, target) == Tile(8, 1)
     assert choose_tile(14 * 14, 4, 128, target) == Tile(7, 1)
 
