@@ -73,6 +73,8 @@ class Loads:
     """Registers for where each pixel lies, if pixels are not at fixed distances."""
     pixel_pairs: bool = False
     """Whether tiles of even width may load two neighbouring pixels at once, in half precision."""
+    gated: bool = False
+    """Whether a slice of factors for the pixels is held, too, in half precision."""
     held: int | None = None
     """Slices that are held at a time; None for the weights of a step and the pixels they meet."""
 
@@ -98,7 +100,7 @@ class Loads:
             loaded -= weights / 2
             if self.pixel_pairs and pixels % 2 == 0 and target.language.half_pair:
                 loaded -= pixels / lanes / 2
-            held += lanes * (blocks - 1)
+            held += lanes * (blocks - 1) + self.gated
         wide = lanes // 2 if half and device.paired_halves else lanes
         registers = wide * (products + held) + addresses + BESIDES
         cost = products + device.load_cost * loaded + 1
