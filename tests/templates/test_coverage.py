@@ -14,7 +14,7 @@ BYTES = {"add_products", "add_signed_products", "as_ints", "bytes_at"}
 """For kernels that only OpenCL C has, as images are."""
 MEDIUM = {"load_medium", "medium_halves"}
 """For arithmetic in `mediump`; the other languages have arrays of halves."""
-PAIRS = {"slice_of_pair", "halves_of", "words_of"}
+PAIRS = {"words_at", "halves_of", "half_words", "pairs2", "pairs4"}
 """For weights and pixels in pairs of slices, in Vulkan's GLSL alone."""
 PACKED = {"int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"}
 """For bytes that share a word in GLSL; OpenCL C has arrays of bytes."""
@@ -25,7 +25,7 @@ SUB_GROUPS = {
 """GLSL ES has no sub-groups."""
 BUILT_IN = {
     "opencl": {
-        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "in_bytes", "in_shorts"),
+        *("INFINITY", "NAN", "rest_of", "upper_bits_of", "add_wide", "in_bytes", "in_shorts"),
         "from_halves",
         *PACKED,
         *MEDIUM,
