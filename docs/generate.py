@@ -84,7 +84,9 @@ def quantized_formulas_markdown() -> str:
     for row in FORMULAS:
         cells = (", ".join(row.operators), row.types, row.where, row.formula, row.source)
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *wrap(f"These only move integers, of any type: {', '.join(MOVES)}.", 100)]
+    moves = f"These only move integers, of 8 bits or more: {', '.join(MOVES)}."
+    packed = "GATHER also takes rows of a constant table of int4, of an even number each."
+    lines += ["", *wrap(f"{moves} {packed}", 100)]
     return "\n".join(lines) + "\n"
 
 

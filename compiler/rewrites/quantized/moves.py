@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from ...ops.centered import FROM_CENTERED
 from .lowering import INTEGERS, Lowering, lowers
 
 MOVES = (
@@ -19,7 +22,8 @@ def move(lowering: Lowering) -> None:
     """The stored integers are moved as they are; scales on either side do not matter."""
     op = lowering.op
     if any(tensor.dtype == "int4" for tensor in op.reads):
-        raise lowering.declined("it moves int4, of which only weights and tables are known")
+        _move_packed(lowering)
+        return
     inputs = [None if tensor is None else lowering.centered(tensor) for tensor in op.inputs]
     integers = [tensor for tensor in op.reads if tensor.dtype in INTEGERS]
     moved = next((t for t in integers if t.quantization is not None), integers[0])
@@ -30,6 +34,23 @@ def move(lowering: Lowering) -> None:
     lowering.finish_centered(
         *(lowering.reinterpreted(value, moved, result) for value, result in results)
     )
+
+
+def _move_packed(lowering: Lowering) -> None:
+    """Rows of a table of int4, as int8; LiteRT copies the bytes that hold two integers each."""
+    op = lowering.op
+    table, result = op.operand(0), op.output
+    rows = op.name == "GATHER" and not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
+    if not rows or not table.constant:
+        raise lowering.declined("it moves int4, of which only weights and tables are known")
+    if prod(table.shape[1:]) % 2:
+        raise lowering.declined("its rows hold an odd number of int4, which LiteRT misplaces")
+    if lowering.zero(table) != lowering.zero(result):
+        raise lowering.declined("its operand and its result have unlike zero points")
+    moved = lowering.add(op.name, lowering.centered(table), *op.inputs[1:], **op.attrs)
+    integers = lowering.add(FROM_CENTERED, moved, dtype="int8", zero_point=lowering.zero(result))
+    integers.quantization = result.quantization
+    lowering.finish(integers)
 
 
 @lowers("SELECT", "SELECT_V2")

@@ -71,8 +71,14 @@ def test_a_joined_tensor_is_rescaled_unless_it_is_quantized_alike() -> None:
     assert np.abs(found[..., 3:] - np.clip(exact, -128, 127)).max() <= 0.5 + 1e-3
 
 
-def test_tables_of_4_bits_are_declined() -> None:
-    table = Tensor("w", (4, 6), "int4", np.ones((4, 6), np.int8), Quantization((0.5,), (0,)))
+@pytest.mark.parametrize(
+    ("shape", "axis", "reason"),
+    [((4, 7), 0, "its rows hold an odd number of int4"), ((4, 6), 1, "it moves int4")],
+)
+def test_integers_of_4_bits_that_share_their_bytes_are_declined(
+    shape: tuple[int, ...], axis: int, reason: str
+) -> None:
+    table = Tensor("w", shape, "int4", np.ones(shape, np.int8), Quantization((0.5,), (0,)))
     rows = Tensor("rows", (3,), "int32")
-    with pytest.raises(UnsupportedError, match="operator 0 GATHER: it moves int4"):
-        lowered("GATHER", table, rows, axis=0, batch_dims=0)
+    with pytest.raises(UnsupportedError, match=f"operator 0 GATHER: {reason}"):
+        lowered("GATHER", table, rows, axis=axis, batch_dims=0)
