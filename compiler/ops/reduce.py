@@ -144,9 +144,18 @@ def _pixels_only(op: Op, target: Target) -> str | None:
     return None
 
 
+def nan_by_place(op: Op, target: Target) -> str | None:
+    """Why the order of what is reduced matters: the largest element is that behind the last NaN."""
+    value = op.operand(0)
+    floats = kernel_dtype(value.dtype) != "int32" and value.whole is None
+    if floats and REDUCTIONS[op.name].integer and target.nan == "keep":
+        return "NaN counts by its place"
+    return None
+
+
 def _all_pixels(op: Op, target: Target) -> str | None:
     """A work-group per slice reduces all rows and columns of one image, and nothing else."""
-    reason = _pixels_only(op, target)
+    reason = nan_by_place(op, target) or _pixels_only(op, target)
     if reason is not None:
         return reason
     batch, height, width, channels = bhwc(op.operand(0).shape)
@@ -164,9 +173,9 @@ def _rows(op: Op) -> tuple[int, int]:
 
 def _long_rows(op: Op, target: Target) -> str | None:
     """A work-group per result reduces what lies in a row, if there are few results."""
-    floats = kernel_dtype(op.operand(0).dtype) != "int32"
-    if floats and REDUCTIONS[op.name].integer and target.nan == "keep":
-        return "NaN counts by its place"
+    reason = nan_by_place(op, target)
+    if reason is not None:
+        return reason
     shape, reduced = op.operand(0).shape, axes(op)
     several = [axis for axis, size in enumerate(shape) if size > 1]
     last = [axis for axis in several if axis in reduced]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir import Graph, Op, Tensor, constant
 from ...ops.base import slice_count
-from ...ops.reduce import REDUCTIONS, axes
+from ...ops.reduce import REDUCTIONS, axes, nan_by_place
 from ...ops.work_group_reduction import group_size
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -34,6 +34,10 @@ def split_reduction(graph: Graph, target: Target) -> Iterator[Attempt]:
     """Before elementwise operators are fused with the last of them."""
     for op in graph.ops:
         if target.on_processor or op.name not in REDUCTIONS or not _of_images(op):
+            continue
+        reason = nan_by_place(op, target)
+        if reason is not None:
+            yield Attempt((op,), reason)
             continue
         parts, reduced = _parts(op, target), axes(op)
         steps: list[tuple[int, ...]] = [(1, 2)] if parts == 1 else [(1,), (2,)]

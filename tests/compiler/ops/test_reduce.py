@@ -1,0 +1,31 @@
+"""Reductions of images in slices by whole work-groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import difference, run
+from cases.convolutions import conv
+from graphs import call, ints, model, x
+
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.litert.reference import Reference
+
+
+@pytest.mark.parametrize("place", [(0, 0), (7, 11), (15, 15)])
+@pytest.mark.parametrize("operator", ["REDUCE_MAX", "REDUCE_MIN", "MEAN"])
+def test_nan_counts_by_its_place(
+    operator: str, place: tuple[int, int], opencl_device: str, tmp_path: Path
+) -> None:
+    """Of the largest and the smallest, what comes before NaN is lost; sums are NaN."""
+    image = conv(x(1, 16, 16, 3), (8, 3), (1, 1))
+    made = model({"y": call(operator, image, ints(1, 2), keep_dims=True)})
+    inputs = {name: array.copy() for name, array in made.inputs.items()}
+    for array in inputs.values():
+        array[0, place[0], place[1]] = np.nan
+    compiled = pipeline.build(made.content, Options(device="gpu", fallback="none"))
+    (found,) = run(compiled, opencl_device, tmp_path, inputs).values()
+    (expected,) = Reference(made.content).run(inputs)
+    assert difference(found, expected) is None
