@@ -19,7 +19,7 @@ def convolution(lowering: Lowering) -> None:
     """Sums of products of centered integers, then one scale for each output channel."""
     op = lowering.op
     image, weights = op.operand(0), op.operand(1)
-    _check_types(lowering, image, weights)
+    _check_weights(lowering, image, weights)
     if image.dtype not in INTEGERS:
         _check_constant(lowering, weights, 2)
         hybrid(lowering)
@@ -47,7 +47,7 @@ def transposed_convolution(lowering: Lowering) -> None:
     """The same with the operands in another order: the result's size, weights, image, bias."""
     op = lowering.op
     size, weights, image = op.operand(0), op.operand(1), op.operand(2)
-    _check_types(lowering, image, weights)
+    _check_weights(lowering, image, weights)
     if image.dtype not in INTEGERS:
         _check_constant(lowering, weights, 3)
         hybrid_transposed(lowering)
@@ -79,9 +79,12 @@ def _check_constant(lowering: Lowering, weights: Tensor, position: int) -> None:
         raise lowering.declined("it multiplies floats by integers that the model computes")
 
 
-def _check_types(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
-    """UnsupportedError for weights whose type LiteRT disregards beside that of the image."""
+def _check_weights(lowering: Lowering, image: Tensor, weights: Tensor) -> None:
+    """UnsupportedError for weights whose type or zero point LiteRT disregards beside the image."""
     name, dtype = lowering.op.name, weights.dtype
+    rows = name == "FULLY_CONNECTED" and image.dtype in INTEGERS
+    if dtype in ("int8", "int4") and lowering.zero(weights) and not rows:
+        raise lowering.declined("its weights have a zero point, which LiteRT disregards")
     if image.dtype not in INTEGERS:
         return
     if dtype == "int4" and (
