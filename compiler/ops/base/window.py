@@ -74,6 +74,16 @@ class Window:
         last = (reached - 1) * self.stride_x + (self.width - 1) * self.dilation_x - self.left
         return self.left > 0, last >= columns
 
+    def pixels_beyond(self, columns: int, outputs: int, pixels: int) -> tuple[int, int]:
+        """Which pixels of such a work-item may see what is beyond the image.
+
+        To its left those before the first number, to its right those from the second on.
+        """
+        last_tile = (-(-outputs // pixels) - 1) * pixels
+        reach = (self.width - 1) * self.dilation_x - self.left
+        behind = (columns - 1 - reach) // self.stride_x + 1 - last_tile
+        return min(-(-self.left // self.stride_x), pixels), min(max(behind, 0), pixels)
+
     @property
     def pointwise(self) -> bool:
         """Whether the window is 1x1 without stride or padding."""
