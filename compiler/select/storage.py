@@ -173,7 +173,8 @@ class _Costs:
         )
 
     def _bytes(self, tensor: Tensor, storage: str) -> int:
-        fits = storage if len(tensor.shape) <= 4 else LINEAR
+        # Constants are packed as each kernel needs them.
+        fits = storage if len(tensor.shape) <= 4 and not tensor.constant else LINEAR
         return stored_bytes(tensor, fits, self._target)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from cases.convolutions import window
 from cases.pools import pooled
-from graphs import Value, call, ints, largest, model, w, x
+from cases.quantized_layers import weights
+from graphs import Value, call, ints, largest, model, quantized, w, x, xq
 
 from tflgpu.compiler import Options, pipeline
 
@@ -58,6 +59,14 @@ ONE_VECTOR = call("FULLY_CONNECTED", pooled(1, 1, 1, 128), w(9, 128), w(9))
 
 
 ROWS = call("FULLY_CONNECTED", x(2, 128), w(9, 128), w(9))
+
+
+def layer(rows: Value, outputs: int, inputs: int) -> Value:
+    return quantized("FULLY_CONNECTED", rows, weights((outputs, inputs)), None, scale=0.6)
+
+
+# Weights of 344 inputs fill up slices; that is no reason to read rows.
+RAGGED_BYTES = layer(layer(xq(1, 64), 344, 64), 1376, 344)
 
 
 MEAN = call("MEAN", pooled(1, 9, 11, 32), ints(1, 2), keep_dims=True)
@@ -117,6 +126,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (ONE_VECTOR, "gpu", ["max_pool", "split_sums"]),
         (ONE_VECTOR, "cpu_avx512", ["max_pool", "conv_1x1"]),
         (ROWS, "gpu", ["conv_1x1"]),
+        (RAGGED_BYTES, "cpu_avx512_vnni", ["to_centered", "conv_bytes", "conv_bytes"]),
         (MEAN, "gpu", ["to_sliced", "max_pool", "reduce_group"]),
         (MEAN, "cpu_avx512", ["to_sliced", "max_pool", "reduce"]),
         (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),
