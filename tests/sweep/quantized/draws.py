@@ -1,7 +1,7 @@
 """What generators of quantized graphs draw: types, scales, zero points, operands.
 
-Zero points are often at either end of their type, scales anything within a factor of a million, and
-the scale of a result mostly one that does not cut off all of it.
+Zero points are often at either end of their type, scales at times tiny or huge, and the scale of a
+result mostly one that does not cut off all of it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,18 @@ class Kind:
         return affine(self.scale, self.zero)
 
 
+WILD = (3.0, 3.0, 8.0)
+"""How many times as many powers of two are between a scale and another one, at times."""
+
+SPREADS = (1.0, 1.0, 6.0, 12.0)
+"""Powers of two by which the scales of channels differ from their middle."""
+
+
 def scale(draw: DrawFn, middle: float = 0.05, bits: float = 4.0) -> float:
     """A scale within so many powers of two of another one; at times a power of two itself."""
     if one_in(draw, 6):
         return float(2.0 ** np.round(np.log2(middle) + number(draw, -3, 3)))
-    wild = 3 * bits if one_in(draw, 8) else bits
+    wild = pick(draw, WILD) * bits if one_in(draw, 8) else bits
     return float(np.float32(middle * 2.0 ** draw(st.floats(-wild, wild))))
 
 
@@ -92,7 +99,7 @@ def weights(
     count = shape[axis] if by_channel else 1
     middle = scale(draw, 0.01)
     random = np.random.default_rng(number(draw, 0, 9999))
-    spread = 6.0 if one_in(draw, 3) else 1.0
+    spread = pick(draw, SPREADS)
     powers = random.uniform(-spread, spread, count)
     scales = (middle * 2.0**powers).astype(np.float32)
     if dtype == "uint8":
