@@ -43,6 +43,13 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     result = lowering.op.output
     left = 15 if result.dtype == "int16" else 20
     scales = [np.float64(lowering.scale(tensor)) for tensor in (first, second)]
+    reach = sum(_farthest(lowering, t) * s for t, s in zip((first, second), scales, strict=True))
+    most = reach / np.float64(lowering.scale(result)) + 255
+    if result.dtype != "int16" and sign > 0 and most > np.iinfo(np.int16).max:
+        raise lowering.declined(
+            f"its sums may reach {most:.0f} times the scale of its result, but LiteRT's wrap in 16 "
+            "bits in some places"
+        )
     twice = 2 * max(scales)
     one, other = (fixed_point(float(scale / twice)) for scale in scales)
     back = fixed_point(float(twice / (2.0**left * np.float64(lowering.scale(result)))))
@@ -67,6 +74,12 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
         high=high,
     )
     lowering.finish_centered(value)
+
+
+def _farthest(lowering: Lowering, tensor: Tensor) -> int:
+    """The greatest distance of an integer of a tensor's type from its zero point."""
+    limits, zero = np.iinfo(tensor.dtype), lowering.zero(tensor)
+    return int(max(int(limits.max) - zero, zero - int(limits.min)))
 
 
 @lowers("MUL")

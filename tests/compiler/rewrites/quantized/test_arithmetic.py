@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from quantized_operators import LIMITS, evaluated, quantized
 
+from tflgpu.compiler import UnsupportedError
 from tflgpu.compiler.ir import Array
 
 FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
@@ -84,3 +85,10 @@ def test_integers_are_compared_as_what_they_stand_for(name: str) -> None:
     operands = quantized("a", a, *first), quantized("b", b, *second)
     found = evaluated(name, *operands, dtype="bool")
     np.testing.assert_array_equal(found, COMPARISONS[name](real(a, *first), real(b, *second)))
+
+
+def test_sums_beyond_16_bits_of_the_result_are_refused() -> None:
+    one, other = (quantized(name, [90], scale, -128) for name, scale in (("a", 0.01), ("b", 0.03)))
+    assert evaluated("ADD", one, other, scale=64.0) == [0]
+    with pytest.raises(UnsupportedError, match="its sums may reach 102255 times the scale of its"):
+        evaluated("ADD", one, other, scale=0.0001)
