@@ -181,7 +181,7 @@ FORMULAS = (
     Formula(
         ("ADD", "SUB"),
         f"int16; {_EIGHT} otherwise",
-        "",
+        "sums of ADD of 8 bits within 16 bits in the result's scale",
         f"three times: {_TWICE}; operands of ADD once, halves upwards, in whole blocks of "
         f"{SUM_BLOCK} elements, where they are int16 of the same shape",
         _OWN,
