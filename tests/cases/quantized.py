@@ -184,7 +184,11 @@ def axes() -> Iterator[Case]:
     for dtype, scale, zero in (("int8", 0.02, -7), ("int16", 0.0001, 0)):
         for places in ((1, 2), (0, 3), (3,)):
             image = xq(2, 3, 4, 5, dtype=dtype, scale=scale, zero=zero)
-            given = {"dtype": dtype, "scale": 2.0 if dtype == "int8" else 0.01, "zero": zero}
+            given: dict[str, Any] = {
+                "dtype": dtype,
+                "scale": 2.0 if dtype == "int8" else 0.01,
+                "zero": zero,
+            }
             value = quantized("REDUCE_PROD", image, ints(*places), **given, keep_dims=False)
             yield row("axes", f"REDUCE_PROD {dtype} over {places}", value)
     for count in (37, 613):

@@ -252,9 +252,9 @@ def packed_weights() -> Iterator[Case]:
     value = quantized("DEPTHWISE_CONV_2D", image, filters, bias(filters, 12), **result, **attrs)
     yield row("packed weights", "DEPTHWISE_CONV_2D", value)
     packed = known(np.arange(270).reshape(9, 3, 10).astype(np.int8) % 15 - 7, affine(0.3), "int4")
-    rows = quantized("GATHER", packed, xi(5, draw="counts"), dtype="int4", scale=0.3, axis=0)
-    yield row("packed weights", "GATHER", rows)
-    yield row("packed weights", "GATHER to floats", call("DEQUANTIZE", rows))
+    gathered = quantized("GATHER", packed, xi(5, draw="counts"), dtype="int4", scale=0.3, axis=0)
+    yield row("packed weights", "GATHER", gathered)
+    yield row("packed weights", "GATHER to floats", call("DEQUANTIZE", gathered))
     for dtype in ("int4", "int8"):
         value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 10), dtype=dtype))
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)

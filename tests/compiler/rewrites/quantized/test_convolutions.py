@@ -62,7 +62,7 @@ def test_a_zero_point_per_channel_is_refused() -> None:
 @pytest.mark.parametrize("operator", ["CONV_2D", "DEPTHWISE_CONV_2D"])
 def test_a_zero_point_of_weights_is_refused(operator: str) -> None:
     weights = known(np.ones((1, 2, 2, 6), np.int8), Quantization((0.5,), (5,)))
-    attrs = {**WINDOW, "depth_multiplier": 1} if operator != "CONV_2D" else WINDOW
+    attrs: dict[str, Any] = {**WINDOW, "depth_multiplier": 1} if operator != "CONV_2D" else WINDOW
     value = graphs.quantized(operator, graphs.xq(1, 5, 4, 6), weights, None, **attrs)
     with pytest.raises(UnsupportedError, match="its weights have a zero point, which LiteRT"):
         pipeline.build(model({"y": value}).content, Options(device="gpu", fallback="none"))
