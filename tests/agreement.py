@@ -20,7 +20,7 @@ from graphs import Model, model
 from guards import guarded
 
 import tflgpu
-from tflgpu.compiler import CompiledModel, Options, pipeline
+from tflgpu.compiler import CompiledModel, Options, UnsupportedError, pipeline
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
@@ -150,4 +150,6 @@ def differences(cases: Sequence[Case], results: Mapping[str, Array]) -> dict[str
 def shortened(error: Exception) -> str:
     """An error without the kernel's whole text and what else the driver has to say."""
     lines = f"{type(error).__name__}: {error}".splitlines()
+    if isinstance(error, UnsupportedError):
+        return "\n  ".join(lines)
     return "\n  ".join([lines[0], *(line for line in lines[1:] if "error:" in line)][:5])

@@ -43,7 +43,7 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     result = lowering.op.output
     left = 15 if result.dtype == "int16" else 20
     scales = [np.float64(lowering.scale(tensor)) for tensor in (first, second)]
-    reach = sum(_farthest(lowering, t) * s for t, s in zip((first, second), scales, strict=True))
+    reach = sum(lowering.reach(t) * s for t, s in zip((first, second), scales, strict=True))
     most = reach / np.float64(lowering.scale(result)) + 255
     if result.dtype != "int16" and sign > 0 and most > np.iinfo(np.int16).max:
         raise lowering.declined(
@@ -74,12 +74,6 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
         high=high,
     )
     lowering.finish_centered(value)
-
-
-def _farthest(lowering: Lowering, tensor: Tensor) -> int:
-    """The greatest distance of an integer of a tensor's type from its zero point."""
-    limits, zero = np.iinfo(tensor.dtype), lowering.zero(tensor)
-    return int(max(int(limits.max) - zero, zero - int(limits.min)))
 
 
 @lowers("MUL")
