@@ -59,7 +59,7 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     if result.dtype == "int16" and sign > 0 and first.shape == second.shape:
         # LiteRT's code for NEON, which x86 runs translated, rounds these operands once.
         name = "tflgpu.requantize_sum_of_blocks"
-        operands.append(lowering.constant(beyond_blocks(first, SUM_BLOCK)))
+        operands.append(lowering.constant(beyond_blocks(first.shape, SUM_BLOCK)))
     value = lowering.add(
         name,
         *operands,

@@ -11,7 +11,7 @@ from .hybrid import hybrid, hybrid_transposed
 from .int16_sums import rounded_once, rounded_once_in_full, rounded_twice, sums_of_bytes
 from .layer import Layer
 from .lowering import INTEGERS, Lowering, lowers
-from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK
+from .ratios import CHANNEL_BLOCK, ELEMENT_BLOCK, beyond_blocks
 
 
 @lowers("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -131,14 +131,9 @@ def _in_blocks(layer: Layer) -> Tensor:
     """The same where these kernels round ties differently beyond whole blocks."""
     lowering, result = layer.lowering, layer.lowering.op.output
     if result.dtype == "uint8":
-        product = lowering.scale(layer.image) * lowering.scale(layer.weights)
-        factors = np.asarray(np.float64(product) / lowering.scale(result))
-        places = np.arange(result.elements).reshape(result.shape)
-        block = ELEMENT_BLOCK
+        factors, ties_away = layer.single_factors, beyond_blocks(result.shape, ELEMENT_BLOCK)
     else:
-        factors, block = layer.factors, CHANNEL_BLOCK
-        places = np.arange(result.shape[-1])
-    ties_away = (places >= places.size - places.size % block).astype(np.float32)
+        factors, ties_away = layer.factors, beyond_blocks(result.shape[-1:], CHANNEL_BLOCK)
     return rounded_twice(lowering, (lowering.constant(0), layer.whole_sums()), factors, ties_away)
 
 
@@ -150,9 +145,7 @@ def _of_bytes(layer: Layer, bias: Tensor | None) -> Tensor:
     dtype = None if bias is None else bias.dtype
     if layer.name == "FULLY_CONNECTED":
         if factors.ndim == 0:
-            # LiteRT multiplies these two scales in float32.
-            product = lowering.scale(layer.image) * lowering.scale(layer.weights)
-            factors = np.asarray(np.float64(product) / lowering.scale(op.output))
+            factors = layer.single_factors
         if "int64" in (asked, dtype):
             return rounded_once_in_full(lowering, sums, factors)
         return rounded_twice(lowering, sums, factors, 0.0)
@@ -162,6 +155,6 @@ def _of_bytes(layer: Layer, bias: Tensor | None) -> Tensor:
         return rounded_once(lowering, sums, factors)
     if layer.name != "TRANSPOSE_CONV":
         return rounded_twice(lowering, sums, factors, float(layer.grouped))
-    channels = np.arange(op.output.shape[-1])
-    whole = channels.size - channels.size % CHANNEL_BLOCK
-    return rounded_twice(lowering, sums, factors, (channels >= whole).astype(np.float32))
+    return rounded_twice(
+        lowering, sums, factors, beyond_blocks(op.output.shape[-1:], CHANNEL_BLOCK)
+    )

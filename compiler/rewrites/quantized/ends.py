@@ -50,7 +50,7 @@ def quantize(lowering: Lowering) -> None:
         factor = float(np.float64(lowering.scale(source)) / np.float64(lowering.scale(result)))
         operands = (lowering.constant(0), centered, *by_channel(lowering, np.asarray(factor)))
         int16 = "int16" in (source.dtype, result.dtype)
-        ties_away = lowering.constant(1 if int16 else beyond_blocks(source, ELEMENT_BLOCK))
+        ties_away = lowering.constant(1 if int16 else beyond_blocks(source.shape, ELEMENT_BLOCK))
         name = "tflgpu.requantize_channels_upwards"
         value = lowering.add(name, *operands, ties_away, low=low, high=high)
     lowering.finish_centered(value)
@@ -90,7 +90,7 @@ def _of_floats(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
     inverse = float(np.float32(1) / lowering.scale(result))
     limits: dict[str, Any] = {"low": float(low), "high": float(high)}
     if result.dtype == "int16":
-        left = lowering.constant(beyond_blocks(source, FLOAT_BLOCK))
+        left = lowering.constant(beyond_blocks(source.shape, FLOAT_BLOCK))
         numbers: dict[str, Any] = {"inverse": inverse, "scale": float(lowering.scale(result))}
         return lowering.add("tflgpu.quantize_to_int16", source, left, **numbers, **limits)
     return lowering.add("tflgpu.quantize", source, inverse=inverse, **limits)

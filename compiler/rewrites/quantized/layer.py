@@ -76,6 +76,12 @@ class Layer:
         image, weights, result = (np.asarray(self.lowering.scale(t), np.float64) for t in tensors)
         return np.asarray(image * weights / result)
 
+    @property
+    def single_factors(self) -> Array:
+        """The same with the product rounded to float32, as LiteRT has it at times."""
+        product = self.lowering.scale(self.image) * self.lowering.scale(self.weights)
+        return np.asarray(np.float64(product) / self.lowering.scale(self.lowering.op.output))
+
     def products(self, reach: int) -> Array:
         """Bounds of the sums of each input and output channel: [input or 1, output], float64.
 

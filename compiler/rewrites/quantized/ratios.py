@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2
+from math import log2, prod
 
 import numpy as np
 
-from ...ir import Array, Tensor
+from ...ir import Array, Shape
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ ELEMENT_BLOCK = 16
 """Elements that it rounds at once where there is one scale for all."""
 
 
-def beyond_blocks(source: Tensor, block: int) -> Array:
+def beyond_blocks(shape: Shape, block: int) -> Array:
     """1 for each element that LiteRT's NEON code, which x86 runs too, does not round in blocks."""
-    whole = source.elements - source.elements % block
-    if whole == source.elements:
+    elements = prod(shape)
+    whole = elements - elements % block
+    if whole == elements:
         return np.zeros(())
-    beyond = np.arange(source.elements) >= whole
-    return beyond.astype(np.float32).reshape(source.shape)
+    beyond = np.arange(elements) >= whole
+    return beyond.astype(np.float32).reshape(shape)
