@@ -23,10 +23,20 @@ Function = Callable[[Lowering, Array, Array], Array]
 EIGHT_BITS = ("int8", "uint8")
 
 
-def _scaled(values: Array, factor: float) -> Array:
-    """Integers times a factor that is meant to be smaller than one."""
+def _scaled(lowering: Lowering, values: Array, factor: float) -> Array:
+    """Integers times a factor that is meant to be smaller than one.
+
+    LiteRT shifts by a negative number of bits where it is not. What comes of that depends on
+    whether its compiler made a loop of vectors, so UnsupportedError unless both ways agree.
+    """
     multiplier, exponent = fixed_point(factor)
-    return shift_on_x86(high_product(values, multiplier), -exponent)
+    product = high_product(values, multiplier)
+    shifted = shift_on_x86(product, -exponent)
+    if exponent > 0 and not np.array_equal(shifted, np.where(product < 0, -1, 1)):
+        raise lowering.declined(
+            f"a scale is so large that LiteRT shifts by {-exponent} bits, whose result is undefined"
+        )
+    return shifted
 
 
 def _squared_difference(lowering: Lowering, a: Array, b: Array) -> Array:
@@ -34,11 +44,11 @@ def _squared_difference(lowering: Lowering, a: Array, b: Array) -> Array:
     scales = [np.float32(lowering.scale(lowering.op.operand(i))) for i in (0, 1)]
     twice = 2.0 * float(max(scales))
     one, other = (
-        _scaled(values << 7, float(scale) / twice)
+        _scaled(lowering, values << 7, float(scale) / twice)
         for values, scale in ((a, scales[0]), (b, scales[1]))
     )
     back = twice * twice / (2.0**14 * float(lowering.scale(lowering.op.output)))
-    return _scaled((one - other) ** 2, back)
+    return _scaled(lowering, (one - other) ** 2, back)
 
 
 def _quotient(lowering: Lowering, a: Array, b: Array) -> Array:
@@ -59,7 +69,7 @@ def _compared(compare: np.ufunc) -> Function:
 
     def function(lowering: Lowering, a: Array, b: Array) -> Array:
         one, other = (
-            _scaled(values << 8, float(lowering.scale(lowering.op.operand(i))))
+            _scaled(lowering, values << 8, float(lowering.scale(lowering.op.operand(i))))
             for i, values in enumerate((a, b))
         )
         return np.asarray(compare(one, other), np.int64)

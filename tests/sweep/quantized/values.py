@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from graphs import Call, Constant, Input, Value, known, typed
@@ -84,6 +85,9 @@ def _operands(draw: DrawFn, dtype: str) -> tuple[Value, Value, Kind, Kind]:
     second = kind(draw, dtype, first.scale)
     shapes = pair(draw, SLICED)
     operands: list[Value] = [source(shapes[0], first), either(draw, shapes[1], second)]
+    if prod(shapes[1]) == 1 and len(shapes[1]) > len(shapes[0]):
+        # XNNPACK drops the dimensions of such a constant, so that shapes are not the file's.
+        operands[1] = source(shapes[1], second)
     if isinstance(operands[1], Constant) and flag(draw):
         operands.reverse()
         return operands[0], operands[1], second, first

@@ -92,3 +92,21 @@ def test_sums_beyond_16_bits_of_the_result_are_refused() -> None:
     assert evaluated("ADD", one, other, scale=64.0) == [0]
     with pytest.raises(UnsupportedError, match="its sums may reach 102255 times the scale of its"):
         evaluated("ADD", one, other, scale=0.0001)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_comparisons_whose_shift_is_undefined_are_refused(place: int) -> None:
+    """From scales of 1 on LiteRT compares signs, unless such a shift leaves bits of the numbers."""
+    a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
+    for scale, undefined in ((60000.0, False), (200000.0, True)):
+        scales = [0.5, 0.5]
+        scales[place] = scale
+        operands = quantized("a", a, scales[0]), quantized("b", b, scales[1])
+        if undefined:
+            with pytest.raises(UnsupportedError, match="LiteRT shifts by -18 bits"):
+                evaluated("LESS", *operands, dtype="bool")
+        else:
+            integers = [np.asarray(operand.data, np.int64) * 128 for operand in operands]
+            integers[place] = np.where(integers[place] < 0, -1, 1)
+            found = evaluated("LESS", *operands, dtype="bool")
+            np.testing.assert_array_equal(found, np.less(*integers))
