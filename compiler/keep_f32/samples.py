@@ -22,7 +22,8 @@ class Samples:
     """A few inputs of different kinds, always the same, with LiteRT's outputs for each.
 
     Floats are drawn evenly from [-1, 1] and from [0, 1], from a normal distribution, and in patches
-    with edges between them, as in pictures: what half precision costs depends on the inputs.
+    with edges between them, as in pictures: what half precision costs depends on the inputs. Those
+    with which the model leaves the range of single precision are left out, unless all are such.
     """
 
     def __init__(self, model: Model, inputs: Sequence[TensorInfo], signature: str) -> None:
@@ -41,6 +42,10 @@ class Samples:
             self._expected = [
                 reference.run([arrays[info.name] for info in inputs]) for arrays in self.inputs
             ]
+        finite = [number for number, found in enumerate(self._expected) if _finite(found)]
+        if finite:
+            self.inputs = [self.inputs[number] for number in finite]
+            self._expected = [self._expected[number] for number in finite]
 
     def error(self, number: int, found: Sequence[Array]) -> float:
         """The largest error of the outputs for the input of that number."""
@@ -50,6 +55,10 @@ class Samples:
 
 def _equal(arrays: Mapping[str, Array], others: Mapping[str, Array]) -> bool:
     return all(np.array_equal(array, others[name]) for name, array in arrays.items())
+
+
+def _finite(outputs: Sequence[Array]) -> bool:
+    return all(np.isfinite(array).all() for array in outputs if array.dtype.kind == "f")
 
 
 def _draw(info: TensorInfo, kind: int) -> Array:

@@ -1,4 +1,4 @@
-"""The search: measures on the device, and finds what to keep in a copy of the model.
+"""The search: measures on the device, and finds what to keep by copies of the model.
 
 Half precision loses most where a value is a small difference of large ones, or where many roundings
 add up, and what is lost early may not matter at the outputs. So it is there that it is measured.
@@ -7,7 +7,7 @@ add up, and what is lost early may not matter at the outputs. So it is there tha
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 
 from ...runtime import load
@@ -21,7 +21,8 @@ from ..options import Options
 from ..pipeline import Progress, build, silent, store
 from ..scratch import scratch_folder
 from ..telling import tell, told
-from .rounded_copy import RoundedCopy
+from .fewest import Fewest
+from .losses import Losses
 from .samples import Samples
 
 AUTO = ("auto",)
@@ -32,9 +33,9 @@ MARGIN = 0.7
 """Share of the tolerance that the samples may take, as other inputs can lose more."""
 HALF = "float16"
 STRICTER = 0.25
-"""Least factor by which the copy's tolerance shrinks when the device shows more error."""
+"""Least factor by which the copies' tolerance shrinks when the device shows more error."""
 ATTEMPTS = 4
-"""Sets that the copy proposes; then the operators that cost most are added to the last."""
+"""Sets that the copies propose; then the operators that cost most are added to the last."""
 
 
 def settle(
@@ -43,7 +44,7 @@ def settle(
     """The options with the operators that a search finds in place of "auto".
 
     The model is measured with the first choice of shapes on an attached device; with a warning by
-    the copy alone, if none can run it. OptionError if it misses the tolerance in single precision;
+    copies alone, if none can run it. OptionError if it misses the tolerance in single precision;
     also raises what compiling raises.
     """
     if options.keep_f32 != AUTO:
@@ -63,17 +64,18 @@ class _Search:
         self._halved = self._build(())
         """The compiled model with nothing kept."""
         self._samples = Samples(model, self._halved.plan.inputs, options.signature)
-        self._graph = read(model, dict(options.input_shapes), options.signature or None)
-        self._everything = tuple(sorted(op.index for op in self._graph.ops))
+        self._read = partial(read, model, dict(options.input_shapes), options.signature or None)
+        graph = self._read()
+        self._input_names = graph.input_names
+        self._everything = tuple(sorted(op.index for op in graph.ops))
 
     @cached_property
-    def _copy(self) -> RoundedCopy | None:
-        """The copy of the model; None if LiteRT has no kernels for what is between its switches."""
+    def _copies(self) -> Fewest | None:
+        """The search by copies of the model; None if LiteRT cannot run them."""
         halves = {t.name for t in self._halved.plan.tensors if t.stored == HALF}
-        names = self._graph.input_names
-        arrays = [[drawn[name] for name in names] for drawn in self._samples.inputs]
+        arrays = [[drawn[name] for name in self._input_names] for drawn in self._samples.inputs]
         try:
-            return RoundedCopy(self._graph, halves, arrays, self._step)
+            return Fewest(Losses(self._read, halves, arrays, self._step))
         except (ModelError, PassError):
             return None
 
@@ -100,25 +102,26 @@ class _Search:
         return kept
 
     def _more(self, kept: tuple[int, ...], attempt: int, asked: float) -> tuple[int, ...]:
-        """More operators: as many as the copy needs for an error, or those that cost most."""
-        if not self._copy:
+        """More operators: as many as the copies need for an error, or those that cost most."""
+        if not self._copies:
             return self._everything
-        proposed = self._copy.fewest(asked) if attempt < ATTEMPTS else ()
+        proposed = self._copies.within(asked) if attempt < ATTEMPTS else ()
         if len(proposed) > len(kept):
             return proposed
-        return self._copy.with_next(kept, 2 ** max(0, attempt - ATTEMPTS))
+        more = self._copies.most_costly(2 ** max(0, attempt - ATTEMPTS), asked, kept)
+        return tuple(sorted((*kept, *more))) if more else self._everything
 
     def _unmeasured(self, allowed: float, reason: Exception) -> tuple[int, ...]:
         """What to keep if no device can run the model, with a warning."""
         judge = (
-            "only estimated, by runs on LiteRT of a copy of the model that rounds values to half "
+            "only estimated, by runs on LiteRT of copies of the model that round values to half "
             "precision"
-            if self._copy
+            if self._copies
             else "unknown, and all operators stay in single precision"
         )
         text = f"keep_f32='auto': no device measured the error, which is {judge}: {reason}"
         tell(EstimateWarning(text))
-        return self._copy.fewest(allowed) if self._copy else self._everything
+        return self._copies.within(allowed) if self._copies else self._everything
 
     def _build(self, kept: tuple[int, ...]) -> CompiledModel:
         with told():  # what a trial warns of may be what the search mends
