@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 from paths import PROFILES
@@ -19,6 +19,8 @@ from tflgpu.compiler.devices import profile
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
+
+T = TypeVar("T")
 
 REQUIRED = os.environ.get("TFLGPU_REQUIRE_DEVICES") == "1"
 
@@ -76,26 +78,35 @@ class Way:
     target: TargetName
     profile: str
     device: str
-    others: tuple[int, int] | None
-    """The cases that run with the other implementations that suit them, too: the first one, and
-    how far they are apart."""
+    share: tuple[int, int] = (0, 1)
+    """The cases of an operator that run this way: the first one, and how far they are apart."""
+    others: tuple[int, int] | None = None
+    """Those of them that run with the other implementations that suit them, too, likewise."""
 
     def __str__(self) -> str:
         return f"{self.target}-{self.profile}-{short_name(self.device)}"
+
+    def shared(self, cases: tuple[T, ...]) -> tuple[T, ...]:
+        """Its share of an operator's cases; all of them if there is just one."""
+        start, step = self.share
+        return cases[start::step] or cases
 
 
 def ways() -> list[Way]:
     """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL.
 
-    A single device has both. The first two share the cases that run with more than one
-    implementation.
+    A single device has both. Those with slices of 4 run every other case, since OpenGL runs all
+    with such slices, but these with all implementations; wide ones do so with the cases between.
     """
     devices = list(opencl_devices() or [""])
-    rows = [
-        Way("opencl", fitting_profiles(device)[-1 if i % 2 == 0 else 0], device, (i, 2))
-        for i, device in enumerate(devices if len(devices) > 1 else devices * 2)
-    ]
-    return [*rows, Way("glsl", "gpu", "auto", None)]
+    rows = []
+    for i, device in enumerate(devices if len(devices) > 1 else devices * 2):
+        fitting = fitting_profiles(device)
+        if i % 2 == 0:
+            rows.append(Way("opencl", fitting[-1], device, others=(0, 2)))
+        else:
+            rows.append(Way("opencl", fitting[0], device, share=(1, 2), others=(0, 1)))
+    return [*rows, Way("glsl", "gpu", "auto")]
 
 
 def fitting_profiles(device: str) -> list[str]:

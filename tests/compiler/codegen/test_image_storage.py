@@ -31,7 +31,7 @@ CONVOLUTION = call("CONV_2D", POOLED, w(8, 3, 3, 8), w(8), **window())
 def test_operators_agree_with_litert(operator: str, tmp_path: Path) -> None:
     """On one device: all have kernels of images that differ from others in their reads only."""
     device = next(iter(opencl_devices()), None) or unavailable("no OpenCL device is present")
-    way = Way("opencl", "adreno", device, None)
+    way = Way("opencl", "adreno", device)
     found = problems(families()[operator][::LOOKED_AT], way, tmp_path)
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 

@@ -15,7 +15,8 @@ from graphs import model
 @each_operator
 def test_operators_agree_with_litert(operator: str, way: Way, tmp_path: Path) -> None:
     found: dict[str, str] = {}
-    for item in every_kernel(families()[operator], way.target, way.profile, way.others):
+    cases = way.shared(families()[operator])
+    for item in every_kernel(cases, way.target, way.profile, way.others):
         results = run(item.model, way.device, tmp_path / str(item.rank), item.inputs)
         wrong = differences(item.cases, results)
         found |= {f"{name}, implementation {item.rank}": text for name, text in wrong.items()}
@@ -24,7 +25,7 @@ def test_operators_agree_with_litert(operator: str, way: Way, tmp_path: Path) ->
 
 def test_the_compiler_s_own_choice_agrees_with_litert(way: Way, tmp_path: Path) -> None:
     cases = [case for case in CASES if case.operator in ("fused", "CONCATENATION", "RESHAPE")]
-    found = problems(cases, way, tmp_path)
+    found = problems(way.shared(tuple(cases)), way, tmp_path)
     assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())
 
 

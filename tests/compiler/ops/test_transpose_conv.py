@@ -26,19 +26,19 @@ def check(cases: list[Case], way: Way, folder: Path) -> None:
 
 def test_blocks_in_glsl(opengl_device: str, tmp_path: Path) -> None:
     profile = own_profile(tmp_path, "gpu", transposed_blocks=True)
-    check(CASES, Way("glsl", profile, opengl_device, None), tmp_path)
+    check(CASES, Way("glsl", profile, opengl_device), tmp_path)
 
 
 def test_blocks_of_images(opencl_device: str, tmp_path: Path) -> None:
     profile = own_profile(tmp_path, "adreno", transposed_blocks=True)
-    check(CASES[::2], Way("opencl", profile, opencl_device, None), tmp_path)
+    check(CASES[::2], Way("opencl", profile, opencl_device), tmp_path)
 
 
 def test_few_accumulators(opencl_device: str, tmp_path: Path) -> None:
     """Tiles of one pixel, which keep more sums than the profile asks for."""
     widest = fitting_profiles(opencl_device)[-1]
     profile = own_profile(tmp_path, widest, accumulators=3, tile_slices=4)
-    check(CASES[::4], Way("opencl", profile, opencl_device, None), tmp_path)
+    check(CASES[::4], Way("opencl", profile, opencl_device), tmp_path)
 
 
 def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_more_channels_than_a_slice_are_not_thin(opencl_device: str, tmp_path: P
         n: transposed(x(1, 5, 7, 11), n, (2, 2), (10, 14), True, **ATTRS) for n in (3, 4, 5, 8)
     }
     cases = [Case("TRANSPOSE_CONV", f"{n} channels", value) for n, value in values.items()]
-    check(cases, Way("opencl", profile, opencl_device, None), tmp_path)
+    check(cases, Way("opencl", profile, opencl_device), tmp_path)
 
 
 def test_thin_ones_amid_others(opencl_device: str, tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_thin_ones_amid_others(opencl_device: str, tmp_path: Path) -> None:
         for name, found in (("channels", used_twice), ("rows", call("TANH", rows)))
     ]
     for profile in fitting_profiles(opencl_device):
-        check(cases, Way("opencl", profile, opencl_device, None), tmp_path / profile)
+        check(cases, Way("opencl", profile, opencl_device), tmp_path / profile)
