@@ -13,12 +13,13 @@ from rich.filesize import decimal
 from ...runtime.errors import TflgpuError
 from ...runtime.input_shapes import Shapes, choices_of, listed
 from ...runtime.plan.records import Plan
-from ...runtime.store.variant import edited_kernels, read_plan
+from ...runtime.store.variant import edited_kernels
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_texts
 from ..fleet.api import workers
 from ..fleet.models import find_models
+from ..fleet.place import Place
 from ..fleet.places import place
 from ..fleet.result import Result
 from ..fleet.run import run
@@ -131,7 +132,7 @@ def compile_command(
     if single:
         for error in unbuilt.values():
             raise error
-        _print_single(results[0], search, as_json)
+        _print_single(results[0], where, search, as_json)
     else:
         order = {task: number for number, task in enumerate(tasks)}
         results.sort(key=lambda result: order[result.task])
@@ -173,13 +174,14 @@ def _warn_about_targets(options: Sequence[Options]) -> None:
         )
 
 
-def _print_single(result: Result, search: bool, as_json: bool) -> None:
+def _print_single(result: Result, where: Place, search: bool, as_json: bool) -> None:
     """Print what became of the only task, in detail; raise its error if it failed."""
     if result.error:
         raise result.error
-    assert result.plan is not None and result.report is not None
+    assert result.report is not None
     tuning = result.task.options.tuning
-    edited = edited_kernels(read_plan(result.path)) if isinstance(result.path, Path) else ()
+    plan = where.plan(result.task.fingerprint, result.variant)
+    edited = edited_kernels(plan)
     if edited:
         note(
             f"the variant was compiled before and edited since; it keeps {', '.join(edited)} as "
@@ -190,8 +192,7 @@ def _print_single(result: Result, search: bool, as_json: bool) -> None:
     if as_json:
         print_json({"path": result.path, **result.report, "tuning": tuning or None})
         return
-    rows = _rows(result.plan, result.report, tuning)
-    print_table(result.plan.model, ("property", "value"), rows)
+    print_table(plan.model, ("property", "value"), _rows(plan, result.report, tuning))
     click.echo(result.path)
 
 

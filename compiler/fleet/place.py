@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ...runtime.plan.records import HostPart
+from ...runtime.plan.records import Plan
 from ..emit.compiled_model import CompiledModel
 from .row import Row
 
@@ -41,8 +41,8 @@ class Place(Protocol):
     def put(self, compiled: CompiledModel) -> Kept:
         """Write a variant, whole or not at all, unless it is there."""
 
-    def parts(self, fingerprint: str, variant: str) -> tuple[HostPart, ...]:
-        """The parts on LiteRT of a variant that is there."""
+    def plan(self, fingerprint: str, variant: str) -> Plan:
+        """The plan of a variant (PlanError if it is not there)."""
 
     def read_rows(self) -> list[Row]:
         """All rows, in no order."""

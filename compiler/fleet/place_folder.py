@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ...runtime.errors import PlanError
-from ...runtime.plan.records import HostPart
+from ...runtime.plan.records import Plan
 from ...runtime.store.binaries import BINARIES
 from ...runtime.store.cache import variant_folder
 from ...runtime.store.private_files import make_private, read_file, replace_file
@@ -49,8 +49,8 @@ class Folder:
     def put(self, compiled: CompiledModel) -> Kept:
         return kept(store(compiled, self._cache))
 
-    def parts(self, fingerprint: str, variant: str) -> tuple[HostPart, ...]:
-        return read_plan(variant_folder(self._cache, fingerprint, variant)).parts
+    def plan(self, fingerprint: str, variant: str) -> Plan:
+        return read_plan(variant_folder(self._cache, fingerprint, variant))
 
     def read_rows(self) -> list[Row]:
         if not self._manifest.exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...runtime.errors import PlanError
-from ...runtime.plan.records import HostPart
+from ...runtime.plan.records import Plan
 from ...runtime.remote.files import read_plan
 from ...runtime.remote.keys import SigningKey
 from ...runtime.remote.ledger import ROWS, Ledger
@@ -50,9 +50,13 @@ class Remote:
             url = publish(folder, self._store, self._key)
             return Kept(url, kept(folder).size, "")
 
-    def parts(self, fingerprint: str, variant: str) -> tuple[HostPart, ...]:
+    def plan(self, fingerprint: str, variant: str) -> Plan:
         found = published(self._store, fingerprint, variant)
-        return read_plan(self._store, found).parts if found is not None else ()
+        if found is None:
+            raise PlanError(
+                f"{self._store.at(fingerprint)} has no {variant} any more; run it again"
+            )
+        return read_plan(self._store, found)
 
     def read_rows(self) -> list[Row]:
         return _all(self._rows.contents())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from dask import config
@@ -37,9 +37,16 @@ PER_WORKER = 3
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Processes]:
-    """So many processes, each with a thread (WorkerError)."""
+    """So many processes, each with a thread, which start once there is something to compile."""
+    with ExitStack() as started:
+        yield Processes(lambda: started.enter_context(_cluster(jobs)))
+
+
+@contextmanager
+def _cluster(jobs: int) -> Iterator[Cluster]:
+    """WorkerError if the processes cannot be started."""
     with config.set(OWN_SETTINGS), _local(jobs) as local, Client(local, set_as_default=False) as it:
-        yield Processes(Cluster(it, "the local scheduler"))
+        yield Cluster(it, "the local scheduler")
 
 
 @contextmanager
@@ -53,6 +60,8 @@ def _local(jobs: int) -> Iterator[LocalCluster]:
         local = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
+            # As much as there is, as without other processes; nobody looks how much it is.
+            memory_limit=None,
             security=True,
             # A port that is free, rather than a warning that the usual one is not.
             dashboard_address="127.0.0.1:0",
@@ -73,30 +82,35 @@ def _local(jobs: int) -> Iterator[LocalCluster]:
 class Processes:
     """Processes that read the files of tasks themselves."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, start: Callable[[], Cluster]) -> None:
+        """`start` starts the processes (WorkerError)."""
         self.litert = litert_version()
-        self._cluster = cluster
+        self._start = start
 
-    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+    def run(self, tasks: Sequence[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
+        if not tasks:
+            return iter(())
+        cluster = self._start()
         if not place.shared:
-            return all_written(self._each(tasks, _compile), place)
-        return self._each(tasks, _compile_and_write, place)
+            return all_written(_each(cluster, tasks, _compile), place)
+        return _each(cluster, tasks, _compile_and_write, place)
 
-    def _each(
-        self,
-        tasks: Iterable[Task],
-        function: Callable[..., list[Outcome | Failed]],
-        *arguments: Any,
-    ) -> Iterator[tuple[Task, Outcome | Failed]]:
-        def start(batch: Sequence[Task]) -> tuple[Future, ...]:
-            return (self._cluster.submit(function, batch, *arguments),)
 
-        found = batches(tasks, self._cluster.threads())
-        for task, outcome in self._cluster.each(found, start, PER_WORKER):
-            if isinstance(outcome, PlanError):
-                raise outcome
-            yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
+def _each(
+    cluster: Cluster,
+    tasks: Sequence[Task],
+    function: Callable[..., list[Outcome | Failed]],
+    *arguments: Any,
+) -> Iterator[tuple[Task, Outcome | Failed]]:
+    def start(batch: Sequence[Task]) -> tuple[Future, ...]:
+        return (cluster.submit(function, batch, *arguments),)
+
+    found = batches(tasks, cluster.threads())
+    for task, outcome in cluster.each(found, start, PER_WORKER):
+        if isinstance(outcome, PlanError):
+            raise outcome
+        yield task, Failed(outcome) if isinstance(outcome, Exception) else outcome
 
 
 def _compile(tasks: Sequence[Task]) -> list[Built | Failed]:

@@ -9,7 +9,6 @@ from time import time
 from typing import Any, Literal
 
 from ...runtime.errors import TflgpuError
-from ...runtime.plan.records import Plan
 from ..devices.attached import choose_profile
 from .row import Row
 from .tasks import Task
@@ -37,8 +36,6 @@ class Result:
     """Of the variant's files; see `Kept.stamp`."""
     report: Mapping[str, Any] | None = None
     """The summary of a compilation of this run, as `tflgpu compile --json` prints it."""
-    plan: Plan | None = None
-    """The plan of a compilation of this run."""
     estimated: bool = False
     """Whether no device measured what keep_f32=("auto",) keeps; if so, the next run tries again."""
     error: Exception | None = None

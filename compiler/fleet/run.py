@@ -93,7 +93,7 @@ def _known(task: Task, place: Place, rows: Rows, litert: str) -> Result | None:
         if row
         else tuple(
             Finding(part.operators[0], part.label, "it runs on LiteRT").as_dict()
-            for part in place.parts(task.fingerprint, name)
+            for part in place.plan(task.fingerprint, name).parts
         )
     )
     seconds = row.seconds if row else 0.0
@@ -113,7 +113,6 @@ def _compiled(task: Task, outcome: Written) -> Result:
     return Result(
         *(task, "compiled", kept.path, findings, outcome.seconds, kept.size, kept.stamp),
         report=outcome.report,
-        plan=outcome.plan,
         estimated=any(isinstance(each, EstimateWarning) for each in outcome.warnings),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from weakref import WeakValueDictionary
 
@@ -75,11 +75,11 @@ class Scheduled:
             raise WorkerError("\n".join(problems))
         return litert.pop() if len(litert) == 1 else ""
 
-    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+    def run(self, tasks: Sequence[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
         return all_written(self._built(tasks), place)
 
-    def _built(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Built | Failed]]:
+    def _built(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Built | Failed]]:
         def start(batch: Sequence[Task]) -> tuple[Future, ...]:
             models = [self.model(task) for task in batch]
             parcels = [pack(task) for task in batch]

@@ -7,7 +7,7 @@ are those of a scheduler, wherever they are.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,6 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from ...runtime.errors import TflgpuWarning
-from ...runtime.plan.records import Plan
 from .. import pipeline
 from ..emit.compiled_model import CompiledModel
 from ..errors import Finding, ModelError, ModelFileError, UnsupportedError
@@ -57,7 +56,6 @@ class Written:
     seconds: float
     fallback: tuple[Finding, ...]
     report: Mapping[str, Any]
-    plan: Plan
     warnings: tuple[TflgpuWarning, ...]
     """Those of compiling and of writing, which only the process that asked for both gives."""
 
@@ -68,7 +66,7 @@ class Workers(Protocol):
     litert: str
     """Their version of LiteRT; empty if it differs among them."""
 
-    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+    def run(self, tasks: Sequence[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         """Each task with its outcome, as they come (PlanError, StoreError, WorkerError)."""
 
 
@@ -79,7 +77,7 @@ class Here:
         self.litert = litert_version()
         self._progress = progress
 
-    def run(self, tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
+    def run(self, tasks: Sequence[Task], place: Place) -> Iterator[tuple[Task, Written | Failed]]:
         return all_written(((task, compile_task(task, self._progress)) for task in tasks), place)
 
 
@@ -126,7 +124,7 @@ def written(built: Built, place: Place) -> Written:
     with told() as warnings:
         kept = place.put(compiled)
     every = (*built.warnings, *warnings)
-    return Written(kept, built.seconds, compiled.fallback, compiled.report, compiled.plan, every)
+    return Written(kept, built.seconds, compiled.fallback, compiled.report, every)
 
 
 def all_written(
