@@ -34,9 +34,9 @@ def program(*arguments: object, **options: Any) -> subprocess.CompletedProcess[s
 
 
 def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """`tflgpu` in a process of its own that is under way, and says nothing."""
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(_command(arguments), text=True, **quiet, **options)
+    """`tflgpu` in a process of its own that is under way, and says nothing unless options do."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
+    return subprocess.Popen(_command(arguments), text=True, **quiet)
 
 
 def _command(arguments: Sequence[object]) -> list[str]:

@@ -37,6 +37,7 @@ from .options import (
     output_option,
     tolerance_option,
 )
+from .passphrases import passphrases
 from .shell import (
     CachePlace,
     Command,
@@ -109,7 +110,7 @@ def compile_command(
         raise click.UsageError("--prebuild is for folders: binaries are of use to this device only")
     if isinstance(cache, str) and search and not all(each.tuning for each in options):
         raise click.UsageError("--tune for a store needs --tuning FILE, where the results are kept")
-    where = place(cache, sign)
+    where = place(cache, sign, passphrases())
     files = find_models(models)
     _warn_about_targets(options)
     single = len(files) == len(set(options)) == 1

@@ -50,7 +50,8 @@ def compile_many(
             `if __name__ == "__main__":` of multiprocessing.
         scheduler: The address of a scheduler of Dask, such as "tcp://host:8786", whose workers
             compile instead.
-        sign: For a store: the file of the ed25519 key that signs each variant.
+        sign: For a store: the file of the ed25519 key that signs each variant. It must not have a
+            passphrase, for which only `tflgpu compile` on a terminal asks.
 
     Raises, at the first result or later:
         ModelError: An argument stands for no model.

@@ -61,6 +61,9 @@ class Folder:
         make_private(self._cache)
         try:
             with FileLock(self._cache / f".{MANIFEST}.lock", mode=0o600):
+                # What a killed process left behind. Nobody else writes one now.
+                for leftover in self._cache.glob(f".{self._manifest.stem}.*.tmp"):
+                    leftover.unlink(missing_ok=True)
                 found = merged([*self.read_rows(), *rows], self._holds)
                 replace_file(self._manifest, to_bytes(found))
         except OSError as error:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,6 +31,9 @@ Key = str | os.PathLike[str]
 Trust = Literal["anyone"] | Key | Sequence[Key]
 """Whose variants to run."""
 
+Ask = Callable[[Path], str]
+"""Asks a person for the passphrase of the key in a file."""
+
 LARGEST_KEY = 1 << 16
 """Bytes of a key's file."""
 
@@ -38,9 +41,12 @@ LARGEST_KEY = 1 << 16
 class SigningKey:
     """A private key, which signs manifests."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Read a key's file: OpenSSH's or PEM, not encrypted (StoreError)."""
-        self._key = _private(Path(path))
+    def __init__(self, path: str | os.PathLike[str], ask: Ask | None = None) -> None:
+        """Read a key's file: OpenSSH's or PEM (StoreError).
+
+        One with a passphrase is an error without `ask`, which is called for no other.
+        """
+        self._key = _private(Path(path), ask)
 
     def add_to(self, publication: Publication) -> Publication:
         """A variant with this key's signature, and with those that others gave it rightly."""
@@ -130,7 +136,7 @@ def _verifies(signature: Signature, publication: Publication) -> bool:
     return True
 
 
-def _private(path: Path) -> Ed25519PrivateKey:
+def _private(path: Path, ask: Ask | None) -> Ed25519PrivateKey:
     serialization = _serialization(f"the key {path}")
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -140,8 +146,8 @@ def _private(path: Path) -> Ed25519PrivateKey:
         read = serialization.load_ssh_private_key
     try:
         key = read(content, None)
-    except TypeError as error:
-        raise StoreError(f"the key {path} is encrypted; give one without a passphrase") from error
+    except TypeError:
+        key = _unlocked(path, content, read, ask)
     # The exceptions' texts may quote what they could not read.
     except Exception:
         raise StoreError(f"{path} is not a private key in OpenSSH's format or PEM") from None
@@ -150,6 +156,27 @@ def _private(path: Path) -> Ed25519PrivateKey:
     if os.name == "posix" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise StoreError(f"other users can use the private key {path}; run: chmod 600 {path}")
     return key
+
+
+def _unlocked(path: Path, content: bytes, read: Callable[..., Any], ask: Ask | None) -> Any:
+    """The key in a file with a passphrase (StoreError)."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    if ask is None:
+        raise StoreError(
+            f"the key {path} has a passphrase, and there is no terminal to ask for it; sign on a "
+            f"terminal, or with a key without one: {_MAKE}"
+        )
+    passphrase = ask(path).encode()
+    try:
+        return read(content, passphrase)
+    except UnsupportedAlgorithm:
+        raise StoreError(
+            f"the key {path} needs bcrypt, which is not installed; "
+            f"install it with: pip install 'tflgpu[stores]'"
+        ) from None
+    except Exception:
+        raise StoreError(f"that is not the passphrase of the key {path}") from None
 
 
 def _public(key: Key) -> str:

@@ -105,6 +105,18 @@ def test_findings_are_recorded_and_remembered(tmp_path: Path) -> None:
     assert [item["operator"] for item in failed.findings] == ["Mystery"]
 
 
+def test_the_next_run_removes_what_a_killed_process_left(folder: Path, tmp_path: Path) -> None:
+    store, model = tmp_path / "store", folder / "ABS.tflite"
+    (result,) = tflgpu.compile_many([model], store, devices=["gpu"])
+    variant = Path(str(result.path))
+    os.rename(variant, variant.parent / f".{variant.name}.n9x_2k1d.tmp")
+    (store / ".manifest.k3v81x0_.tmp").write_text("{")
+    (result,) = tflgpu.compile_many([model], store, devices=["gpu"])
+    assert result.status == "compiled"
+    locks = {".manifest.json.lock", f".{variant.name}.lock"}
+    assert {path.name for path in store.rglob(".*")} == locks
+
+
 def test_what_is_there_is_not_compiled_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

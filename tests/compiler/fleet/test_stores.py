@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from contextlib import suppress
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-from commands import as_json, invoke
+from commands import as_json, invoke, started
 from paths import ROOT
 from platforms import linux
 from saved_rows import SAVES, save_rows
@@ -31,6 +34,23 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def at_a_terminal(answer: str, *arguments: object) -> tuple[int, str]:
+    """The exit code of a command that is asked on a terminal, and all that this shows."""
+    here, terminal = os.openpty()
+    ends = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    process = started(*arguments, **ends, start_new_session=True)
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):  # the end, when nobody has the terminal open
+        while more := os.read(here, 1 << 16):
+            shown += more
+            if answer and b"Passphrase of" in shown:
+                os.write(here, f"{answer}\n".encode())
+                answer = ""
+    os.close(here)
+    return process.wait(), shown.decode()
 
 
 @pytest.fixture
@@ -109,3 +129,20 @@ def test_runs_at_once_lose_no_rows(url: str, server: ForkServerContext) -> None:
     found = {each.model for each in place(url).read_rows()}
     assert found == {f"{run}.{number}" for run in range(RUNS) for number in range(SAVES)}
     assert len(Store(url).names("rows")) < RUNS * SAVES
+
+
+@linux
+def test_the_passphrase_of_a_key_is_asked_for_on_a_terminal(url: str, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "some words", "-f", key]
+    subprocess.run(make, check=True)
+    command = ("compile", DIGITS, "-o", url, "--device", "gpu", "--sign", key)
+    code, shown = at_a_terminal("some words", *command)
+    assert (code, "words" in shown) == (0, False), shown
+    trusted = Trusted(key.with_suffix(".pub"))
+    assert [trusted.objection(each.publication) for each in entries(Store(url))] == [None]
+    code, shown = at_a_terminal("other words", *command)
+    assert (code, "words" in shown) == (1, False)
+    assert f"that is not the passphrase of the key {key}" in " ".join(shown.split())
+    message = invoke(*command, code=1).stderr
+    assert f"the key {key} has a passphrase, and there is no terminal to ask for it" in message

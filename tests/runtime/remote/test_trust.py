@@ -6,6 +6,7 @@ import json
 import logging
 import shutil
 import subprocess
+import traceback
 from pathlib import Path
 
 import pytest
@@ -164,7 +165,7 @@ def test_keys_that_are_none(key: Path, tmp_path: Path) -> None:
         (tmp_path / "none", "cannot read the key .*none: No such file"),
         (public(key), "is not a private key"),
         (rsa, "is not an ed25519 key; make one with: ssh-keygen -t ed25519"),
-        (locked, "is encrypted"),
+        (locked, "has a passphrase, and there is no terminal to ask for it; sign on a terminal"),
     ):
         with pytest.raises(StoreError, match=problem):
             SigningKey(path)
@@ -183,6 +184,36 @@ def test_keys_that_are_none(key: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(StoreError, match=problem):
             fetched("memory://nothing", trust=trust)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("openssh", [True, False])
+def test_keys_with_a_passphrase(
+    local: Store, folder: Path, tmp_path: Path, openssh: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever asks is asked once; what was answered is in no error and no log."""
+    caplog.set_level(logging.DEBUG)
+    locked, asked = tmp_path / "locked", []
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "words", "-f", locked]
+    if not openssh:
+        words = ["-aes256", "-pass", "pass:words"]
+        make = ["openssl", "genpkey", "-algorithm", "ed25519", *words, "-out", locked]
+    subprocess.run(make, check=True)
+    locked.chmod(0o600)
+
+    def ask(path: Path) -> str:
+        asked.append(path)
+        return "words" if len(asked) == 1 else "secret"
+
+    key = SigningKey(locked, ask)
+    publish(folder, local, key)
+    assert key.signed(present(local))
+    with pytest.raises(
+        StoreError, match=f"that is not the passphrase of the key {locked}"
+    ) as wrong:
+        SigningKey(locked, ask)
+    assert asked == [locked, locked]
+    chain_of_errors = "".join(traceback.format_exception(wrong.value))
+    assert "secret" not in caplog.text + chain_of_errors
 
 
 def test_private_keys_stay_where_they_are(
