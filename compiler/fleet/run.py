@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 
+from ...runtime.errors import TflgpuError
 from ..errors import EstimateWarning, Finding, ModelError, ModelFileError, UnsupportedError
 from ..telling import tell
 from .place import Place
@@ -80,7 +82,7 @@ def _known(task: Task, place: Place, rows: Rows, litert: str) -> Result | None:
     row = rows.find(task.fingerprint, task.request)
     if row is not None and not row.variant:
         if row.litert and row.litert == litert:
-            return _failed(task, Failed(_error(row), row.litert))
+            return _failed(task, Failed(_naming(task, row.model, _error(row)), row.litert))
         row = None
     name = row.variant if row else task.variant
     if not name:
@@ -107,6 +109,18 @@ def _error(row: Row) -> ModelError | UnsupportedError:
     return ModelError(row.error)
 
 
+def _naming(task: Task, model: str, error: Exception) -> Exception:
+    """The error of an equal model in another file, as one of this task's file."""
+    if not isinstance(error, TflgpuError):
+        return error
+    named = copy(error)
+    named.args = tuple(
+        item.replace(model, str(task.model)) if isinstance(item, str) else item
+        for item in error.args
+    )
+    return named
+
+
 def _compiled(task: Task, outcome: Written) -> Result:
     kept = outcome.kept
     findings = tuple(item.as_dict() for item in outcome.fallback)
@@ -126,6 +140,7 @@ def _failed(task: Task, outcome: Failed) -> Result:
 
 def _like(result: Result, task: Task) -> Result:
     """The result of a task that asks for the variant of another one."""
-    if result.status == "failed":
-        return replace(result, task=task)
+    if result.error is not None:
+        named = _naming(task, str(result.task.model), result.error)
+        return replace(result, task=task, error=named)
     return replace(result, task=task, status="present", report=None)

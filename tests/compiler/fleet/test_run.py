@@ -83,6 +83,17 @@ def test_a_failing_model_stops_nothing_and_is_recorded(folder: Path, tmp_path: P
     assert isinstance(errors["GONE"], ModelError) and "No such file" in str(errors["GONE"])
 
 
+def test_a_failure_names_the_file_and_not_an_equal_one(folder: Path, tmp_path: Path) -> None:
+    """Whether the equal one fails in the same run or did in an earlier one."""
+    first, moved = folder / "BAD.tflite", tmp_path / "moved" / "BAD.tflite"
+    moved.parent.mkdir()
+    moved.write_bytes(first.read_bytes())
+    for models in ([first, moved], [moved]):
+        *_, found = tflgpu.compile_many(models, tmp_path / "store", devices=["gpu"])
+        assert str(found.error).startswith(f"{moved}: not a .tflite model")
+        assert found.row.error == str(found.error)
+
+
 def test_the_manifest_describes_each_variant(folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     compiled(folder, store)

@@ -193,10 +193,10 @@ def test_keys_with_a_passphrase(
     """Whoever asks is asked once; what was answered is in no error and no log."""
     caplog.set_level(logging.DEBUG)
     locked, asked = tmp_path / "locked", []
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "words", "-f", locked]
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "words", "-f", str(locked)]
     if not openssh:
         words = ["-aes256", "-pass", "pass:words"]
-        make = ["openssl", "genpkey", "-algorithm", "ed25519", *words, "-out", locked]
+        make = ["openssl", "genpkey", "-algorithm", "ed25519", *words, "-out", str(locked)]
     subprocess.run(make, check=True)
     locked.chmod(0o600)
 
