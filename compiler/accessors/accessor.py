@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from ...runtime.plan.storage import device_dtype, item_size
+from ...runtime.plan.storage import WORD
 from ..ir import Tensor
-from ..ops.base import SLICED, StridedLayout, bhwc, halves_rows, kernel_dtype, lane_of, slice_bytes
+from ..ops.base import (
+    SLICED,
+    StridedLayout,
+    bhwc,
+    element_bytes,
+    element_dtype,
+    halves_rows,
+    kernel_dtype,
+    lane_of,
+    slice_bytes,
+)
 from ..target import Target
 from .linear import LinearAccessor
 from .narrow import (
@@ -66,14 +76,16 @@ def accessor(
     `layout` is the tensor's layout within that parameter, None if it is the whole parameter. With
     `by_slices` a row-major tensor is written slice by slice; with `flatten` height and width are
     one axis. With `zero_point` floats are stored in a row-major tensor as integers, plus that
-    number; with `half` the kernel computes in half precision. The accessor adds the intrinsics it
-    calls to `used`. Unreachable if the layout has gaps where the kernel cannot skip them.
+    number, as those of a tensor of whole numbers always are; with `half` the kernel computes in
+    half precision. The accessor adds the intrinsics it calls to `used`. Unreachable if the layout
+    has gaps where the kernel cannot skip them.
     """
     used = set() if used is None else used
     found: Accessor
-    unit = item_size(tensor.dtype)
-    narrow = device_dtype(tensor.dtype) if unit == 1 else ""
+    unit = element_bytes(tensor)
+    narrow = element_dtype(tensor) if unit < WORD else ""
     packed = narrow and target.language.packs_bytes
+    zero_point = zero_point if tensor.whole is None else -tensor.whole.base
     if storage == SLICED:
         lane = lane_of(tensor, target)
         kind = HalvesAccessor if half and lane.dtype == "float16" else _SLICED[lane.dtype]
@@ -109,7 +121,7 @@ def _whole_rows(
         return False
     places = () if layout is None else (layout.start, layout.pitch, layout.length)
     whole = bhwc(tensor.shape)[3] % target.lanes == 0 and kernel_dtype(tensor.dtype) == "float32"
-    return whole and not any(place % (item_size(tensor.dtype) * target.lanes) for place in places)
+    return whole and not any(place % (element_bytes(tensor) * target.lanes) for place in places)
 
 
 def _strided(found: Accessor, tensor: Tensor, layout: StridedLayout, unit: int) -> Accessor:

@@ -10,6 +10,14 @@ from ..language import affine, horner, quotient, remainder, spread
 from ..ops.base import bhwc
 from .position import Position
 
+WHOLE_NUMBERS = {
+    "": "whole_numbers",
+    "int8": "int8_numbers",
+    "uint8": "uint8_numbers",
+    "uint16": "uint16_numbers",
+}
+"""The intrinsic that makes integers of a slice of floats, by their type in memory."""
+
 
 @dataclass(frozen=True)
 class LinearAccessor:
@@ -27,7 +35,7 @@ class LinearAccessor:
     zero_point: int | None = None
     """What is added to floats to store them as integers; None to store elements as they are."""
     narrow: str = ""
-    """int8 or uint8 if elements are stored so; "" for 32 bits."""
+    """int8, uint8 or uint16 if elements are stored so; "" for 32 bits."""
     run: int = 0
     """Elements of a run between two gaps; 0 if there are no gaps."""
     pitch: int = 0
@@ -40,7 +48,7 @@ class LinearAccessor:
 
     @property
     def stored(self) -> str:
-        """Type of the elements in the array: float, int, int8 or uint8."""
+        """Type of the elements in the array: float, int, or what `narrow` says."""
         return self.narrow or (self.element if self.zero_point is None else "int")
 
     pairs = False
@@ -106,16 +114,43 @@ class LinearAccessor:
         return self.element_index(horner((batch, batches), *zip(given, sizes, strict=True)))
 
     def at(self, place: str) -> str:
-        """The element at an index of the array, which arithmetic takes for an int if narrow."""
+        """What is stored at an index of the array, which arithmetic takes for an int if narrow."""
         return f"{self.array}[{place}]"
 
+    def element_at(self, place: str) -> str:
+        """The element at an index of the array, as a value of type `element`."""
+        return self._as_element(self.at(place))
+
     def set(self, place: str, value: str) -> str:
-        """The statement that stores a value at an index of the array."""
+        """The statement that stores a value, as it is to be stored, at an index of the array."""
         return f"{self.array}[{place}] = {value};"
+
+    def set_element(self, place: str, value: str) -> str:
+        """The statement that stores a value of type `element` at an index of the array."""
+        if self.zero_point is not None:
+            value = self.call("whole_number", value, str(self.zero_point))
+        return self.set(place, value)
+
+    def load_slice(self, place: str) -> str:
+        """As many elements as a slice has lanes, from an index of the array on."""
+        if self.zero_point is None:
+            return self.call("load_lanes", self.array, place)
+        return self._less_zero(self.call("load_integers", self.array, place))
+
+    def store_slice(self, place: str, value: str) -> str:
+        """The statement that stores the lanes of a slice from an index of the array on."""
+        if self.zero_point is not None:
+            value = self.call(WHOLE_NUMBERS[self.narrow], value, str(self.zero_point))
+        return self.call("store_lanes", self.array, place, value) + ";"
+
+    def call(self, intrinsic: str, *arguments: str) -> str:
+        """The call of an intrinsic."""
+        self.used.add(intrinsic)
+        return f"{intrinsic}({', '.join(arguments)})"
 
     def lane(self, batch: str, row: str, column: str, channel: str) -> str:
         """One channel of one pixel."""
-        return self._as_element(self.at(self.offset(batch, row, column, channel)))
+        return self.element_at(self.offset(batch, row, column, channel))
 
     def pixel(self, batch: str, row: str, column: str) -> str:
         """The index of a pixel's first channel, which `channel` takes."""
@@ -127,20 +162,25 @@ class LinearAccessor:
 
     def element_of(self, start: str, offset: str) -> str:
         """An element by base address and offset, for which CPU compilers generate better code."""
-        self.used.add("element_of")
-        return f"element_of({self.array}, {start}, {offset})"
+        return self._as_element(self.call("element_of", self.array, start, offset))
 
     def read(self, index: str) -> str:
         """The element at a flat index of the tensor, as a value of type `element`."""
-        return self._as_element(self.at(self.element_index(index)))
+        return self.element_at(self.element_index(index))
 
     def _as_element(self, stored: str) -> str:
         # Functions such as max() do not take a char together with an int.
-        return f"({self.element}){stored}" if self.narrow else stored
+        return self._less_zero(f"({self.element}){stored}" if self.narrow else stored)
+
+    def _less_zero(self, stored: str) -> str:
+        """The floats that integers stand for which are stored plus a zero point."""
+        if not self.zero_point:
+            return stored
+        return f"({stored} {'-' if self.zero_point > 0 else '+'} {abs(self.zero_point)}.0f)"
 
     def assign(self, index: str, value: str) -> str:
-        """The statement that stores a value at a flat index of the tensor."""
-        return self.set(self.element_index(index), value)
+        """The statement that stores a value of type `element` at a flat index of the tensor."""
+        return self.set_element(self.element_index(index), value)
 
     def entry(self, index: str) -> str:
         """An element of the tensor by its number."""
@@ -148,9 +188,6 @@ class LinearAccessor:
 
     def write(self, position: Position, value: str) -> str:
         """The statement that stores an element at the position's flat index."""
-        if self.zero_point is not None:
-            self.used.add("whole_number")
-            value = f"whole_number({value}, {self.zero_point})"
         return self.assign(position.index, value)
 
     def broadcast(self, position: Position, shape: Shape) -> str:

@@ -220,43 +220,70 @@ class ShortAccessor(WholeAccessor):
     load, load_lane, save = "load_shorts", "short_lane", "store_shorts"
 
 
-_READS = {"int8": "int8_at", "uint8": "uint8_at"}
-"""The intrinsic that reads a byte of a word, by its type."""
+@dataclass(frozen=True)
+class _Packed:
+    """The intrinsics for integers of a type that share words, in a language without arrays of them.
+
+    One of them is stored by an atomic operation, as other work-items may store the rest of its
+    word.
+    """
+
+    read: str
+    store: str
+    store_slice: str
+    store_words: str
+    """The same for a slice that begins with a word."""
+
+
+_PACKED = {
+    "int8": _Packed("int8_at", "set_byte", "set_bytes", "store_word"),
+    "uint8": _Packed("uint8_at", "set_byte", "set_bytes", "store_word"),
+    "uint16": _Packed("uint16_at", "set_short", "set_shorts", "store_two_words"),
+}
 
 
 @dataclass(frozen=True)
 class PackedAccessor(LinearAccessor):
-    """A row-major tensor of bytes in a language without them: four share a word of the array.
+    """A row-major tensor of narrow integers that share the words of an array.
 
-    Indices count bytes. A byte is stored by an atomic operation, as other work-items may store the
-    rest of its word.
+    Indices count integers.
     """
 
     def at(self, place: str) -> str:
-        intrinsic = _READS[self.narrow]
-        self.used.add(intrinsic)
-        return f"{intrinsic}({self.array}, {place})"
+        return self.call(_PACKED[self.narrow].read, self.array, place)
 
     def set(self, place: str, value: str) -> str:
-        self.used.add("set_byte")
-        return f"set_byte({self.array}, {place}, {value});"
+        return self.call(_PACKED[self.narrow].store, self.array, place, value) + ";"
+
+    def load_slice(self, place: str) -> str:
+        lanes = (self.element_at(affine(place, 1, number)) for number in range(self.lanes))
+        return f"vec{self.lanes}({', '.join(lanes)})"
+
+    def store_slice(self, place: str, value: str) -> str:
+        integers = self.call("whole_numbers", value, str(self.zero_point))
+        return self.call(_PACKED[self.narrow].store_slice, self.array, place, integers) + ";"
+
+    def element_of(self, start: str, offset: str) -> str:
+        return self.element_at(affine(start, 1, offset))
 
     def _as_element(self, stored: str) -> str:
-        return stored
+        return stored if self.element == "int" else self._less_zero(f"float({stored})")
 
 
 @dataclass(frozen=True)
 class PackedRowsAccessor(RowsAccessor):
-    """The same, written slice by slice: a whole word where every slice is one."""
+    """The same, written slice by slice: whole words where every slice begins with one."""
 
     def set(self, place: str, value: str) -> str:
-        return self.call("set_byte", self.array, place, value) + ";"
+        return self.call(_PACKED[self.narrow].store, self.array, place, value) + ";"
 
     def set_lanes(self, place: str, value: str) -> str:
         pitch = (self.extents or self.nested)[-1]
         aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
-        intrinsic = "store_word" if aligned else "set_bytes"
-        return self.call(intrinsic, self.array, place, value)
+        packed = _PACKED[self.narrow]
+        return self.call(
+            packed.store_words if aligned else packed.store_slice, self.array, place, value
+        )
 
     def as_stored(self, lanes: str) -> str:
         return self.call("whole_numbers", lanes, str(self.zero_point))

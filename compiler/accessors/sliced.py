@@ -10,6 +10,7 @@ from ..ir import Shape
 from ..language import Language, affine, horner, number, quotient, remainder, spread
 from ..ops.base import bhwc
 from ..target import Target
+from .linear import WHOLE_NUMBERS
 from .position import Position
 
 Kind = TypeVar("Kind", bound="SlicedAccessor")
@@ -237,10 +238,6 @@ class WholeRowsAccessor(SlicedAccessor):
         return affine(self.nest(batch, row, column, slice), 1, self.base)
 
 
-_WHOLE_NUMBERS = {"": "whole_numbers", "int8": "int8_numbers", "uint8": "uint8_numbers"}
-"""The intrinsic that makes integers of a slice of floats, by their type in memory."""
-
-
 @dataclass(frozen=True)
 class RowsAccessor(SlicedAccessor):
     """A row-major tensor that a kernel writes slice by slice."""
@@ -248,7 +245,7 @@ class RowsAccessor(SlicedAccessor):
     zero_point: int | None = None
     """What is added to floats to store them as integers; None to store floats."""
     narrow: str = ""
-    """int8 or uint8 if integers are stored so; "" for 32 bits."""
+    """int8, uint8 or uint16 if integers are stored so; "" for 32 bits."""
 
     @property
     def stored(self) -> str:  # type: ignore[override]
@@ -315,4 +312,4 @@ class RowsAccessor(SlicedAccessor):
 
     def as_stored(self, lanes: str) -> str:
         """The lanes of a slice as the integers that are stored."""
-        return self.call(_WHOLE_NUMBERS[self.narrow], lanes, str(self.zero_point))
+        return self.call(WHOLE_NUMBERS[self.narrow], lanes, str(self.zero_point))

@@ -17,7 +17,6 @@ from ..accessors import (
     Position,
     RowsAccessor,
     SlicedAccessor,
-    WholeAccessor,
     WholeRowsAccessor,
 )
 from ..errors import RenderError
@@ -124,8 +123,8 @@ def _describe(binding: Binding, argument: Argument) -> str:
     if tensor is None:
         contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
-    if isinstance(found, WholeAccessor):
-        how += f", as {found.stored}s from {found.least}"
+    if tensor.whole is not None:
+        how += f", as {tensor.whole.called} from {tensor.whole.base}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"

@@ -68,7 +68,7 @@ class Profile:
     persistent_dispatches: int
     """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
     byte_storage: bool
-    """Whether slices of integers of 8 bits are stored as bytes rather than as floats."""
+    """Whether integers of 8 and 16 bits are stored as such rather than as floats."""
     byte_products: tuple[str, ...] = ()
     """The kernel languages in which bytes are multiplied four at a time; needs `byte_storage`."""
     weight_storage: str = "buffer"

@@ -10,7 +10,7 @@ from ...runtime.plan.storage import WORD, item_size
 from ..ir import Graph, Tensor
 from ..memory.aliases import variables
 from ..memory.allocation import Allocation
-from ..ops.base import SLICED, device_array, lane_of
+from ..ops.base import SLICED, device_array, element_dtype, lane_of
 from ..ops.litert_part import host_only
 from ..target import Target
 from .weights import Weights
@@ -69,8 +69,8 @@ def placed(graph: Graph, allocation: Allocation, parts: bool) -> Iterator[Placed
 
 
 def _stored(tensor: Tensor, storage: str, target: Target) -> tuple[str, int]:
-    """The dtype of a tensor's elements in memory if they have no 32 bits, and its base."""
-    lane = lane_of(tensor, target)
-    if storage != SLICED or lane.bytes == WORD:
-        return "", 0
-    return lane.dtype, lane.base
+    """The dtype of a tensor's elements in memory if its own does not say, and its base."""
+    if storage == SLICED:
+        lane = lane_of(tensor, target)
+        return ("", 0) if lane.bytes == WORD else (lane.dtype, lane.base)
+    return ("", 0) if tensor.whole is None else (element_dtype(tensor), tensor.whole.base)

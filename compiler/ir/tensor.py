@@ -34,12 +34,12 @@ class Blocks:
 
 
 WHOLE_BITS = {"bytes": 8, "shorts": 16}
-"""The integers as which slices may be stored, and their bits."""
+"""The integers as which whole numbers may be stored, and their bits."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """How slices of whole numbers are stored: as integers without a sign, each less `base`."""
+    """How whole numbers are stored: as integers without a sign, each less `base`."""
 
     bits: int
     """8 or 16."""
@@ -50,6 +50,11 @@ class Whole:
     def called(self) -> str:
         """bytes or shorts."""
         return next(name for name, bits in WHOLE_BITS.items() if bits == self.bits)
+
+    @property
+    def dtype(self) -> str:
+        """uint8 or uint16."""
+        return f"uint{self.bits}"
 
 
 @dataclass(eq=False)
@@ -72,7 +77,7 @@ class Tensor:
     folded: bool = False
     """Whether an operator of the file computes this constant; LiteRT then has it at run time."""
     whole: Whole | None = None
-    """How slices of the tensor are stored, if they are stored as integers."""
+    """How the elements of a float tensor are stored, if they are stored as integers."""
     kept: bool = False
     """Whether slices are stored in single precision although the target stores them in half."""
 

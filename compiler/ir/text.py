@@ -53,7 +53,7 @@ def line(op: Op) -> str:
 
 
 def _result(tensor: Tensor) -> str:
-    """The name and, if slices of it are stored as integers, how."""
+    """The name and, if its elements are stored as integers, how."""
     whole = tensor.whole
     return f"{tensor.name} ({whole.called} from {whole.base})" if whole else tensor.name
 

@@ -43,8 +43,11 @@ class Language:
     """The element type of an array of int8."""
     uint8: str
     """The element type of an array of uint8."""
+    uint16: str
+    """The element type of an array of uint16."""
     packs_bytes: bool
-    """Whether these are words of four bytes each, because arrays have no elements of 8 bits."""
+    """Whether these are words of several integers each, because arrays have no elements of 8 and
+    16 bits."""
     cast: str
     """A conversion to {type}; its argument follows in parentheses."""
     vector_cast: str
@@ -64,6 +67,7 @@ class Language:
         types = {
             "int8": self.int8,
             "uint8": self.uint8,
+            "uint16": self.uint16,
             "slice": self.float_vector,
             "half": self.half_vector,
             "half_rows": self.half_element,
@@ -144,6 +148,7 @@ OPENCL = Language(
     short_vector="ushort{S}",
     int8="char",
     uint8="uchar",
+    uint16="ushort",
     packs_bytes=False,
     cast="({type})",
     vector_cast="convert_{type}",
@@ -171,6 +176,7 @@ GLSL = Language(
     short_vector="uvec2",
     int8="uint",
     uint8="uint",
+    uint16="uint",
     packs_bytes=True,
     cast="{type}",
     vector_cast="{type}",
@@ -198,6 +204,7 @@ VULKAN = Language(
     short_vector="uvec2",
     int8="uint",
     uint8="uint",
+    uint16="uint",
     packs_bytes=True,
     cast="{type}",
     vector_cast="{type}",

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from ..ir import Op
 from ..target import Target
 from .base import (
+    HALF_LANE,
     LINEAR,
     SLICED,
     Implementation,
@@ -28,7 +29,7 @@ def _same_bytes(op: Op, target: Target) -> str | None:
     """Why the conversion needs a kernel; None if both storages hold the same bytes."""
     shape = op.output.shape
     lane = lane_of(op.output, target)
-    if lane.dtype != "float32":
+    if lane == HALF_LANE:
         return f"slices are stored as {lane.dtype}"
     if len(shape) > 4:
         return "rank is above 4"

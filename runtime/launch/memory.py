@@ -89,11 +89,11 @@ def _unpack(tensor: PlacedTensor, content: Array) -> Array:
     dtype = np.dtype(tensor.stored or device_dtype(tensor.dtype))
     stored = sliced_shape(tensor) if tensor.lanes else tensor.shape
     elements = content[: prod(stored) * dtype.itemsize].view(dtype).reshape(stored)
-    if not tensor.lanes:
-        return elements.astype(tensor.dtype, copy=False)
-    # [batch, slice, height, width, lane] to [batch, height, width, channel]
-    batch, _, height, width, _ = stored
-    padded = elements.transpose(0, 2, 3, 1, 4).reshape(batch, height, width, -1)
-    channels = tensor.shape[-1] if tensor.shape else 1
-    numbers = padded[..., :channels].reshape(tensor.shape).astype(tensor.dtype)
+    if tensor.lanes:
+        # [batch, slice, height, width, lane] to [batch, height, width, channel]
+        batch, _, height, width, _ = stored
+        padded = elements.transpose(0, 2, 3, 1, 4).reshape(batch, height, width, -1)
+        channels = tensor.shape[-1] if tensor.shape else 1
+        elements = padded[..., :channels].reshape(tensor.shape)
+    numbers = elements.astype(tensor.dtype, copy=bool(tensor.lanes))
     return numbers + np.float32(tensor.base) if tensor.base else numbers

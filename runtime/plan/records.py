@@ -210,7 +210,7 @@ class PlacedTensor:
     last: Int32
     """The last dispatch that reads it; the number of dispatches for an output."""
     stored: str = ""
-    """What its lanes are stored as: float16, uint16 or uint8; empty for 32 bits."""
+    """What its elements are stored as where its dtype does not say: float16, uint16 or uint8."""
     base: Int32 = 0
     """The number that a stored 0 stands for, if it is stored as uint16 or uint8."""
 

@@ -27,8 +27,8 @@ integers have 32 bits because GLSL ES has none of 16 or 64 bits.
 WORD = 4
 """Bytes of a word. Tensors take whole words of device memory, and start at multiples of one."""
 
-NARROW_SIZES = {"float16": 2, "uint16": 2, "uint8": 1}
-"""Bytes of a lane of a slice that is stored in fewer than 32 bits, by its dtype in memory."""
+NARROW_SIZES = {"float16": 2, "uint16": 2, "uint8": 1, "int8": 1}
+"""Bytes of an element, or of a lane of a slice, that has fewer than 32 bits in memory."""
 
 
 def device_dtype(dtype: str) -> str:
@@ -39,9 +39,14 @@ def device_dtype(dtype: str) -> str:
     return DEVICE_TYPES[dtype]
 
 
+def element_size(stored: str) -> int:
+    """Bytes of an element that is stored as this dtype."""
+    return NARROW_SIZES.get(stored, WORD)
+
+
 def item_size(dtype: str) -> int:
-    """Bytes of an element of a row-major tensor on the device."""
-    return 1 if dtype in ("int8", "uint8") else WORD
+    """Bytes of an element of a row-major tensor of this dtype, unless it is stored in fewer."""
+    return element_size(device_dtype(dtype)) if dtype in DEVICE_TYPES else WORD
 
 
 def whole_words(size: int) -> int:
@@ -66,10 +71,9 @@ def sliced_shape(tensor: PlacedTensor) -> tuple[int, int, int, int, int]:
 
 def storage_of(tensor: PlacedTensor) -> str:
     """How a tensor is stored, for display: "slices of 4, as uint8 from -128" or "row-major"."""
-    if not tensor.lanes:
-        return "row-major"
+    order = f"slices of {tensor.lanes}" if tensor.lanes else "row-major"
     base = f" from {tensor.base}" if tensor.base else ""
-    return f"slices of {tensor.lanes}" + (f", as {tensor.stored}{base}" if tensor.stored else "")
+    return order + (f", as {tensor.stored}{base}" if tensor.stored else "")
 
 
 def region_size(plan: Plan, region: Region, index: int) -> int:

@@ -46,7 +46,7 @@ from .records import (
     TensorInfo,
 )
 from .seal import dispatch_seal, persistent_seal
-from .storage import NARROW_SIZES, WORD, item_size, sliced_shape
+from .storage import NARROW_SIZES, WORD, element_size, item_size, sliced_shape
 from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 from .validate_running import check_buffers, check_needs, check_schedules
@@ -233,11 +233,13 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
     if not 0 <= tensor.lanes <= LARGEST_SLICE or (tensor.lanes and len(tensor.shape) > 4):
         yield f"{name} of rank {len(tensor.shape)} is stored in slices of {tensor.lanes} channels"
         return
-    if tensor.stored and (tensor.stored not in NARROW_SIZES or not tensor.lanes):
-        yield f"{name} is stored as {tensor.stored!r} in slices of {tensor.lanes} channels"
+    if tensor.stored and tensor.stored not in NARROW_SIZES:
+        yield f"{name} is stored as {tensor.stored!r}"
         return
     elements = prod(sliced_shape(tensor) if tensor.lanes else tensor.shape)
-    bytes_each = NARROW_SIZES.get(tensor.stored, WORD) if tensor.lanes else item_size(tensor.dtype)
+    bytes_each = item_size(tensor.dtype)
+    if tensor.lanes or tensor.stored:
+        bytes_each = element_size(tensor.stored)
     if elements * bytes_each > tensor.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {tensor.size} bytes"
 

@@ -16,8 +16,11 @@ MEDIUM = {"load_medium", "medium_halves"}
 """For arithmetic in `mediump`; the other languages have arrays of halves."""
 PAIRS = {"words_at", "halves_of", "half_words", "pairs2", "pairs4"}
 """For weights and pixels in pairs of slices, in Vulkan's GLSL alone."""
-PACKED = {"int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"}
-"""For bytes that share a word in GLSL; OpenCL C has arrays of bytes."""
+PACKED = {
+    *("int8_at", "uint8_at", "set_byte", "set_bytes", "store_word"),
+    *("uint16_at", "set_short", "set_shorts", "store_two_words"),
+}
+"""For bytes and shorts that share a word in GLSL; OpenCL C has arrays of them."""
 SUB_GROUPS = {
     *("sub_groups", "sub_group_number", "sub_group_lane"),
     *("sub_group_sum", "sub_group_sums", "sub_group_max"),
@@ -34,6 +37,8 @@ BUILT_IN = {
     "glsl": {
         "int8_numbers",
         "uint8_numbers",
+        "uint16_numbers",
+        "load_integers",
         "lane_of_halves",
         *PAIRS,
         *IMAGES,

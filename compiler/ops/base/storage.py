@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....runtime.plan.storage import item_size, whole_words
+from ....runtime.plan.storage import device_dtype, element_size, item_size, whole_words
 from ...ir import Array, Shape, Tensor
 from ...target import Target
 from .types import FLOATS
@@ -36,7 +36,7 @@ HALF_LANE = Lane("float16", 2)
 def lane_of(tensor: Tensor, target: Target) -> Lane:
     """How the lanes of a tensor in channel slices are stored."""
     if tensor.whole is not None:
-        return Lane(f"uint{tensor.whole.bits}", tensor.whole.bits // 8, tensor.whole.base)
+        return Lane(tensor.whole.dtype, element_size(tensor.whole.dtype), tensor.whole.base)
     return HALF_LANE if target.half and not tensor.kept else FLOAT_LANE
 
 
@@ -69,9 +69,19 @@ def slice_count(channels: int, target: Target) -> int:
     return -(-channels // target.lanes)
 
 
+def element_dtype(tensor: Tensor) -> str:
+    """The dtype of a row-major tensor's elements in memory."""
+    return device_dtype(tensor.dtype) if tensor.whole is None else tensor.whole.dtype
+
+
+def element_bytes(tensor: Tensor) -> int:
+    """Bytes of an element of a row-major tensor."""
+    return item_size(tensor.dtype) if tensor.whole is None else element_size(tensor.whole.dtype)
+
+
 def linear_bytes(tensor: Tensor) -> int:
-    """Bytes of a row-major tensor, in whole words: 1 per integer of 8 bits, 4 per other element."""
-    return whole_words(tensor.elements * item_size(tensor.dtype))
+    """Bytes of a row-major tensor, in whole words."""
+    return whole_words(tensor.elements * element_bytes(tensor))
 
 
 def slice_bytes(tensor: Tensor, target: Target) -> int:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ....runtime.plan.storage import item_size
 from ...ir import Shape, Tensor
 from ...target import Target
-from .storage import bhwc, lane_of, slice_bytes
+from .storage import bhwc, element_bytes, lane_of, slice_bytes
+
+_ALIKE = "{} and {} are stored in other elements"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,9 @@ def row_major_view(tensor: Tensor, base: Tensor, shape: Shape, starts: Sequence[
     `shape` has all axes of the base, some of which the tensor itself may have dropped. Returns the
     reason if no view fits.
     """
-    return _view(tensor, base, shape, base.shape, starts, item_size(tensor.dtype))
+    if tensor.whole != base.whole:
+        return _ALIKE.format(tensor.name, base.name)
+    return _view(tensor, base, shape, base.shape, starts, element_bytes(tensor))
 
 
 def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Target) -> View | str:
@@ -59,7 +62,7 @@ def sliced_view(tensor: Tensor, base: Tensor, starts: Sequence[int], target: Tar
     Returns the reason if no view fits.
     """
     if lane_of(tensor, target) != lane_of(base, target):
-        return f"{tensor.name} and {base.name} are stored in other elements"
+        return _ALIKE.format(tensor.name, base.name)
     inner, outer = bhwc(tensor.shape), bhwc(base.shape)
     batch, row, column, channel = starts
     lanes = target.lanes

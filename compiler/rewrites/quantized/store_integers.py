@@ -5,7 +5,8 @@
 
 The numbers stay float32 for the kernels; reading adds the least number, and writing subtracts it.
 Which numbers a tensor may hold follows from the limits to which operators round, from the entries
-of tables, and from the types of the model's inputs.
+of tables, and from the types of the model's inputs. What the application, LiteRT or a later run
+reads stays as it is.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from ..rewrite import Attempt, graph_rewrite
 
 @graph_rewrite()
 def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
-    """Decide for each float tensor whether its slices are stored as integers."""
+    """Decide for each float tensor whether it is stored as integers."""
     if not target.device.byte_storage:
         return
     ranges = _ranges(graph)
     found: dict[Tensor, Whole] = {}
+    exposed = _exposed(graph)
     for group in _groups(graph):
         known = [ranges[tensor] for tensor in group if tensor in ranges]
-        if len(known) == len(group):
+        if len(known) == len(group) and exposed.isdisjoint(group):
             low, high = hull((*known, (0, 0)))
             bits = next((n for n in WHOLE_BITS.values() if high - low < 1 << n), None)
             if bits is not None:
@@ -40,6 +42,12 @@ def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
             yield Attempt((op,))
             for tensor in op.outputs:
                 tensor.whole = found.get(tensor)
+
+
+def _exposed(graph: Graph) -> set[Tensor]:
+    """The tensors that are read outside of kernels: by the application, LiteRT and later runs."""
+    parts = (tensor for op in graph.ops if op.name == LITERT for tensor in op.reads)
+    return {*graph.outputs, *graph.kept, *graph.kept.values(), *parts}
 
 
 def _ranges(graph: Graph) -> dict[Tensor, Range]:

@@ -7,7 +7,7 @@ import pytest
 
 from tflgpu.compiler.accessors import LinearAccessor, Position, SlicedAccessor, accessor
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ir import Shape, Tensor
+from tflgpu.compiler.ir import Shape, Tensor, Whole
 from tflgpu.compiler.language import GLSL, OPENCL, Language
 from tflgpu.compiler.ops.base import LINEAR, pack_slices
 from tflgpu.compiler.ops.base.storage import sliced_bytes
@@ -203,3 +203,30 @@ def test_slices_become_bytes_of_a_row_major_tensor(
     target = Target(profile("cpu"), language)
     found = accessor("x", tensor, LINEAR, target, by_slices=True, zero_point=-3)
     assert found.write(Position("0", "0", "gx", "gs" if channels > 4 else "0"), "v") == text
+
+
+@pytest.mark.parametrize(
+    ("language", "bits", "read", "written"),
+    [
+        (OPENCL, 8, "((float)x[i] - 3.0f)", "x[i] = whole_number(v, 3);"),
+        (OPENCL, 16, "((float)x[i] - 3.0f)", "x[i] = whole_number(v, 3);"),
+        (GLSL, 8, "(float(uint8_at(x, i)) - 3.0f)", "set_byte(x, i, whole_number(v, 3));"),
+        (GLSL, 16, "(float(uint16_at(x, i)) - 3.0f)", "set_short(x, i, whole_number(v, 3));"),
+    ],
+)
+def test_whole_numbers_are_floats_in_kernels(
+    language: Language, bits: int, read: str, written: str
+) -> None:
+    tensor = Tensor("x", (5, 8), whole=Whole(bits, -3))
+    target = Target(profile("gpu"), language)
+    found = accessor("x", tensor, LINEAR, target)
+    assert isinstance(found, LinearAccessor)
+    assert (found.stored, found.element) == (f"uint{bits}", "float")
+    assert (found.read("i"), found.assign("i", "v")) == (read, written)
+    rows = accessor("x", tensor, LINEAR, target, by_slices=True)
+    stored = {
+        "opencl": f"store_lanes(x, gx * 8 + gs * 4, uint{bits}_numbers(v, 3));",
+        "glsl": f"{'store_word' if bits == 8 else 'store_two_words'}"
+        "(x, gx * 8 + gs * 4, whole_numbers(v, 3));",
+    }
+    assert rows.write(Position("0", "0", "gx", "gs"), "v") == stored[language.name]

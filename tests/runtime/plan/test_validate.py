@@ -184,8 +184,8 @@ INVALID = {
         "of rank 5 is stored in slices of 4",
     ),
     "tensor lanes": (with_tensor(lanes=65), "stored in slices of 65"),
-    "tensor stored": (with_tensor(lanes=4, stored="int4"), "stored as 'int4' in slices of 4"),
-    "tensor stored row-major": (with_tensor(stored="uint8"), "as 'uint8' in slices of 0"),
+    "tensor stored": (with_tensor(lanes=4, stored="int4"), "is stored as 'int4'"),
+    "tensor stored row-major": (with_tensor(stored="uint8", size=3), "in 3 bytes"),
     "tensor stored size": (with_tensor(lanes=4, stored="uint8", size=15), "in 15 bytes"),
     "tensor type": (with_tensor(dtype="text"), "tensor sum has dtype 'text'"),
 }

@@ -38,7 +38,7 @@ BYTES = Whole(8, -128)
 
 
 def stored(text: str, device: str = "gpu", precision: str = "f32") -> tuple[Graph, list[Event]]:
-    """A graph with output y after `store_integers`."""
+    """A graph whose output is its last result, after `store_integers`."""
     parser = Parser(lambda name, shape, dtype: np.full(shape, CONTENTS[name], dtype))
     parser.read(text)
     graph = Graph()
@@ -46,14 +46,16 @@ def stored(text: str, device: str = "gpu", precision: str = "f32") -> tuple[Grap
         for tensor, shape in zip(op.outputs, OPS[op.name].infer(op), strict=True):
             tensor.shape = tuple(shape)
         graph.add(op)
-    graph.inputs, graph.outputs = parser.inputs, [parser.tensors["y"]]
+    graph.inputs, graph.outputs = parser.inputs, [parser.ops[-1].output]
     return graph, store_integers(graph, Target(profile(device), precision=precision))
 
 
 def whole(operators: str, device: str = "gpu", precision: str = "f32") -> dict[str, Whole | None]:
-    """How slices of each tensor of a graph are stored, by its name."""
-    graph, _ = stored(SOURCES + operators, device, precision)
-    return {tensor.name: tensor.whole for op in graph.ops for tensor in op.outputs}
+    """How each tensor of a graph is stored of which y is an intermediate one, by its name."""
+    graph, _ = stored(f"{SOURCES}{operators}\nz = TANH(y)", device, precision)
+    found = {tensor.name: tensor.whole for op in graph.ops for tensor in op.outputs}
+    assert found.pop("z") is None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,11 @@ def test_tensors_that_may_be_views_are_stored_alike() -> None:
     wide = "b = tflgpu.requantize(x, w) low=0 high=255"
     found = whole(f"{wide}\ny = CONCATENATION(a, b) axis=3")
     assert found["a"] == found["b"] == found["y"] == Whole(16, -128)
+
+
+def test_outputs_of_the_model_are_floats() -> None:
+    graph, _ = stored(f"{SOURCES}b = TANH(a)\ny = CONCATENATION(a, a) axis=3")
+    assert {t.name: t.whole for op in graph.ops for t in op.outputs} == dict.fromkeys("aby")
 
 
 def test_only_where_the_profile_says_so() -> None:
