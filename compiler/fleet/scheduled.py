@@ -19,8 +19,10 @@ from .place import Place
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written
 
-PER_WORKER = 2
-"""Batches under way for each thread of a worker: one that runs, and one that waits."""
+PER_WORKER = 4
+"""Batches under way for each thread of a worker: one that runs, and those that wait for it.
+
+They last while this process is busy writing what others have compiled."""
 
 
 @contextmanager

@@ -21,12 +21,12 @@ import tflgpu
 from tflgpu.compiler import OptionError, Options
 from tflgpu.compiler.emit.version import compiler_version
 from tflgpu.compiler.errors import WorkerError
-from tflgpu.compiler.fleet import cluster, parcel, scheduled
-from tflgpu.compiler.fleet.processes import _local
+from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
 from tflgpu.runtime.errors import TflgpuWarning
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
 
@@ -157,7 +157,7 @@ def test_an_error_is_that_of_one_item_of_a_batch(threads: Any) -> None:
 def test_only_this_process_reaches_its_own_workers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with _local(1) as local:
+        with processes._local(1) as local:
             address = local.scheduler_address
             assert address.startswith("tls://127.0.0.1:")
             for security in (distributed.Security.temporary(), None):
@@ -217,6 +217,23 @@ def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
                 killed += 1
     assert (failed, killed) == (10, 10)
     assert variants(tmp_path / "here") == variants(tmp_path / "there")
+
+
+def test_processes_start_only_if_there_is_something_to_compile(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(tflgpu.compile_many([folder], tmp_path / "store", devices=DEVICES))
+    monkeypatch.setattr(processes, "_cluster", lambda _: 1 / 0)
+    again = tflgpu.compile_many([folder], tmp_path / "store", devices=DEVICES, jobs=2)
+    assert {result.status for result in again} == {"present", "failed"}
+    with pytest.raises(ZeroDivisionError):
+        list(tflgpu.compile_many([folder], tmp_path / "other", devices=DEVICES, jobs=2))
+
+
+def test_processes_keep_the_memory_that_they_have_used() -> None:
+    with dask.config.set(processes.OWN_SETTINGS):
+        environment = dask.config.get("distributed.nanny.pre-spawn-environ")
+    assert not [name for name in environment if name.startswith("MALLOC")]
 
 
 def test_neither_dask_nor_fsspec_are_imported_without_need() -> None:
