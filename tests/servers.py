@@ -100,6 +100,20 @@ def s3_server(bucket: str) -> Iterator[str]:
         server.stop()
 
 
+@contextmanager
+def gs_server(bucket: str) -> Iterator[str]:
+    """An emulation of Google's storage with a bucket; yields its address."""
+    from gcp_storage_emulator.server import create_server
+
+    port = _free_port()
+    server = create_server("localhost", port, in_memory=True, default_bucket=bucket)
+    server.start()
+    try:
+        yield f"http://localhost:{port}"
+    finally:
+        server.stop()
+
+
 def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))

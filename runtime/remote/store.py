@@ -37,6 +37,9 @@ SSH = ("sftp", "ssh")
 DISK = ("file", "local")
 """Protocols of this machine's disk."""
 
+OBJECTS = ("s3", "s3a", "gs", "gcs")
+"""Protocols by which what is written appears as a whole, once all of it is there."""
+
 READ_ONLY = ("http", "https")
 """Protocols by which nothing can be written."""
 
@@ -153,9 +156,13 @@ class Store:
     def replace(self, path: str, content: bytes, temporary: str = "") -> None:
         """Write a file, or replace it; the new content appears whole or not at all.
 
-        It is written to another path first, by default beside it.
+        It is written to another path first, by default beside it, unless the store sees to that.
         """
         self.check_writable()
+        if self._protocol in OBJECTS:
+            with self._reported("write", path):
+                self._files.pipe_file(self._path(path), content)
+            return
         folder, _, name = path.rpartition("/")
         temporary = temporary or f"{folder}/{new_temporary(name)}".lstrip("/")
         try:

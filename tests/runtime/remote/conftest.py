@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from devices import unavailable
 from plans import chain
-from servers import SSHD, make_key, s3_server, sftp_server
+from servers import SSHD, gs_server, make_key, s3_server, sftp_server
 
 from tflgpu.runtime.remote.store import Store
 
-pytest.importorskip("fsspec")
+fsspec = pytest.importorskip("fsspec")
 
 BUCKET = "models"
 
@@ -51,6 +51,18 @@ def s3() -> Iterator[str]:
     pytest.importorskip("moto")
     with s3_server(BUCKET) as address:
         yield address
+
+
+@pytest.fixture
+def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of a store that does not exist yet, in an emulation of Google's storage."""
+    pytest.importorskip("gcp_storage_emulator")
+    # Otherwise gcsfs asks Google of which kind the bucket is.
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+    with gs_server(BUCKET) as address:
+        settings = {"token": "anon", "endpoint_url": address}
+        monkeypatch.setitem(fsspec.config.conf, "gs", settings)
+        yield f"gs://{BUCKET}/store"
 
 
 @pytest.fixture(params=["memory", "file", "sftp", "s3"])

@@ -14,6 +14,7 @@ from servers import http_server, make_key
 from tflgpu.compiler.emit.edits import apply_edits
 from tflgpu.compiler.emit.folder import pack
 from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime.remote.housekeeping import prune
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.keys import SigningKey
 from tflgpu.runtime.remote.publish import is_intact, publish
@@ -43,6 +44,16 @@ def test_what_is_fetched_is_what_was_published(url: str, folder: Path, user: Pat
     assert copy.is_relative_to(user) and content(copy) == content(folder)
     assert is_intact(store, present(store))
     assert [record.model for record in records(store)] == ["chain.tflite"]
+
+
+def test_storage_of_google(gs: str, folder: Path, tmp_path: Path) -> None:
+    store, key = Store(gs), make_key(tmp_path / "key")
+    publish(folder, store, SigningKey(key))
+    assert content(fetched(gs, trust=key.with_suffix(".pub"))) == content(folder)
+    publish(chain(model="other.tflite").write(tmp_path / "other", "variant"), store)
+    assert fetched_plan(gs, "anyone").model == "other.tflite"
+    prune(store, 0)
+    assert (published(store, CHAIN, "variant"), records(store)) == (None, [])
 
 
 def test_edited_kernels_are_published_with_what_they_replace(
