@@ -92,21 +92,32 @@ def quantized_formulas_markdown() -> str:
 
 def quantized_kernel_markdown() -> str:
     """The kernel of a 1x1 convolution of int8 with a scale for each channel."""
-    image = Tensor("image", (1, 14, 14, 32), "int8", None, Quantization((0.02,), (-3,)))
+    steps = Quantization((0.02,), (-3,))
+    image, pooled = (
+        Tensor(name, (1, size, size, 32), "int8", None, steps)
+        for name, size in (("image", 28), ("pooled", 14))
+    )
+    window = {"stride_w": 2, "stride_h": 2, "filter_width": 2, "filter_height": 2}
+    pool = Op("MAX_POOL_2D", (image,), (pooled,), {**window, "padding": "SAME"})
     weights = np.arange(64 * 32).reshape(64, 1, 1, 32) % 255 - 127
     scales = Quantization(tuple(0.001 * (n + 1) for n in range(64)), (0,) * 64)
     filters = Tensor("filters", weights.shape, "int8", weights.astype(np.int8), scales)
     bias = Tensor("bias", (64,), "int32", np.arange(64, dtype=np.int32), scales)
     result = Tensor("result", (1, 14, 14, 64), "int8", None, Quantization((0.05,), (4,)))
-    return _kernel(_convolution_of(image, filters, bias, result), "conv")
+    return _kernel(_convolution_of(pooled, filters, bias, result, pool), "conv")
 
 
-def _convolution_of(image: Tensor, filters: Tensor, bias: Tensor, result: Tensor) -> bytes:
-    """A model that is one convolution."""
+def _convolution_of(
+    image: Tensor, filters: Tensor, bias: Tensor, result: Tensor, before: Op | None = None
+) -> bytes:
+    """A model that is one convolution, of its input or of what an operator makes of it."""
     attrs = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU6"}
     graph = Graph()
-    graph.inputs, graph.input_names = [image], [image.name]
+    graph.inputs = [image if before is None else before.operand(0)]
+    graph.input_names = [graph.inputs[0].name]
     graph.outputs, graph.output_names = [result], [result.name]
+    if before is not None:
+        graph.add(before)
     graph.add(Op("CONV_2D", (image, filters, bias), (result,), attrs))
     return write(graph)
 

@@ -85,7 +85,7 @@ def accessor(
     unit = element_bytes(tensor)
     narrow = element_dtype(tensor) if unit < WORD else ""
     packed = narrow and target.language.packs_bytes
-    zero_point = zero_point if tensor.whole is None else -tensor.whole.base
+    zero_point = zero_point if tensor.whole is None else -tensor.whole.row_base
     if storage == SLICED:
         lane = lane_of(tensor, target)
         kind = HalvesAccessor if half and lane.dtype == "float16" else _SLICED[lane.dtype]

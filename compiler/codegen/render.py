@@ -124,7 +124,8 @@ def _describe(binding: Binding, argument: Argument) -> str:
         contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
     if tensor.whole is not None:
-        how += f", as {tensor.whole.called} from {tensor.whole.base}"
+        base = tensor.whole.base if sliced else tensor.whole.row_base
+        how += f", as {tensor.whole.called} from {base}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"

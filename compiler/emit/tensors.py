@@ -73,4 +73,4 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> tuple[str, int]:
     if storage == SLICED:
         lane = lane_of(tensor, target)
         return ("", 0) if lane.bytes == WORD else (lane.dtype, lane.base)
-    return ("", 0) if tensor.whole is None else (element_dtype(tensor), tensor.whole.base)
+    return ("", 0) if tensor.whole is None else (element_dtype(tensor), tensor.whole.row_base)

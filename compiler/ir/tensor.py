@@ -45,6 +45,8 @@ class Whole:
     """8 or 16."""
     base: int
     """The number that a stored 0 stands for."""
+    signed: bool = False
+    """Whether they have a sign where they are row-major bytes, which the model's int8 then are."""
 
     @property
     def called(self) -> str:
@@ -55,6 +57,16 @@ class Whole:
     def dtype(self) -> str:
         """uint8 or uint16."""
         return f"uint{self.bits}"
+
+    @property
+    def row_dtype(self) -> str:
+        """The same in row-major order: uint8, uint16 or int8."""
+        return "int8" if self.signed else self.dtype
+
+    @property
+    def row_base(self) -> int:
+        """The number that a stored 0 stands for in row-major order."""
+        return self.base + 128 * self.signed
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ from .tensor import WHOLE_BITS, Array, Shape, Tensor, Whole
 _TENSOR = re.compile(r"(input|constant) (\S+) (\w+)\[(.*)\]")
 _OUTPUT = re.compile(r"output (.+)")
 _OPERATOR = re.compile(r"(.+) = ([\w.]+)\((.*?)\)(.*)")
-_RESULT = re.compile(r"(\S+?)(?: \((bytes|shorts) from (-?\d+)\))?")
+_RESULT = re.compile(r"(\S+?)(?: \((signed )?(bytes|shorts) from (-?\d+)\))?")
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 
 Draw = Callable[[str, Shape, str], Array]
@@ -55,7 +55,9 @@ def line(op: Op) -> str:
 def _result(tensor: Tensor) -> str:
     """The name and, if its elements are stored as integers, how."""
     whole = tensor.whole
-    return f"{tensor.name} ({whole.called} from {whole.base})" if whole else tensor.name
+    if whole is None:
+        return tensor.name
+    return f"{tensor.name} ({'signed ' * whole.signed}{whole.called} from {whole.base})"
 
 
 def _value(value: Any) -> str:
@@ -103,7 +105,9 @@ class Parser:
             match = _RESULT.fullmatch(result)
             if match is None:
                 raise ModelError(f"{result} is not a tensor: {own}")
-            whole = Whole(WHOLE_BITS[match[2]], int(match[3])) if match[2] else None
+            whole = None
+            if match[3]:
+                whole = Whole(WHOLE_BITS[match[3]], int(match[4]), bool(match[2]))
             outputs.append(Tensor(match[1], (), whole=whole))
         self.tensors |= {tensor.name: tensor for tensor in outputs}
         attrs = {key: _literal(value) for key, value in _ATTRIBUTE.findall(attributes)}

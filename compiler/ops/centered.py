@@ -26,6 +26,7 @@ from .base import (
     Range,
     Traits,
     define,
+    element_dtype,
     linear_launch,
     same_as_first,
     sliced_grid,
@@ -54,6 +55,22 @@ def _to_sliced(op: Op, target: Target) -> Sequence[Launch]:
     ]
 
 
+def _other_bytes(op: Op, target: Target) -> str | None:
+    """Why the integers are not stored as they are given; None if nothing has to be computed."""
+    source, whole = op.operand(0), op.output.whole
+    if whole is None or element_dtype(op.output) != element_dtype(source):
+        return "its result is not stored as its operand is"
+    if whole.row_base != -op.attrs["zero_point"]:
+        return "its result is stored less another number"
+    if source.variable:
+        return f"{source.name} is a variable, which may change before its result is read"
+    return None
+
+
+def _nothing(op: Op, target: Target) -> Sequence[Launch]:
+    return []
+
+
 def _center(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [arrays[0].astype(np.float32) - np.float32(op.attrs["zero_point"])]
 
@@ -73,6 +90,13 @@ define(
         same_as_first,
         (
             Implementation("to_centered", _to_sliced, rank_fits, reads=LINEAR, writes=SLICED),
+            Implementation(
+                *("view_centered", _nothing, _other_bytes),
+                reads=LINEAR,
+                writes=LINEAR,
+                fuses=False,
+                is_view=True,
+            ),
             _linear(lambda zero: f"{{to_float}}({affine('{v}', 1, -zero)})"),
         ),
         _center,

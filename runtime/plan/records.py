@@ -210,9 +210,9 @@ class PlacedTensor:
     last: Int32
     """The last dispatch that reads it; the number of dispatches for an output."""
     stored: str = ""
-    """What its elements are stored as where its dtype does not say: float16, uint16 or uint8."""
+    """What its elements are stored as where its dtype does not say: float16 or an integer."""
     base: Int32 = 0
-    """The number that a stored 0 stands for, if it is stored as uint16 or uint8."""
+    """The number that a stored 0 stands for, if it is stored as an integer."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def slice_count(channels: int, target: Target) -> int:
 
 def element_dtype(tensor: Tensor) -> str:
     """The dtype of a row-major tensor's elements in memory."""
-    return device_dtype(tensor.dtype) if tensor.whole is None else tensor.whole.dtype
+    return device_dtype(tensor.dtype) if tensor.whole is None else tensor.whole.row_dtype
 
 
 def element_bytes(tensor: Tensor) -> int:

@@ -3,7 +3,8 @@
     t = PADV2(x, -inf)   y = MAX_POOL_2D(t) padding=VALID
     becomes   y = MAX_POOL_2D(x) padding=((top, bottom), (left, right))
 
-The same holds for a PAD of zeros if the feature map has no negative values, as after a RELU.
+The same holds for a PAD of zeros if the feature map has no negative values, as after a RELU, or
+after a rounding to integers from 0.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Graph, Op
+from ...ops.base import OPS
 from ...ops.pad import fill, paddings
 from ...ops.pool import window
 from ..rewrite import Declined, rewrite
@@ -29,9 +31,7 @@ def fold_pad_into_pool(graph: Graph, pad: Op, pool: Op) -> Declined | None:
     batch, rows, columns, channels = paddings(pad)
     if any((*batch, *channels)):
         return Declined("it pads the batch or the channels")
-    producer = graph.producer(image)
-    least = 0.0 if producer is not None and producer.name in NOT_NEGATIVE else LOWEST
-    if fill(pad) > least:
+    if fill(pad) > _least(graph.producer(image)):
         return Declined(f"the padding value {fill(pad)} may be a maximum")
     own = window(pool)
     top, bottom = rows[0] + own.top, rows[1] + own.bottom
@@ -43,6 +43,17 @@ def fold_pad_into_pool(graph: Graph, pad: Op, pool: Op) -> Declined | None:
     pool.attrs = {**pool.attrs, "padding": ((top, bottom), (left, right))}
     graph.bypass(pad)
     return None
+
+
+def _least(producer: Op | None) -> float:
+    """The least number that an operator may result in."""
+    if producer is None:
+        return LOWEST
+    if producer.name in NOT_NEGATIVE:
+        return 0.0
+    range_of = OPS[producer.name].traits.range
+    known = range_of(producer, [None] * len(producer.inputs)) if range_of else None
+    return LOWEST if known is None else float(known[0])
 
 
 def _sees_pixels(before: int, window: int, stride: int, size: int, windows: int) -> bool:

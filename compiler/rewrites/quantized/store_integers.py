@@ -17,6 +17,7 @@ import numpy as np
 
 from ...ir import WHOLE_BITS, Graph, Tensor, Whole
 from ...ops.base import OPS, Range, hull
+from ...ops.centered import TO_CENTERED
 from ...ops.litert_part import LITERT
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
@@ -30,13 +31,16 @@ def store_integers(graph: Graph, target: Target) -> Iterator[Attempt]:
     ranges = _ranges(graph)
     found: dict[Tensor, Whole] = {}
     exposed = _exposed(graph)
+    centered = (op for op in graph.ops if op.name == TO_CENTERED)
+    of_int8 = {op.output for op in centered if op.operand(0).dtype == "int8"}
     for group in _groups(graph):
         known = [ranges[tensor] for tensor in group if tensor in ranges]
         if len(known) == len(group) and exposed.isdisjoint(group):
             low, high = hull((*known, (0, 0)))
             bits = next((n for n in WHOLE_BITS.values() if high - low < 1 << n), None)
             if bits is not None:
-                found |= dict.fromkeys(group, Whole(bits, low))
+                signed = bits == 8 and not of_int8.isdisjoint(group)
+                found |= dict.fromkeys(group, Whole(bits, low, signed))
     for op in graph.ops:
         if any(tensor in found for tensor in op.outputs):
             yield Attempt((op,))

@@ -105,7 +105,7 @@ def test_integers_hold_the_same_numbers_as_floats(
                 np.testing.assert_array_equal(actual, wanted)
             narrow = [tensor for tensor in session.plan.tensors if tensor.stored]
             assert bool(narrow) is not bool(without)
-            assert all(tensor.stored in ("uint8", "uint16") for tensor in narrow)
+            assert all(tensor.stored in ("uint8", "uint16", "int8") for tensor in narrow)
             assert {bool(tensor.lanes) for tensor in narrow} == (
                 set() if without else {True, False}
             )
@@ -176,6 +176,7 @@ def test_plans_say_what_they_store() -> None:
     stored = {storage_of(tensor) for tensor in built(network("int8", -7), "gpu").plan.tensors}
     assert stored == {
         "row-major",
+        "row-major, as int8 from 7",
         "row-major, as uint8 from -121",
         "slices of 4, as uint8 from -121",
     }

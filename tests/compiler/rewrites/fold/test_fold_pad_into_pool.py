@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from graphs import Value, call, number, table, x
+from cases.convolutions import window
+from cases.quantized_layers import bias, weights
+from graphs import Value, call, number, quantized, table, x, xq
 from rewriting import assert_agrees, assert_becomes, assert_declines, kernels, operators
 
 from tflgpu.compiler.rewrites.fold.fold_pad_into_pool import fold_pad_into_pool
+from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 
 LOWEST = float(np.finfo(np.float32).min)
 AROUND = ((1, 1), (1, 1))
@@ -75,6 +79,22 @@ def test_rows_and_columns_are_padded_as_before() -> None:
     assert_becomes(source, expected, fold_pad_into_pool)
 
 
+def integers(zero: int) -> Value:
+    """The pooling of int8, of which `zero` stands for 0 and is the padding."""
+    like: dict[str, Any] = {"scale": 0.4, "zero": zero}
+    filters = weights((8, 3, 3, 5), channels=True, dtype="int8")
+    image = quantized("CONV_2D", xq(1, 7, 6, 5), filters, bias(filters, 8), **like, **window())
+    around = quantized("PAD", image, table((0, 0), *AROUND, (0, 0)), **like)
+    size = {"filter_height": 3, "filter_width": 3, "stride_h": 2, "stride_w": 2}
+    return quantized("MAX_POOL_2D", around, padding="VALID", **size, **like)
+
+
+@pytest.mark.parametrize(("zero", "count"), [(-128, 0), (-127, 1)])
+def test_no_integer_is_less_than_the_least_one(zero: int, count: int) -> None:
+    found = operators(integers(zero), lower_quantized, fold_pad_into_pool)
+    assert found.split().count("PAD") == count
+
+
 @pytest.mark.parametrize("reason", KEPT)
 def test_it_declines(reason: str) -> None:
     assert_declines(KEPT[reason], f"^{reason}$", fold_pad_into_pool)
@@ -87,4 +107,5 @@ def test_padding_that_others_read_stays() -> None:
 
 
 def test_numbers_agree(tmp_path: Path) -> None:
-    assert_agrees(tmp_path, *FOLDED.values(), *KEPT.values(), off=[fold_pad_into_pool])
+    values = (*FOLDED.values(), *KEPT.values(), integers(-128))
+    assert_agrees(tmp_path, *values, off=[fold_pad_into_pool])

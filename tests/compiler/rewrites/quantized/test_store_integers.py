@@ -11,6 +11,7 @@ from tflgpu.compiler.ir import Graph, Whole
 from tflgpu.compiler.ir.text import Parser
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.quantized.store_integers import store_integers
+from tflgpu.compiler.select.legality import candidates
 from tflgpu.compiler.target import Target
 
 SOURCES = """
@@ -35,6 +36,7 @@ CONTENTS = {
 
 
 BYTES = Whole(8, -128)
+TARGET = Target(profile("gpu"))
 
 
 def stored(text: str, device: str = "gpu", precision: str = "f32") -> tuple[Graph, list[Event]]:
@@ -136,5 +138,29 @@ def test_the_text_of_a_graph_says_so() -> None:
     parser = Parser(lambda name, shape, dtype: pytest.fail("there is no constant"))
     parser.read("input x float32[1,2]\na (bytes from -128) = ABS(x)\ny = TANH(a)\noutput y")
     assert parser.tensors["a"].whole == BYTES and parser.tensors["y"].whole is None
-    parser.read("b (shorts from -256) = ABS(x)")
+    parser.read("b (shorts from -256) = ABS(x)\nc (signed bytes from -3) = ABS(x)")
     assert parser.tensors["b"].whole == Whole(16, -256)
+    assert parser.tensors["c"].whole == Whole(8, -3, signed=True)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zero", "expected"),
+    [("int8", -5, Whole(8, -123, signed=True)), ("uint8", 131, Whole(8, -131))],
+)
+def test_the_model_s_bytes_stay_as_they_are(dtype: str, zero: int, expected: Whole) -> None:
+    image = f"input q {dtype}[1,5,7,8]\nc = tflgpu.to_centered(q) zero_point={zero}"
+    graph, _ = stored(f"{image}\ny = TANH(c)")
+    center = graph.ops[0]
+    assert center.output.whole == expected and expected.row_base == -zero
+    views = [found.name for found in candidates(center, TARGET).implementations if found.is_view]
+    assert views == ["view_centered"]
+
+
+def test_bytes_with_a_sign_are_centered_once() -> None:
+    """Shorts are other bytes, and so are floats."""
+    image = "input q int8[1,5,7,8]\nc = tflgpu.to_centered(q) zero_point=-5"
+    wide = "b = tflgpu.requantize(x, w) low=0 high=255"
+    graph, _ = stored(f"{SOURCES}{image}\n{wide}\ny = CONCATENATION(c, b) axis=3\nz = TANH(y)")
+    center = next(op for op in graph.ops if op.name == "tflgpu.to_centered")
+    assert center.output.whole == Whole(16, -123)
+    assert not any(found.is_view for found in candidates(center, TARGET).implementations)
