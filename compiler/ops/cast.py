@@ -107,7 +107,7 @@ define(
         ANY,
         note="floats beyond the range of integers of 32 bits give any number",
         versions=9,
-        traits=Traits(converts=True),
+        traits=Traits(lambda op: op.operand(0).dtype == op.output.dtype, converts=True),
     ),
     OpDef(
         "BITCAST",

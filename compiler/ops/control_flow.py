@@ -5,6 +5,9 @@ from __future__ import annotations
 from ..ir import Op, Shape
 from .base import ANY, OpDef, define
 
+CONTROL = ("IF", "WHILE")
+"""Operators whose results have the shapes of what they run, which the file may not know."""
+
 
 def as_the_file_says(op: Op) -> list[Shape]:
     """The shapes in the file, until a rewrite has put what they run in the operators' place."""

@@ -128,6 +128,12 @@ def _resolve(op: Op, extent: int, entry: Sequence[int], bit: dict[str, int]) -> 
     return _Range(start, stride, len(range(start, stop, stride)))
 
 
+def ranges(op: Op) -> list[range]:
+    """The entries that a SLICE or STRIDED_SLICE takes along each axis of its input."""
+    taken = _slice(op) if op.name == "SLICE" else _strided(op).ranges
+    return [range(r.start, r.start + r.step * r.count, r.step) for r in taken]
+
+
 def _split_sizes(op: Op) -> tuple[int, list[int]]:
     """The axis and the sizes of the parts; SPLIT has the axis as input 0, SPLIT_V as input 2."""
     if op.name == "SPLIT":

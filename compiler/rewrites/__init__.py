@@ -39,11 +39,13 @@ from .layout.eliminate_common_subexpressions import eliminate_common_subexpressi
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
 from .layout.fold_transpose_into_weights import fold_transpose_into_weights
 from .layout.merge_around_reshape import merge_around_reshape
+from .layout.merge_concats import merge_concats
 from .layout.merge_reshapes import merge_reshapes
 from .layout.merge_transposes import merge_transposes
 from .layout.move_reshapes import move_reshapes
 from .layout.move_transposes import move_transposes
 from .layout.quantize_before_moves import quantize_before_moves
+from .layout.take_parts_of_concat import take_parts_of_concat
 from .layout.transpose_to_reshape import transpose_to_reshape
 from .quantized.lower_quantized import lower_quantized
 from .quantized.store_integers import store_integers
@@ -85,6 +87,8 @@ LAYOUT: tuple[Pass, ...] = (
     transpose_to_reshape,
     merge_reshapes,
     drop_identity,
+    take_parts_of_concat,
+    merge_concats,
     eliminate_common_subexpressions,
     quantize_before_moves,
 )

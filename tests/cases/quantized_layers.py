@@ -213,6 +213,8 @@ def weights_alone() -> Iterator[Case]:
         layer = weights((19, 37), channels=channels)
         value = call("FULLY_CONNECTED", x(5, 37), layer, w(19), **plain)
         yield row("weights", f"FULLY_CONNECTED {how}", value)
+        value = call("FULLY_CONNECTED", x(3, 4, 5, 7), weights((19, 70), channels=channels), None)
+        yield row("weights", f"FULLY_CONNECTED of images {how}", value)
         for size in (1, 3):
             filters = weights((19, size, size, 7), channels=channels)
             value = call("CONV_2D", x(2, 5, 7, 7), filters, w(19), **window(), **plain)
@@ -230,6 +232,8 @@ def packed_weights() -> Iterator[Case]:
         yield row("packed weights", f"FULLY_CONNECTED int8 of {inputs}", value)
         value = call("FULLY_CONNECTED", x(5, inputs), layer, w(19), **plain)
         yield row("packed weights", f"FULLY_CONNECTED of {inputs} floats", value)
+        value = call("FULLY_CONNECTED", x(5, inputs, 1), layer, w(19), **plain)
+        yield row("packed weights", f"FULLY_CONNECTED of columns of {inputs}", value)
     image = xq(2, 7, 5, 12, zero=-7)
     for dtype, wide in (("int8", "int32"), ("int16", "int32"), ("int16", "int64")):
         for groups in (1, 2):

@@ -6,6 +6,9 @@ together. Operators whose inputs are all constants are evaluated and removed.
 An operator is set aside if it is unknown, or if its shapes depend on values known only while the
 model runs. It can then run only on LiteRT, which also provides its shapes.
 
+What depends on a branch or a loop waits until that is replaced by what it runs, or set aside: until
+then not even its shapes are known.
+
 Tensors without elements become constants, and operators that compute nothing else are removed: no
 kernel is launched for them, and none reads them.
 """
@@ -22,7 +25,7 @@ from ....runtime.plan.storage import DEVICE_TYPES
 from ...errors import OWN_FUNCTION, Finding, ModelError, UnsupportedError
 from ...ir import Graph, Op, Shape, Tensor
 from ...ops import OPS, OpDef
-from ...ops.control_flow import as_the_file_says
+from ...ops.control_flow import CONTROL, as_the_file_says
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite, invalid_operator
 
@@ -43,7 +46,11 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
     """
     for tensor in list(graph.inputs):
         _make_constant_if_empty(graph, tensor)
+    waiting: set[Tensor] = set()
     for op in graph.ops:
+        if not waiting.isdisjoint(op.reads) or (op.name in CONTROL and op not in graph.set_aside):
+            waiting.update(op.outputs)
+            continue
         definition = OPS.get(op.name)
         shapes = _shapes(graph, op, definition)
         for tensor, shape in zip(op.outputs, shapes, strict=True):

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from ...errors import Finding, ModelError
 from ...ir import Array, Graph, Op, Tensor
 from ...ir.inline import inline, substitute
+from ...ops.control_flow import CONTROL
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 from .infer_and_fold import infer_and_fold
@@ -40,19 +41,20 @@ def resolve_control_flow(graph: Graph, target: Target) -> Iterator[Attempt]:
                 if reason is None:
                     select_branch(graph, op, target)
                 else:
-                    graph.set_aside[op] = Finding(op.index, op.name, reason)
+                    _set_aside(graph, op, reason, target)
                 continue
             called = _branch(graph, op) if op.name == "IF" else _rounds(graph, op, target)
             yield Attempt((op,), called if isinstance(called, str) else None)
             if isinstance(called, str):
-                graph.set_aside[op] = Finding(op.index, op.name, called)
+                _set_aside(graph, op, called, target)
             else:
                 _unroll(graph, op, called, target)
-    if any(op.name in CONTROL for op in graph.set_aside):
-        infer_and_fold(graph, target)
 
 
-CONTROL = ("IF", "WHILE")
+def _set_aside(graph: Graph, op: Op, reason: str, target: Target) -> None:
+    """Leave an operator to LiteRT, which says what shapes its results have."""
+    graph.set_aside[op] = Finding(op.index, op.name, reason)
+    infer_and_fold(graph, target)
 
 
 def _branch(graph: Graph, op: Op) -> list[Graph]:
@@ -76,8 +78,10 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
     _check(op, condition, len(op.inputs), 1)
     _check(op, body, len(op.inputs), len(op.inputs))
     values = [op.operand(position) for position in range(len(op.inputs))]
-    trial, size = _trial(graph, values), 0
+    size = 0
     for rounds in range(MAX_ROUNDS):
+        # Shapes and constants of one round are all that the next one needs of it.
+        trial = _trial(graph, values)
         holds = _evaluate(trial, condition, op, values, target)
         if holds is None:
             return "the number of iterations is known only while the model runs"
@@ -86,7 +90,7 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
         values = inline(trial, body, values, op)
         trial.outputs = values
         infer_and_fold(trial, target)
-        size = len(trial)
+        size += len(trial)
         if size > MAX_OPERATORS:
             break
     return f"it has more than {MAX_ROUNDS} iterations or {MAX_OPERATORS} operators once unrolled"

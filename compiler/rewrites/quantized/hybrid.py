@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...ir import Array, Blocks, Tensor
+from ...ir import Array, Blocks, Op, Tensor
 from ...ir.dequantize import dequantized
 from .lowering import Lowering
 from .ratios import HYBRID_BLOCK
@@ -30,6 +30,8 @@ def hybrid(lowering: Lowering) -> None:
     op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     check_weights(lowering, weights)
+    if op.name == "FULLY_CONNECTED" and image.shape[-1] != weights.shape[1]:
+        image = lowering.reshape(image, (image.elements // weights.shape[1], weights.shape[1]))
     if op.name == "DEPTHWISE_CONV_2D":
         finish(lowering, _depthwise(lowering, image, weights, bias))
         return
@@ -38,7 +40,7 @@ def hybrid(lowering: Lowering) -> None:
         finish(lowering, _of_packed_weights(lowering, image, weights, bias))
         return
     rank = len(image.shape)
-    integers, scale = _by_rows(lowering, image, _axes(lowering, weights))
+    integers, scale = _by_rows(lowering, image, _axes(op, image, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     if weights.blocks is None:
         matrix = lowering.centered(weights)
@@ -142,12 +144,12 @@ def hybrid_transposed(lowering: Lowering) -> None:
     finish(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
-def _axes(lowering: Lowering, weights: Tensor) -> list[int]:
+def _axes(op: Op, image: Tensor, weights: Tensor) -> list[int]:
     """The axes of an operand that are quantized together: of a row, or of an image.
 
     XNNPACK makes a fully connected layer of a convolution of single pixels.
     """
-    op, rank = lowering.op, len(lowering.op.operand(0).shape)
+    rank = len(image.shape)
     strides = {op.attrs.get(key, 1) for key in ("stride_h", "stride_w")}
     pixels = op.name == "CONV_2D" and weights.shape[1:3] == (1, 1) and strides == {1}
     return [rank - 1] if pixels or op.name == "FULLY_CONNECTED" else list(range(1, rank))

@@ -9,6 +9,8 @@ from graphs import Call, Constant, Input, call, ints, w
 from hypothesis import assume
 from hypothesis.strategies import DrawFn
 
+from tflgpu.compiler.ir import Shape
+
 from ..draws import ACTIVATIONS, CHANNELS, Generator, flag, image, number, one_in, pick
 from ..windows import PADDINGS, window
 from .draws import ALL, Kind, bias, kind, of_sums, result, source, weights
@@ -68,17 +70,22 @@ def depthwise(draw: DrawFn) -> Call:
     return result("DEPTHWISE_CONV_2D", source(shape, how), values, added, how=given, **attrs)
 
 
+def _rows(draw: DrawFn, inputs: int) -> Shape:
+    """Of a fully connected layer: a matrix, or columns that it flattens."""
+    return (number(draw, 1, 5), inputs, *([1] if one_in(draw, 4) else []))
+
+
 def fully_connected(draw: DrawFn) -> Call:
     dtype = pick(draw, ALL)
     inputs = pick(draw, (*CHANNELS, 101, 509)) if dtype != "int16" else pick(draw, CHANNELS)
-    outputs, rows = pick(draw, CHANNELS), number(draw, 1, 5)
+    outputs = pick(draw, CHANNELS)
     how = kind(draw, dtype)
     by_channel = dtype == "int8" and flag(draw)
     values, scales = weights(draw, (outputs, inputs), 0, _weights_type(draw, dtype), by_channel)
     sums = np.float32(how.scale) * scales
     added = bias(draw, sums, outputs, _bias_type(draw, dtype)) if not one_in(draw, 4) else None
     given = of_sums(draw, dtype, sums, inputs)
-    operands = (source((rows, inputs), how), values, added)
+    operands = (source(_rows(draw, inputs), how), values, added)
     return result("FULLY_CONNECTED", *operands, how=given, **_options(draw, added))
 
 
@@ -133,7 +140,7 @@ def hybrid(draw: DrawFn) -> Call:
     activation = pick(draw, ACTIVATIONS)
     if flag(draw):
         values, _ = weights(draw, (outputs, inputs), 0, dtype, by_channel)
-        rows = Input((number(draw, 1, 5), inputs))
+        rows = Input(_rows(draw, inputs))
         attrs = {"asymmetric_quantize_inputs": flag(draw), "fused_activation_function": activation}
         return call("FULLY_CONNECTED", rows, values, None, **attrs)
     shape = (*image(draw)[:3], inputs)

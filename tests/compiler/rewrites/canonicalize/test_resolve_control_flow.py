@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,69 @@ def loop(rounds: Tensor) -> Graph:
     return graph
 
 
+def collecting() -> Graph:
+    """A layer of the rows of TANH(x), which a loop puts one by one into a tensor of zeros.
+
+    The file does not know the shape of that tensor; Keras writes recurrent layers like this.
+    """
+    x, rows = Tensor("x", (3, 5)), Tensor("rows", (2,), "int32")
+
+    def collected(name: str) -> Tensor:
+        return Tensor(name, (1, 5), signature=(-1, 5))
+
+    def state(prefix: str) -> Operands:
+        return (
+            Tensor(f"{prefix}count", (), "int32"),
+            collected(f"{prefix}collected"),
+            Tensor(f"{prefix}x", (3, 5)),
+        )
+
+    tested, turned, result = state("tested/"), state("turned/"), state("result/")
+    less = Tensor("less", (), "bool")
+    condition = subgraph(
+        "cond", tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], (less,)
+    )
+    place, after = Tensor("place", (1,), "int32"), Tensor("after", (1,), "int32")
+    row, value, following = (
+        Tensor("row", (1, 5)),
+        Tensor("value", (1, 5)),
+        Tensor("next", (), "int32"),
+    )
+    size, begin = Tensor("size", (2,), "int32"), Tensor("begin", (2,), "int32")
+    head, tail, together = (collected(name) for name in ("head", "tail", "together"))
+    single = {n: constant(f"{n}", np.array([n], np.int32)) for n in (-1, 0, 1)}
+    twice = {n: constant(f"{n}s", np.array([n, n], np.int32)) for n in (-1, 0)}
+    steps = [
+        Op("ADD", (turned[0], number("one", 1)), (following,)),
+        Op("RESHAPE", (turned[0], single[1]), (place,)),
+        Op("RESHAPE", (following, single[1]), (after,)),
+        Op("GATHER", (turned[2], place), (row,), {"axis": 0}),
+        Op("TANH", (row,), (value,)),
+        Op("CONCATENATION", (place, single[-1]), (size,), {"axis": 0}),
+        Op("SLICE", (turned[1], twice[0], size), (head,)),
+        Op("CONCATENATION", (after, single[0]), (begin,), {"axis": 0}),
+        Op("SLICE", (turned[1], begin, twice[-1]), (tail,)),
+        Op("CONCATENATION", (head, value, tail), (together,), {"axis": 0}),
+    ]
+    for index, op in enumerate(steps):
+        op.index = index
+    body = subgraph("body", turned, steps, (following, together, turned[2]))
+    zeros, layer = collected("zeros"), Tensor("y", (1, 7))
+    weights = np.linspace(-1, 1, 105, dtype=np.float32).reshape(7, 15)
+    flat = Tensor("flat", (1, 15))
+    attrs = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
+    ops = [
+        Op("SHAPE", (x,), (rows,), {"out_type": "int32"}),
+        Op("FILL", (rows, constant("zero", np.array(0, np.float32))), (zeros,), index=1),
+        Op("WHILE", (number("first", 0), zeros, x), result, attrs, index=2),
+        Op("RESHAPE", (result[1], constant("all", np.array([1, 15], np.int32))), (flat,), index=3),
+        Op("FULLY_CONNECTED", (flat, constant("w", weights), None), (layer,), index=4),
+    ]
+    graph = subgraph("main", (x,), ops, (layer,))
+    graph.subgraphs = {1: condition, 2: body}
+    return graph
+
+
 def branch(condition: bool) -> Graph:
     """y = EXP(x) or TANH(x)."""
     graphs = []
@@ -81,9 +145,10 @@ def branch(condition: bool) -> Graph:
     return graph
 
 
-MODELS = {
+MODELS: dict[str, Callable[[], Graph]] = {
     "a loop of seven": lambda: loop(number("rounds", 7)),
     "a loop of none": lambda: loop(number("rounds", 0)),
+    "a loop that collects rows": collecting,
     "the first branch": lambda: branch(True),
     "the second branch": lambda: branch(False),
 }
@@ -97,6 +162,13 @@ def test_results_agree_with_litert(name: str, opencl_device: str, tmp_path: Path
     with tflgpu.load(path, device=opencl_device) as session:
         (result,) = session.run({"x": x}).values()
     np.testing.assert_allclose(result, Reference(content).run([x])[0], rtol=1e-5)
+
+
+def test_of_a_loop_that_collects_rows_only_their_concatenation_is_left() -> None:
+    options = Options(device="cpu", fallback="none")
+    graph = pipeline.select(write(collecting()), options, pipeline.target_of(options)).graph
+    names = sorted(op.name for op in graph.ops)
+    assert names == ["CONCATENATION", "FULLY_CONNECTED", "GATHER", "GATHER", "GATHER", "RESHAPE"]
 
 
 def test_a_loop_of_unknown_length_is_refused() -> None:
