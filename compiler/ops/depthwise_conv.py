@@ -17,7 +17,6 @@ from .base import (
     Grid,
     Implementation,
     Launch,
-    Loads,
     OpDef,
     Tile,
     TiledImplementation,
@@ -30,6 +29,7 @@ from .base import (
     define,
     slice_count,
 )
+from .depthwise_cost import SingleColumn
 from .weights import bias_slices, check_bias, constant_weights
 
 MAX_PIXELS = 8
@@ -128,8 +128,7 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequ
     seen = (shape.height - 1) * shape.dilation_y + 1
     rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
-    # A column of weights, a pixel and the next one.
-    work = Loads(held=shape.height + 2)
+    work = SingleColumn(shape)
     tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits, work=work)
     grid = (width, -(-height // tile.pixels), outer)
     return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]

@@ -9,10 +9,35 @@ from dataclasses import dataclass
 
 from ..target import Target
 from .base import Step, Window
-from .base.cost import BESIDES
+from .base.cost import ADDRESS, BESIDES
 
 COLUMNS = 2
 """Columns of the output that a work-item computes if pixels are loaded in pairs."""
+
+
+@dataclass(frozen=True)
+class SingleColumn:
+    """A column of the output, with the window walked column by column.
+
+    Each pixel below the first one adds as many loads as its window moves down, and a store.
+    """
+
+    window: Window
+
+    def in_half(self, target: Target) -> bool:
+        return target.half_arithmetic
+
+    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
+        """Weights of a column of the window are held, a pixel and the next one."""
+        window, device = self.window, target.device
+        rows = (pixels - 1) * window.stride_y + (window.height - 1) * window.dilation_y + 1
+        products = pixels * window.height * window.width
+        loads = window.width * (rows + window.height) + 1
+        paired = self.in_half(target) and device.paired_halves
+        held = (pixels + window.height + 2) * (target.lanes // 2 if paired else target.lanes)
+        registers = held + (ADDRESS * pixels if ragged else 0) + BESIDES
+        cost = products + device.load_cost * (loads + pixels)
+        return Step(products, loads, cost, registers, device.registers)
 
 
 @dataclass(frozen=True)
