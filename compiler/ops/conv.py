@@ -135,7 +135,8 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     batch, height, width, channels = op.output.shape
     columns, rows = (height * width, 1) if flat else (width, height)
     count = slice_count(channels, target)
-    work = Loads(pixel_pairs=columns % 2 == 0, gated=op.input(3) is not None)
+    gated = op.input(3) is not None
+    work = Loads(shifted=True, pixel_pairs=columns % 2 == 0, gated=gated)
     tile = choose_tile(columns, rows * batch, count, target, shape, work=work)
     pixels = {"x": tile.pixels, "y": tile.pixels}
     return [replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=pixels)]

@@ -13,7 +13,7 @@ from math import prod
 
 from ..ir import Op
 from ..target import Target
-from .base import Launch, Tile, TileShape, choose_tile, slice_count
+from .base import IN_ROWS, Launch, Tile, TileShape, choose_tile, slice_count
 from .elementwise import flattens
 from .weights import bias_slices, pack_weights
 
@@ -47,7 +47,7 @@ def unsuited(op: Op, target: Target) -> str | None:
 def _tile(op: Op, target: Target, wanted: TileShape | None, parts: int) -> Tile:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
-    return choose_tile(height * width, batch * parts, count, target, wanted)
+    return choose_tile(height * width, batch * parts, count, target, wanted, work=IN_ROWS)
 
 
 def _shared(tile: Tile, target: Target) -> int:

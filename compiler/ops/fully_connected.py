@@ -9,6 +9,7 @@ from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from .base import (
+    IN_ROWS,
     LINEAR,
     Implementation,
     Launch,
@@ -62,8 +63,9 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     flat = flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
-    tile = choose_tile(columns, rows * batch, slice_count(channels, target), target, shape)
-    blocks = -(-slice_count(channels, target) // tile.slices)
+    count = slice_count(channels, target)
+    tile = choose_tile(columns, rows * batch, count, target, shape, work=IN_ROWS)
+    blocks = -(-count // tile.slices)
     weights = op.constant(1)
     return [
         Launch(

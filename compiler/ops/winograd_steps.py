@@ -17,6 +17,7 @@ from ..ir import Op, Shape
 from ..target import Target
 from . import winograd
 from .base import (
+    IN_ROWS,
     Implementation,
     Launch,
     OpDef,
@@ -78,8 +79,9 @@ def _build_input(op: Op, target: Target) -> Sequence[Launch]:
 def _build_product(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, terms, squares, channels = op.output.shape
     weights = winograd.TransformedWeights(op.constant(1))
-    tile = choose_tile(squares, terms * batch, slice_count(channels, target), target, shape)
-    blocks = -(-slice_count(channels, target) // tile.slices)
+    count = slice_count(channels, target)
+    tile = choose_tile(squares, terms * batch, count, target, shape, work=IN_ROWS)
+    blocks = -(-count // tile.slices)
     return [
         Launch(
             "conv/winograd_product.jinja",

@@ -1,6 +1,6 @@
 """The vocabulary of operator modules: definitions, launches, storages, tiles, views and windows."""
 
-from .cost import LANES, MASKED_SLICES, WHOLE_SLICES, Loads, Step
+from .cost import IN_ROWS, LANES, MASKED_SLICES, WHOLE_SLICES, Loads, Step
 from .definition import (
     OPS,
     Build,
@@ -57,6 +57,7 @@ __all__ = [
     "FLOATS",
     "HALF_LANE",
     "INTEGERS",
+    "IN_ROWS",
     "LANES",
     "LINEAR",
     "LINEAR_ROW",

@@ -73,10 +73,11 @@ class Loads:
     """Registers for where each pixel lies, if pixels are not at fixed distances."""
     pixel_pairs: bool = False
     """Whether tiles of even width may load two neighbouring pixels at once, in half precision."""
+    shifted: bool = False
+    """Whether a tile that would reach beyond the end of its row starts earlier, so that its pixels
+    need one address; otherwise each of them needs its own."""
     gated: bool = False
     """Whether a slice of factors for the pixels is held, too, in half precision."""
-    held: int | None = None
-    """Slices that are held at a time; None for the weights of a step and the pixels they meet."""
 
     def in_half(self, target: Target) -> bool:
         return target.half_arithmetic and not target.on_processor and not self.by_lane
@@ -92,10 +93,9 @@ class Loads:
             cost = products + 0.5 * (pixels + weights) + 1
             return Step(products, pixels + weights, cost, 0, 0)
         loaded = weights + (pixels if self.by_lane else pixels / lanes)
-        held = self.held
-        if held is None:
-            held = weights + 1 if self.by_lane else lanes + (1 if blocks == 1 else pixels)
-        addresses = max(self.addresses, ADDRESS if ragged else 0) * pixels
+        held = weights + 1 if self.by_lane else lanes + (1 if blocks == 1 else pixels)
+        starts = 1 if self.shifted else pixels
+        addresses = max(self.addresses * pixels, ADDRESS * starts if ragged else 0)
         if half:
             loaded -= weights / 2
             if self.pixel_pairs and pixels % 2 == 0 and target.language.half_pair:
@@ -109,6 +109,8 @@ class Loads:
 
 WHOLE_SLICES = Loads()
 """A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
+IN_ROWS = Loads(shifted=True)
+"""The same in 1x1 convolutions, whose pixels lie in rows."""
 MASKED_SLICES = Loads(addresses=3)
 """The same where windows may reach beyond the image: each pixel has an address, and whether it is
 within."""

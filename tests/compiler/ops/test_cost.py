@@ -12,7 +12,7 @@ from graphs import Model, model, x
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
-from tflgpu.compiler.ops.base import LANES, Loads, Tile, Window, choose_tile
+from tflgpu.compiler.ops.base import IN_ROWS, LANES, Loads, Tile, Window, choose_tile
 from tflgpu.compiler.ops.base.cost import WHOLE_SLICES
 from tflgpu.compiler.ops.depthwise_cost import SingleColumn
 from tflgpu.compiler.pipeline import silent
@@ -42,7 +42,7 @@ def pointwise(pixels: int, inputs: int, outputs: int) -> Model:
 
 
 @pytest.mark.parametrize("name", GPUS)
-@pytest.mark.parametrize("work", [WHOLE_SLICES, LANES, Loads(addresses=3), COLUMN])
+@pytest.mark.parametrize("work", [WHOLE_SLICES, IN_ROWS, LANES, Loads(addresses=3), COLUMN])
 @pytest.mark.parametrize("precision", ["f32", "f16"])
 def test_tiles_fit_in_registers(name: str, work: Loads, precision: str) -> None:
     device = profile(name)
@@ -70,6 +70,15 @@ def test_tiles_whose_rows_have_no_rest_need_no_addresses() -> None:
     assert not WHOLE_SLICES.step(8, 1, 1, target, False).spills
     assert choose_tile(56 * 56, 1, 32, target) == Tile(8, 1)
     assert choose_tile(14 * 14, 4, 128, target) == Tile(7, 1)
+
+
+def test_tiles_of_rows_that_start_earlier_have_one_address() -> None:
+    """1,089 pixels are 136 tiles of 8 and one of a single pixel."""
+    mali, nvidia = Target(profile("mali")), Target(profile("nvidia"))
+    assert choose_tile(33 * 33, 1, 64, mali) == Tile(5, 1)
+    assert choose_tile(33 * 33, 1, 64, mali, work=IN_ROWS) == Tile(7, 1)
+    assert IN_ROWS.step(8, 1, 1, mali, True).spills
+    assert choose_tile(33 * 33, 1, 128, nvidia, work=IN_ROWS) == Tile(4, 2)
 
 
 @pytest.mark.parametrize(
