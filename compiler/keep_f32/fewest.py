@@ -7,24 +7,26 @@ little need not be divided. A model of 300 operators takes tens of trials so, no
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from .losses import Losses
 
 LITTLE = 0.125
-"""Share of the tolerance that a group of operators may lose without being divided."""
+"""Share of what may be lost in all that a group of operators may lose without being divided."""
 
 
 class Fewest:
     """Finds operators, named by their indices."""
 
-    def __init__(self, losses: Losses) -> None:
-        self._losses = losses
+    def __init__(self, losses: Losses, allowed: float) -> None:
+        """`allowed` is the error that the outputs may have."""
+        self._losses, self._little = losses, LITTLE * allowed
 
     def within(self, tolerance: float) -> tuple[int, ...]:
         """Operators with which all samples are within the tolerance; none can be left out."""
         if self._losses.suffices((), tolerance):
             return ()
-        ranked = self._ranked(tolerance)
+        ranked = self._ranked
         few, enough = 0, len(ranked)
         while enough - few > 1:
             middle = (few + enough) // 2
@@ -36,18 +38,19 @@ class Fewest:
         kept = ranked[:enough]
         return tuple(sorted(self._without(kept, kept, tolerance)))
 
-    def most_costly(self, count: int, tolerance: float, others: Collection[int]) -> list[int]:
+    def most_costly(self, count: int, others: Collection[int]) -> list[int]:
         """So many operators that lose most, beside others."""
-        return [op for op in self._ranked(tolerance) if op not in others][:count]
+        return [op for op in self._ranked if op not in others][:count]
 
-    def _ranked(self, tolerance: float) -> list[int]:
+    @cached_property
+    def _ranked(self) -> list[int]:
         """All operators, those first that lose most if they alone are rounded."""
         losses: dict[int, float] = {}
         groups: list[Sequence[int]] = [self._losses.operators]
         while groups:
             group = groups.pop()
             loss = self._losses.of_rounding(group)
-            if len(group) < 2 or loss <= LITTLE * tolerance:
+            if len(group) < 2 or loss <= self._little:
                 losses |= {op: loss / len(group) for op in group}
             else:
                 groups += _halves(group)

@@ -75,7 +75,7 @@ class _Search:
         halves = {t.name for t in self._halved.plan.tensors if t.stored == HALF}
         arrays = [[drawn[name] for name in self._input_names] for drawn in self._samples.inputs]
         try:
-            return Fewest(Losses(self._read, halves, arrays, self._step))
+            return Fewest(Losses(self._read, halves, arrays, self._step), self._tolerance)
         except (ModelError, PassError):
             return None
 
@@ -108,7 +108,7 @@ class _Search:
         proposed = self._copies.within(asked) if attempt < ATTEMPTS else ()
         if len(proposed) > len(kept):
             return proposed
-        more = self._copies.most_costly(2 ** max(0, attempt - ATTEMPTS), asked, kept)
+        more = self._copies.most_costly(2 ** max(0, attempt - ATTEMPTS), kept)
         return tuple(sorted((*kept, *more))) if more else self._everything
 
     def _unmeasured(self, allowed: float, reason: Exception) -> tuple[int, ...]:
