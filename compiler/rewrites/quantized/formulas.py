@@ -256,8 +256,9 @@ FORMULAS = (
     Formula(
         _COMPARISONS,
         _EIGHT,
-        "",
-        "table of 65536 entries: operands with 8 more bits, times their scales",
+        "scales below 65536",
+        "table of 65536 entries: operands with 8 more bits, times their scales, or their signs "
+        "alone where a scale is 1 or more",
         _OWN,
     ),
     Formula(_COMPARISONS, "int16", "", _RAW, _OWN),
