@@ -12,7 +12,7 @@ import pytest
 from cases.convolutions import window
 from cases.quantized_layers import bias, weights
 from devices import own_profile
-from graphs import Model, Value, call, model, quantized, table, w, x, xq
+from graphs import Model, Value, call, ints, model, quantized, table, w, x, xq
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
@@ -56,9 +56,9 @@ def network(dtype: str, zero: int) -> Model:
     pooled = quantized("MAX_POOL_2D", padded, **like, scale=0.4, **POOL)
     curve = quantized("TANH", pooled, dtype=dtype, scale=step, zero=128 * (dtype == "uint8"))
     total = quantized("ADD", pooled, curve, **like, scale=0.5)
-    groups = quantized("RESHAPE", total, table(2, 11, 11, 3, 7), **like, scale=0.5)
-    turned = quantized("TRANSPOSE", groups, table(0, 2, 1, 4, 3), **like, scale=0.5)
-    last = conv(quantized("RESHAPE", turned, table(2, 11, 11, 21), **like, scale=0.5), 21, 5)
+    groups = quantized("RESHAPE", total, ints(2, 11, 11, 3, 7), **like, scale=0.5)
+    turned = quantized("TRANSPOSE", groups, ints(0, 2, 1, 4, 3), **like, scale=0.5)
+    last = conv(quantized("RESHAPE", turned, ints(2, 11, 11, 21), **like, scale=0.5), 21, 5)
     return model({"integers": last, "floats": call("DEQUANTIZE", total)})
 
 

@@ -85,7 +85,8 @@ def integers(zero: int) -> Value:
     filters = weights((8, 3, 3, 5), channels=True, dtype="int8")
     image = quantized("CONV_2D", xq(1, 7, 6, 5), filters, bias(filters, 8), **like, **window())
     around = quantized("PAD", image, table((0, 0), *AROUND, (0, 0)), **like)
-    size = {"filter_height": 3, "filter_width": 3, "stride_h": 2, "stride_w": 2}
+    size: dict[str, Any] = dict.fromkeys(("filter_height", "filter_width"), 3)
+    size |= {"stride_h": 2, "stride_w": 2}
     return quantized("MAX_POOL_2D", around, padding="VALID", **size, **like)
 
 
