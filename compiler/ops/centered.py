@@ -58,6 +58,8 @@ def _to_sliced(op: Op, target: Target) -> Sequence[Launch]:
 def _other_bytes(op: Op, target: Target) -> str | None:
     """Why the integers are not stored as they are given; None if nothing has to be computed."""
     source, whole = op.operand(0), op.output.whole
+    if target.byte_products:
+        return "layers that multiply bytes read them in slices"
     if whole is None or element_dtype(op.output) != element_dtype(source):
         return "its result is not stored as its operand is"
     if whole.row_base != -op.attrs["zero_point"]:
