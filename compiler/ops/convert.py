@@ -31,6 +31,8 @@ def _same_bytes(op: Op, target: Target) -> str | None:
     lane = lane_of(op.output, target)
     if lane == HALF_LANE:
         return f"slices are stored as {lane.dtype}"
+    if op.output.whole is not None and op.output.whole.signed:
+        return "only row-major integers have a sign"
     if len(shape) > 4:
         return "rank is above 4"
     batch, height, width, channels = bhwc(shape)
