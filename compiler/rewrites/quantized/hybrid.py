@@ -30,8 +30,10 @@ def hybrid(lowering: Lowering) -> None:
     op = lowering.op
     image, weights, bias = op.operand(0), op.operand(1), op.input(2)
     check_weights(lowering, weights)
-    if op.name == "FULLY_CONNECTED" and image.shape[-1] != weights.shape[1]:
-        image = lowering.reshape(image, (image.elements // weights.shape[1], weights.shape[1]))
+    if op.name == "FULLY_CONNECTED" and len(op.output.shape) == 2:
+        rows = (image.elements // weights.shape[1], weights.shape[1])
+        if image.shape != rows:
+            image = lowering.reshape(image, rows)
     if op.name == "DEPTHWISE_CONV_2D":
         finish(lowering, _depthwise(lowering, image, weights, bias))
         return
@@ -39,7 +41,6 @@ def hybrid(lowering: Lowering) -> None:
     if packed and (op.name == "CONV_2D" or weights.shape[1] % 2):
         finish(lowering, _of_packed_weights(lowering, image, weights, bias))
         return
-    rank = len(image.shape)
     integers, scale = _by_rows(lowering, image, _axes(op, image, weights))
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
     if weights.blocks is None:
@@ -48,8 +49,6 @@ def hybrid(lowering: Lowering) -> None:
     else:
         matrix = lowering.constant(_from_blocks(weights, weights.blocks))
         sums = lowering.add(op.name, integers, matrix, None, **attrs)
-    if len(sums.shape) != rank:
-        scale = lowering.reshape(scale, (*sums.shape[:-1], 1))
     finish(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
@@ -102,16 +101,14 @@ def _of_packed_weights(
 
     A scale for each channel goes with a zero point for each image.
     """
-    op, rank = lowering.op, len(image.shape)
+    op = lowering.op
     if op.name == "FULLY_CONNECTED":
         integers, step = quantized_rows(lowering, image)
     else:
         quantize = rows_away if lowering.scale(weights).ndim else symmetric_rows
-        integers, step = quantize(lowering, image, list(range(1, rank)))
+        integers, step = quantize(lowering, image, [1, 2, 3])
     attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
     sums = lowering.add(op.name, integers, lowering.centered(weights), None, **attrs)
-    if len(sums.shape) != rank:
-        step = lowering.reshape(step, (*sums.shape[:-1], 1))
     channels = sums.shape[-1:]
     scales = lowering.constant(np.broadcast_to(lowering.scale(weights), channels))
     added = bias if bias is not None else lowering.constant(np.zeros(channels))
