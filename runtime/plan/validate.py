@@ -237,9 +237,8 @@ def _tensor(plan: Plan, tensor: PlacedTensor) -> Iterator[str]:
         yield f"{name} is stored as {tensor.stored!r}"
         return
     elements = prod(sliced_shape(tensor) if tensor.lanes else tensor.shape)
-    bytes_each = item_size(tensor.dtype)
-    if tensor.lanes or tensor.stored:
-        bytes_each = element_size(tensor.stored)
+    packed = tensor.lanes or tensor.stored
+    bytes_each = element_size(tensor.stored) if packed else item_size(tensor.dtype)
     if elements * bytes_each > tensor.size:
         yield f"{name} of shape {list(tensor.shape)} does not fit in {tensor.size} bytes"
 
