@@ -80,13 +80,13 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
     values = [op.operand(position) for position in range(len(op.inputs))]
     size = 0
     for rounds in range(MAX_ROUNDS):
-        # Shapes and constants of one round are all that the next one needs of it.
-        trial = _trial(graph, values)
-        holds = _evaluate(trial, condition, op, values, target)
+        holds = _evaluate(graph, condition, op, values, target)
         if holds is None:
             return "the number of iterations is known only while the model runs"
         if not holds.any():
             return [body] * rounds
+        # Shapes and constants of one round are all that the next one needs of it.
+        trial = _trial(graph, values)
         values = inline(trial, body, values, op)
         trial.outputs = values
         infer_and_fold(trial, target)
@@ -97,7 +97,7 @@ def _rounds(graph: Graph, op: Op, target: Target) -> list[Graph] | str:
 
 
 def _trial(graph: Graph, values: list[Tensor]) -> Graph:
-    """A scratch graph for unrolling a loop, with `values` as its inputs."""
+    """A graph with `values` as its inputs and the subgraphs of `graph`, to be thrown away."""
     trial = Graph()
     trial.subgraphs = graph.subgraphs
     trial.inputs = [tensor for tensor in values if not tensor.constant]
@@ -105,13 +105,13 @@ def _trial(graph: Graph, values: list[Tensor]) -> Graph:
 
 
 def _evaluate(
-    trial: Graph, condition: Graph, op: Op, values: list[Tensor], target: Target
+    graph: Graph, condition: Graph, op: Op, values: list[Tensor], target: Target
 ) -> Array | None:
     """The result of a condition for `values`; None if it does not follow from constants."""
-    alone = _trial(trial, values)
-    alone.outputs = inline(alone, condition, values, op)
-    infer_and_fold(alone, target)
-    return alone.outputs[0].data
+    trial = _trial(graph, values)
+    trial.outputs = inline(trial, condition, values, op)
+    infer_and_fold(trial, target)
+    return trial.outputs[0].data
 
 
 def _unroll(graph: Graph, op: Op, called: list[Graph], target: Target) -> None:
