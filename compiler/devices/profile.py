@@ -66,7 +66,7 @@ class Profile:
     load_cost: int
     """Multiply-adds of slices that take as long as the load of a slice, on GPUs."""
     persistent_dispatches: int
-    """Most dispatches of a persistent kernel; 0 disables persistent kernels."""
+    """Most dispatches written in a persistent kernel, a loop counting once; 0 disables them."""
     byte_storage: bool
     """Whether integers of 8 and 16 bits are stored as such rather than as floats."""
     byte_products: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.codegen.persistent import COUNTERS_APART
+from tflgpu.compiler.codegen.persistent_source import COUNTERS_APART
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime.errors import BuildError, PlanError
 from tflgpu.runtime.opencl import device as opencl
