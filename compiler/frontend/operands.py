@@ -11,7 +11,7 @@ with its operands, an arrow, and its results. A name may be followed by
     *           any number of them, including none
     +           any number of them, at least one
     :integer    its element type must be an integer (sizes, axes and indices)
-    :bool, :int32, :string, :resource
+    :bool, :int32, :string, :resource, :variant
                 an operand must have this element type; a result gets it
     :weights    an operand must hold floats or quantized weights
     :T          operands marked so must have one element type; results marked so get it
@@ -36,7 +36,7 @@ _INTEGERS = frozenset(
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 
-_SINGLE = ("bool", "int32", "string", "resource")
+_SINGLE = ("bool", "int32", "string", "resource", "variant")
 """Kinds of a single element type."""
 
 _KINDS = {
@@ -158,6 +158,9 @@ _DECLARED = {
     "handle:resource keys default -> values": "HASHTABLE_FIND",
     "handle:resource keys values ->": "HASHTABLE_IMPORT",
     "handle:resource -> size": "HASHTABLE_SIZE",
+    "shape:integer length:integer -> list:variant": "FlexTensorListReserve",
+    "list:variant place:integer entry -> list:variant": "FlexTensorListSetItem",
+    "list:variant shape:integer -> y": "FlexTensorListStack",
     "boxes scores anchors -> boxes classes scores count": "TFLite_Detection_PostProcess",
     "image coordinates -> y": "Resampler",
     "input filter:weights bias -> output": "Convolution2DTransposeBias",

@@ -12,7 +12,7 @@ from ..rewrites.quantized.lower_quantized import is_quantized
 from ..target import Target
 from .legality import finding
 
-INNER_TYPES = frozenset(["complex64", "int4"])
+INNER_TYPES = frozenset(["complex64", "int4", "variant"])
 """Types that no kernel reads or writes; operators connected by them are decomposed together."""
 
 

@@ -12,6 +12,9 @@ from tflgpu.compiler.ops import OPS
 OWN = "tflgpu."
 CUSTOM = {
     "Convolution2DTransposeBias",
+    "FlexTensorListReserve",
+    "FlexTensorListSetItem",
+    "FlexTensorListStack",
     "LiteRtMaxUnpooling2D",
     "MaxPoolingWithArgmax2D",
     "MaxUnpooling2D",
@@ -19,7 +22,7 @@ CUSTOM = {
     "TFLite_Detection_PostProcess",
     "moe",
 }
-"""Custom operators of MediaPipe, of the object detection API and of language models."""
+"""Custom operators of MediaPipe, TensorFlow, the object detection API and language models."""
 
 
 ELSEWHERE = {
@@ -33,6 +36,9 @@ ELSEWHERE = {
     ],
     "rewrites/decompose/test_resolve_variables.py": [
         *("ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"),
+    ],
+    "rewrites/decompose/test_tensor_list.py": [
+        *("FlexTensorListReserve", "FlexTensorListSetItem", "FlexTensorListStack"),
     ],
 }
 """By test file below tests/compiler, the operators whose graphs a case cannot hold."""

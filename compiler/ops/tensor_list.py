@@ -1,0 +1,40 @@
+"""TensorFlow's lists of tensors, in which loops of recurrent layers collect their results.
+
+The shape of a list is [length, *entry], as that of its stacked entries; until one is set, [length].
+"""
+
+from __future__ import annotations
+
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import ANY, OpDef, define
+
+RESERVE, SET_ITEM, STACK = (f"FlexTensorList{name}" for name in ("Reserve", "SetItem", "Stack"))
+
+
+def _infer_reserve(op: Op) -> list[Shape]:
+    length = int(op.number(1))
+    if length < 1:
+        raise ModelError(f"operator {op!r} makes a list of {length} entries")
+    return [(length,)]
+
+
+def _infer_set_item(op: Op) -> list[Shape]:
+    shape, place = op.operand(0).shape, op.operand(1).data
+    if not shape or (place is not None and not 0 <= int(place) < shape[0]):
+        raise ModelError(f"operator {op!r} sets entry {place} of a list {list(shape)}")
+    return [(shape[0], *op.operand(2).shape)]
+
+
+def _infer_stack(op: Op) -> list[Shape]:
+    return [op.operand(0).shape]
+
+
+_REASON = "its list's entries are not all set at places that follow from constants"
+
+for _name, _infer, _note in (
+    (RESERVE, _infer_reserve, f"read by {STACK}"),
+    (SET_ITEM, _infer_set_item, "at places that follow from constants"),
+    (STACK, _infer_stack, "becomes PACK"),
+):
+    define(OpDef(_name, _infer, (), None, ANY, note=_note, unimplemented_reason=_REASON))

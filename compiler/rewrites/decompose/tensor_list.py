@@ -1,0 +1,29 @@
+"""Stacked lists are packed from the entries that were set last."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Tensor
+from ...ops.tensor_list import RESERVE, SET_ITEM, STACK
+from .decomposition import Decomposition, decomposes
+
+
+@decomposes(STACK)
+def stack(here: Decomposition) -> str | None:
+    """Entries that are never set are zero."""
+    entries: dict[int, Tensor] = {}
+    source = here.graph.producer(here.op.operand(0))
+    while source is not None and source.name == SET_ITEM:
+        place = source.operand(1).data
+        if place is None:
+            return "the place of an entry is computed while the model runs"
+        entries.setdefault(int(place), source.operand(2))
+        source = here.graph.producer(source.operand(0))
+    if source is None or source.name != RESERVE or not entries:
+        return "the entries of its list are not known"
+    length, *shape = here.op.output.shape
+    zeros = here.constant(np.zeros(shape), here.op.output.dtype)
+    rows = [entries.get(place, zeros) for place in range(length)]
+    here.finish(here.add("PACK", *rows, axis=0, values_count=length))
+    return None
