@@ -76,7 +76,7 @@ class Profile:
     tensor_storage: str = "buffer"
     """What OpenCL C kernels read slices of activations from: "buffer" or "image"."""
     shared_sums: bool = False
-    """Whether work-items share the sums of 1x1 convolutions of few pixels, through local memory."""
+    """Whether work-items share the sums of layers of few pixels, through local memory."""
     registers: int = 0
     """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
     that need more are rejected. 0 for any number."""

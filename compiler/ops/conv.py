@@ -15,7 +15,7 @@ from math import prod
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
-from . import conv_1x1_split, conv_thin, winograd
+from . import conv_thin, shared_sums, winograd
 from .base import (
     LANES,
     LINEAR,
@@ -143,7 +143,16 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
 
 
 def _few_pixels(op: Op, target: Target) -> str | None:
-    return _pointwise(op, target) or _ungated(op, target) or conv_1x1_split.unsuited(op, target)
+    if groups(op) != 1:
+        return "the channels are split into groups"
+    many = prod(op.output.shape[:3]) * target.lanes > target.device.work_items
+    if many and _few_outputs(op, target) is None:
+        return "its output channels would leave most lanes idle, as conv_thin does not"
+    return constant_weights(op, target) or shared_sums.unsuited(op, window(op), target)
+
+
+def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    return shared_sums.build(op, window(op), target, shape)
 
 
 def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
@@ -258,8 +267,8 @@ def _build_winograd(op: Op, target: Target, shape: TileShape | None) -> Sequence
 IMPLEMENTATIONS = (
     TiledImplementation("conv_bytes", _build_bytes, multiplies_bytes),
     Implementation("conv_split", _build_split, _one_pixel, half_arithmetic=True),
+    TiledImplementation("conv_shared", _build_shared, _few_pixels, half_arithmetic=True),
     TiledImplementation("conv_thin", _build_thin, _few_outputs),
-    TiledImplementation("conv_1x1_split", conv_1x1_split.build, _few_pixels, half_arithmetic=True),
     TiledImplementation("conv_1x1", _build_pointwise, _pointwise, half_arithmetic=True),
     TiledImplementation("conv_winograd", _build_winograd, _winograd),
     TiledImplementation("conv", _build_window, _aligned, half_arithmetic=True),

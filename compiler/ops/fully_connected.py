@@ -8,6 +8,7 @@ from math import prod
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
+from . import shared_sums
 from .base import (
     IN_ROWS,
     LINEAR,
@@ -18,6 +19,7 @@ from .base import (
     TileShape,
     Traits,
     Weights,
+    Window,
     bhwc,
     choose_tile,
     define,
@@ -27,6 +29,9 @@ from .byte_products import byte_products, multiplies_bytes
 from .elementwise import flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
+
+PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
+"""The window of a 1x1 convolution."""
 
 
 def infer(op: Op) -> list[Shape]:
@@ -94,6 +99,14 @@ def _build_split(op: Op, target: Target) -> Sequence[Launch]:
     return [split_sums(op, target, bias, op.constant(1))]
 
 
+def _few_rows(op: Op, target: Target) -> str | None:
+    return _rows(op, target) or shared_sums.unsuited(op, PIXEL, target)
+
+
+def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
+    return shared_sums.build(op, PIXEL, target, shape)
+
+
 def _bytes(op: Op, target: Target) -> str | None:
     return _rows(op, target) or multiplies_bytes(op, target)
 
@@ -106,6 +119,7 @@ IMPLEMENTATIONS = (
     TiledImplementation("fully_connected_bytes", _build_bytes, _bytes),
     Implementation("fully_connected_split", _build_split, _vector, half_arithmetic=True),
     Implementation("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
+    TiledImplementation("fully_connected_shared", _build_shared, _few_rows, half_arithmetic=True),
     TiledImplementation("fully_connected", _build, _rows, half_arithmetic=True),
     TiledImplementation("fully_connected_from_linear", _build, _rows, reads=LINEAR),
 )

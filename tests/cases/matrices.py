@@ -25,6 +25,7 @@ def fully_connected_layers() -> Iterator[Case]:
     yield row("one row", (1, 37), (41, 37))
     yield row("one long row", (1, 131), (37, 131))
     yield row("many rows", (29, 37), (41, 37))
+    yield row("few rows", (5, 64), (37, 64))
     yield row("multiples of the slice", (5, 32), (64, 32))
     yield row("to one", (3, 19), (1, 19))
     yield row("from one", (3, 1), (19, 1))

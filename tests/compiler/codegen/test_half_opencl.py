@@ -14,8 +14,8 @@ from tflgpu.compiler.tools.machine_code.programs import newest_clang
 
 LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 PROFILES = {
-    "adreno": {"conv", "conv_1x1", "conv_1x1_split", "split_sums"},
-    "intel_gpu": {"conv", "conv_1x1", "conv_1x1_split", "split_sums", "transpose_conv_block"},
+    "adreno": {"conv", "conv_1x1", "conv_shared", "split_sums"},
+    "intel_gpu": {"conv", "conv_1x1", "conv_shared", "split_sums", "transpose_conv_block"},
 }
 """Some of the templates that compute in half there, from images and with sub-groups."""
 TARGET = ("-target", "amdgcn-amd-amdhsa", "-Xclang", "-target-cpu", "-Xclang", "gfx1030")

@@ -89,7 +89,7 @@ def test_deep_layers_load_little_on_nvidia(pixels: int, inputs: int, outputs: in
     made = pointwise(pixels, inputs, outputs)
     plan = build(made.content, Options(device="nvidia")).plan
     shared = plan.dispatches[-1]
-    assert "conv_1x1_split" in plan.kernels[shared.kernel].name
+    assert "conv_shared" in plan.kernels[shared.kernel].name
     assert plan.kernels[shared.kernel].group == (32, 4, 1)
     assert shared.grid[0] * shared.grid[1] >= 6144
     per_load = float(shared.why.split(" multiply-adds a load")[0].split()[-1]) * 4

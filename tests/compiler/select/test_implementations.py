@@ -22,6 +22,9 @@ def templates(value: Value, profile: str) -> list[str]:
 FEW_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(1, 3, 3, 32), w(1), **window())
 
 
+FEW_OUTPUTS_OF_MANY = call("CONV_2D", pooled(1, 32, 37, 32), w(1, 3, 3, 32), w(1), **window())
+
+
 MORE_OUTPUTS = call("CONV_2D", pooled(1, 7, 11, 32), w(4, 3, 3, 32), w(4), **window())
 
 
@@ -106,9 +109,11 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
     ("value", "profile", "expected"),
     [
         (FEW_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv_thin"]),
-        (FEW_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv_thin"]),
+        (FEW_OUTPUTS, "mali", ["to_sliced", "max_pool", "conv_thin"]),
+        (FEW_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv_shared"]),
+        (FEW_OUTPUTS_OF_MANY, "gpu", ["to_sliced", "max_pool", "conv_thin"]),
         (MORE_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv_thin"]),
-        (MORE_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv"]),
+        (MORE_OUTPUTS, "gpu", ["to_sliced", "max_pool", "conv_shared"]),
         (MANY_OUTPUTS, "cpu_avx512", ["to_sliced", "max_pool", "conv"]),
         (SQUARES, "cpu", ["to_sliced", "max_pool", "winograd"]),
         (FROM_ROWS, "cpu", ["to_sliced", "winograd"]),
@@ -120,7 +125,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (TOO_DEEP, "cpu", ["to_sliced", "max_pool", *STEPS]),
         (DEEP, "cpu", ["to_sliced", "max_pool", "winograd"]),
         (DEEP, "mali", ["to_sliced", "max_pool", *STEPS]),
-        (DEEP, "adreno", ["to_sliced", "max_pool", "conv"]),
+        (DEEP, "adreno", ["to_sliced", "max_pool", "conv_shared"]),
         (FIRST_LAYER, "cpu_avx512", ["conv_linear"]),
         (FIRST_LAYER, "gpu", ["conv_linear"]),
         (ONE_VECTOR, "gpu", ["max_pool", "split_sums"]),
@@ -143,7 +148,7 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (transposed(9, 4), "nvidia", ["to_sliced", "max_pool", "transpose_conv_block"]),
         (transposed(9, 5), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
         (transposed(9, 3, 3), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
-        (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv"]),
+        (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv_shared"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
         (PRODUCT, "cpu_avx512", ["to_sliced", "batch_matmul_sliced"]),
         (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),

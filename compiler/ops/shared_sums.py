@@ -1,0 +1,137 @@
+"""Layers of few pixels, in which several work-items share the sums of a tile.
+
+Deep layers have so few pixels that tiles would have to be small for a GPU to have enough of them,
+and small tiles load more for each multiply-add. Instead the work-items along the second axis of a
+group each add up a part of the input channels for a large tile, over the whole window, and the
+first one joins what they have. The order of summation therefore differs from XNNPACK's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ..ir import Op
+from ..target import Target
+from .base import (
+    MASKED_SLICES,
+    Launch,
+    Loads,
+    Tile,
+    TileShape,
+    Window,
+    bhwc,
+    choose_tile,
+    slice_count,
+)
+from .elementwise import flattens
+from .weights import bias_slices, pack_weights
+
+PARTS = (4, 8, 16)
+"""How many work-items may share the sums of a tile."""
+NEIGHBOURS = 4
+"""Fewest tiles of a group, which share what they load."""
+GAIN = 0.9
+"""Share of the estimated time that remains, at most; the rest pays for joining the sums."""
+
+
+def unsuited(op: Op, window: Window, target: Target) -> str | None:
+    """Why sharing the sums of a layer of one group does not pay; None if it does."""
+    inputs = op.operand(1).shape[-1]
+    if target.on_processor or not target.device.shared_sums:
+        return "work-items of the device do not gain by sharing sums"
+    if target.device.heavy_group < PARTS[0] * NEIGHBOURS:
+        return "the device's work-groups are too small to share sums"
+    if inputs % target.lanes:
+        return f"its {inputs} input channels are not whole slices"
+    if _steps(op, window, target) < PARTS[0] ** 2 or inputs < target.lanes * PARTS[0]:
+        return f"its {inputs} input channels are too few to share their sums"
+    if _parts(op, window, target) == 1:
+        return "the device is busy without sharing sums, or has too little local memory"
+    return None
+
+
+def _steps(op: Op, window: Window, target: Target) -> int:
+    """Slices of input channels of which the sums of a pixel are made."""
+    return window.height * window.width * (op.operand(1).shape[-1] // target.lanes)
+
+
+def _parts(op: Op, window: Window, target: Target) -> int:
+    """How many work-items share the sums of a tile: as few as take about the least time."""
+    slices, most = op.operand(1).shape[-1] // target.lanes, target.device.heavy_group // NEIGHBOURS
+    best, least = 1, _tile(op, window, target, None, 1).estimate
+    for parts in PARTS:
+        # With fewer steps than others' sums to join, joining would take as long as the steps.
+        if parts > min(slices, most) or parts**2 > _steps(op, window, target):
+            break
+        tile = _tile(op, window, target, None, parts)
+        time = tile.estimate * -(-slices // parts) / slices
+        if time <= GAIN * least and _shared(tile, parts, target) <= target.device.local_memory:
+            best, least = parts, time
+    return best
+
+
+def _image(op: Op, window: Window) -> tuple[int, int, int, bool]:
+    """Batches, rows and columns of the output, and whether all its rows are one."""
+    batch, height, width, _ = bhwc(op.output.shape)
+    flat = window.pointwise and flattens(op)
+    return (batch, 1, height * width, True) if flat else (batch, height, width, False)
+
+
+def _tile(op: Op, window: Window, target: Target, wanted: TileShape | None, parts: int) -> Tile:
+    batch, rows, columns, flat = _image(op, window)
+    seen = bhwc(op.operand(0).shape)[2]
+    masked = not flat and any(window.columns_beyond(seen, columns))
+    work = MASKED_SLICES if masked else Loads(shifted=True, gated=op.input(3) is not None)
+    count = slice_count(op.output.shape[-1], target)
+    return choose_tile(columns, rows * batch * parts, count, target, wanted, work=work)
+
+
+def _shared(tile: Tile, parts: int, target: Target) -> int:
+    """Bytes in which a group keeps the sums of all parts but the first."""
+    others = target.device.heavy_group // parts * (parts - 1)
+    return others * tile.accumulators * target.lanes * 4
+
+
+def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> Sequence[Launch]:
+    """The launch for OHWI or [outputs, inputs] weights.
+
+    Tiles of all rows and slices are numbered along the first axis, so that groups are full. Groups
+    have a size of their own, as they share memory.
+    """
+    weights, channels = op.constant(1), op.output.shape[-1]
+    parts = _parts(op, window, target)
+    tile = _tile(op, window, target, wanted, parts)
+    batch, rows, width, flat = _image(op, window)
+    columns = -(-width // tile.pixels)
+    blocks = -(-slice_count(channels, target) // tile.slices)
+    tiles = columns * rows * blocks * batch
+    group = (target.device.heavy_group // parts, parts, 1)
+    matrix = weights if weights.ndim == 4 else weights[:, None, None, :]
+    return [
+        Launch(
+            "conv/conv_shared.jinja",
+            (-(-tiles // group[0]) * group[0], parts, 1),
+            {"x": op.operand(0), **({"gate": op.operand(3)} if op.input(3) else {})},
+            {"y": op.output},
+            {
+                "bias": bias_slices(op, channels, target, tile.slices),
+                "weights": pack_weights(matrix, tile.slices, target),
+            },
+            {
+                "tile": tile,
+                "tiles": tiles,
+                "columns": columns,
+                "blocks": blocks,
+                "window": window,
+                "inputs": weights.shape[-1],
+                "parts": parts,
+            },
+            group=group,
+            batches=1,
+            flatten=flat,
+            pairs=target.half_arithmetic,
+            heavy=True,
+            flops=2 * op.output.elements * prod(weights.shape[1:]),
+        )
+    ]
