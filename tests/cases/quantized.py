@@ -53,6 +53,10 @@ def arithmetic() -> Iterator[Case]:
             yield row("arithmetic", f"{operator} {dtype}", value)
         for operator in ("LESS", "EQUAL"):
             yield row("arithmetic", f"{operator} {dtype}", typed("bool", operator, first, second))
+    for scale in (2.0**-15, 1.7):
+        few = xq(19, dtype="int16", scale=1.5 * scale)
+        value = typed("bool", "NOT_EQUAL", xq(31, 19, dtype="int16", scale=scale), few)
+        yield row("arithmetic", f"NOT_EQUAL int16 of scales around {scale}", value)
     for dtype, zero in EIGHT_BITS:
         large = xq(19, dtype=dtype, scale=2.5, zero=zero)
         value = typed("bool", "GREATER", xq(3, 19, dtype=dtype, scale=1.7, zero=zero), large)

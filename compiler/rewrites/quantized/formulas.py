@@ -261,7 +261,15 @@ FORMULAS = (
         "alone where a scale is 1 or more",
         _OWN,
     ),
-    Formula(_COMPARISONS, "int16", "", _RAW, _OWN),
+    Formula(
+        ("EQUAL", "NOT_EQUAL"),
+        "int16",
+        "scales below 512",
+        "integers with 8 more bits, times their scales, or their signs alone where a scale is 1 or "
+        "more; from tables of 65536 entries, unless the scales are alike",
+        _OWN,
+    ),
+    Formula(_COMPARISONS[2:], "int16", "", _RAW, _OWN),
     Formula(("FLOOR_DIV", "FLOOR_MOD"), "int8, int16", "", _RAW, _OWN),
     Formula(("BITWISE_XOR", "RIGHT_SHIFT"), f"{_EIGHT}, int16", "", _RAW, _OWN),
     Formula(

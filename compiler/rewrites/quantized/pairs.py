@@ -64,14 +64,14 @@ def _factor_of_quotients(lowering: Lowering) -> FixedPoint:
     return fixed_point(float(first / np.float32(second * lowering.scale(lowering.op.output))))
 
 
-def _compared(compare: np.ufunc) -> Function:
-    """Operands of 8 more bits, times their scales."""
+def _operand(lowering: Lowering, position: int, integers: Array) -> Array:
+    """What is compared of an operand: integers of 8 more bits, times its scale."""
+    return _scaled(lowering, integers << 8, float(lowering.scale(lowering.op.operand(position))))
 
+
+def _compared(compare: np.ufunc) -> Function:
     def function(lowering: Lowering, a: Array, b: Array) -> Array:
-        one, other = (
-            _scaled(lowering, values << 8, float(lowering.scale(lowering.op.operand(i))))
-            for i, values in enumerate((a, b))
-        )
+        one, other = (_operand(lowering, i, values) for i, values in enumerate((a, b)))
         return np.asarray(compare(one, other), np.int64)
 
     return function
@@ -94,9 +94,7 @@ def pair(lowering: Lowering) -> None:
     """What the function gives for each two integers."""
     first, second, result = lowering.op.operand(0), lowering.op.operand(1), lowering.op.output
     if result.dtype == "bool" and first.dtype == second.dtype == "int16":
-        # LiteRT compares the integers, whatever they stand for.
-        operands = map(lowering.centered, (first, second))
-        lowering.finish(lowering.add(lowering.op.name, *operands, dtype="bool"))
+        _compare_int16(lowering)
         return
     if lowering.op.name == "DIV" and first.dtype == second.dtype == "int16":
         _divide_int16(lowering)
@@ -115,6 +113,22 @@ def pair(lowering: Lowering) -> None:
         lowering.finish(lowering.add("CAST", value, dtype="bool"))
     else:
         lowering.finish_centered(value)
+
+
+def _compare_int16(lowering: Lowering) -> None:
+    """LiteRT compares the integers, whatever they stand for, unless it asks if they are equal."""
+    operands = [lowering.op.operand(position) for position in (0, 1)]
+    values = [lowering.centered(operand) for operand in operands]
+    if lowering.op.name in ("EQUAL", "NOT_EQUAL"):
+        integers = [_integers(lowering, operand) for operand in operands]
+        tables = [_operand(lowering, *numbered) for numbered in enumerate(integers)]
+        if not np.array_equal(*tables) or (np.diff(tables[0]) <= 0).any():
+            for position, entries in enumerate(tables):
+                table, offset = lowering.constant(entries), -int(integers[position][0])
+                values[position] = lowering.add(
+                    "tflgpu.look_up", values[position], table, offset=offset
+                )
+    lowering.finish(lowering.add(lowering.op.name, *values, dtype="bool"))
 
 
 def _divide_int16(lowering: Lowering) -> None:
