@@ -64,6 +64,8 @@ def test_killed_while_compiling(tmp_path: Path, server: ForkServerContext) -> No
             # Killed before the first plan was in place, or between taking away the old and
             # putting the new one there.
             assert "holds no compiled model" in str(error) or "there is no cache" in str(error)
+            # A process that shares its processor needs longer for its first plan.
+            longest = min(1.5 * longest, 3.0)
     assert present > KILLS_WHILE_COMPILING // 4
     assert chain().write(cache) == variant(cache)
     assert read_variant(variant(cache)).plan == chain().plan
