@@ -27,12 +27,15 @@ TARGETS = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl"
 """Both languages, and the widest slices and fewest buffers they have."""
 WEIGHTS = (w(7, 3, 3, 3), w(7))
 LOOKED_AT = 8
-"""Of an operator's cases every eighth is looked at; in test_operators.py they all run."""
+"""Of an operator's cases every eighth is looked at, by the profiles of a language in turn; in
+test_operators.py they all run."""
 
 
 def rendered(operator: str, target: TargetName, profile: str) -> dict[str, str]:
     """Sources of an operator's cases, by the rank of the implementations and the file's name."""
     cases = families()[operator][::LOOKED_AT]
+    profiles = [name for language, name in TARGETS if language == target]
+    cases = cases[profiles.index(profile) :: len(profiles)] or cases
     return {
         file.replace("kernels/", f"{item.rank}_"): source
         for item in every_kernel(cases, target, profile, (0, 1))
