@@ -80,6 +80,9 @@ class Profile:
     registers: int = 0
     """Registers of a work-item, of 32 bits, with which enough of them are in flight, on GPUs; tiles
     that need more are rejected. 0 for any number."""
+    loads_ahead: bool = False
+    """Whether the compiler loads all pixels of a tile before it multiplies the first, so that each
+    holds registers, unless they may lie outside the image."""
     paired_halves: bool = True
     """Whether a register holds two halves, so that tiles in half precision may be twice as
     large."""
@@ -167,7 +170,7 @@ def parse(text: str, name: str, place: str) -> Profile:
         listed = values.get(key, [])
         values[key] = _chosen(listed, languages, f"{place}: {key}", " kernel languages")
     _typed(values["description"], str, f"{place}: description")
-    optional = ("shared_sums", "paired_halves", "joined_stores")
+    optional = ("shared_sums", "loads_ahead", "paired_halves", "joined_stores")
     for key in ("slice_loads", "transposed_blocks", "byte_storage", *optional):
         _typed(values.get(key, False), bool, f"{place}: {key}")
     if _typed(values["kind"], str, f"{place}: kind") not in KINDS:

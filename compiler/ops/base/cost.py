@@ -93,7 +93,9 @@ class Loads:
             cost = products + 0.5 * (pixels + weights) + 1
             return Step(products, pixels + weights, cost, 0, 0)
         loaded = weights + (pixels if self.by_lane else pixels / lanes)
-        held = weights + 1 if self.by_lane else lanes + (1 if blocks == 1 else pixels)
+        ahead = device.loads_ahead and not self.addresses
+        at_once = pixels if blocks > 1 or ahead else 1
+        held = weights + 1 if self.by_lane else lanes + at_once
         starts = 1 if self.shifted else pixels
         addresses = max(self.addresses * pixels, ADDRESS * starts if ragged else 0)
         if half:
