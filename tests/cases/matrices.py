@@ -24,6 +24,7 @@ def fully_connected_layers() -> Iterator[Case]:
 
     yield row("one row", (1, 37), (41, 37))
     yield row("one long row", (1, 131), (37, 131))
+    yield row("one row of whole slices", (1, 72), (37, 72))
     yield row("many rows", (29, 37), (41, 37))
     yield row("few rows", (5, 64), (37, 64))
     yield row("multiples of the slice", (5, 32), (64, 32))
