@@ -160,6 +160,16 @@ class LinearAccessor:
         """One lane of a slice of the pixel at that index, as if the tensor were sliced."""
         return self.element_of(pixel, affine(slice, self.lanes, lane))
 
+    @property
+    def with_sign(self) -> bool:
+        """Whether bytes in memory have a sign."""
+        return self.narrow == "int8"
+
+    def word(self, pixel: str, slice: str, number: str) -> str:
+        """Four bytes of the pixel at that index as one integer, as if the tensor were sliced."""
+        place = affine(slice, self.lanes, affine(number, 4))
+        return self.call("word_at", self.array, affine(pixel, 1, place))
+
     def element_of(self, start: str, offset: str) -> str:
         """An element by base address and offset, for which CPU compilers generate better code."""
         return self._as_element(self.call("element_of", self.array, start, offset))

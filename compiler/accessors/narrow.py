@@ -206,6 +206,7 @@ class ByteAccessor(WholeAccessor):
 
     stored = "byte"
     load, load_lane, save = "load_bytes", "byte_lane", "store_bytes"
+    with_sign = False
 
     def word(self, pixel: str, slice: str, number: str) -> str:
         """Four lanes of a slice of the pixel at that index, as one integer."""

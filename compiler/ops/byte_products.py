@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir import Array, Op
+from ..ir import Array, Op, Tensor
 from ..target import Target
 from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
 from .elementwise import flattens
@@ -35,13 +35,14 @@ MOST_PRODUCTS = 1 << 15
 def multiplies_bytes(op: Op, target: Target) -> str | None:
     """Why a layer with OHWI or [outputs, inputs] weights cannot be computed so; None if it can.
 
-    Its image must be stored as bytes, and its weights and bias must be whole numbers, which
-    `exact` says.
+    Its weights and bias must be whole numbers, which `exact` says, and its image must be stored as
+    bytes. A layer whose sums may pass 2^24 has an attribute `least`, the least number of its image,
+    which is made of bytes as it is read if it is stored otherwise.
     """
     if not target.byte_products:
         return "the device does not multiply bytes"
     image, weights = op.operand(0), op.operand(1)
-    if not op.attrs.get("exact") or image.whole is None or image.whole.bits != 8:
+    if not op.attrs.get("exact") or not (_of_bytes(image) or "least" in op.attrs):
         return "its image is not stored as bytes"
     if len(op.inputs) > 3 or image.shape[-1] != weights.shape[-1]:
         return "it has a gate, or groups of channels"
@@ -49,10 +50,26 @@ def multiplies_bytes(op: Op, target: Target) -> str | None:
         return "rank is above 4"
     if any(tensor is not None and not tensor.constant for tensor in op.inputs[1:]):
         return "weights or a bias are computed while the model runs"
-    low, high = _range(op.constant(1))
-    if high - low > 255 or prod(weights.shape[1:]) > MOST_PRODUCTS:
+    if not sums_fit(op.constant(1)):
         return "its weights are no bytes, or too many for sums of 32 bits"
     return None
+
+
+def _of_bytes(image: Tensor) -> bool:
+    return image.whole is not None and image.whole.bits == 8
+
+
+def words_in_rows(op: Op, target: Target) -> str | None:
+    """Why a layer cannot read words of a row-major image; None if it can."""
+    if not _of_bytes(op.operand(0)) or target.language.packs_bytes:
+        return "its rows are not stored in arrays of bytes"
+    return "its rows are not whole words" if op.operand(0).shape[-1] % WORD else None
+
+
+def sums_fit(weights: Array) -> bool:
+    """Whether 32 bits hold the sums of products of bytes and the weights of each output channel."""
+    low, high = _range(weights)
+    return high - low <= 255 and prod(weights.shape[1:]) <= MOST_PRODUCTS
 
 
 def byte_products(
@@ -75,14 +92,15 @@ def byte_products(
     count = slice_count(channels, target)
     tile = choose_tile(columns, rows * batch, count, target, shape, limits=limits)
     blocks = -(-count // tile.slices)
-    stored, signed = op.operand(0).whole, not target.on_processor
-    assert stored is not None
-    base = stored.base + SIGNED if signed else stored.base
+    image, signed = op.operand(0), not target.on_processor
+    whole = image.whole if _of_bytes(image) else None
+    least = whole.base if whole else op.attrs["least"]
+    base = least + SIGNED if signed else least
     return [
         Launch(
             "conv/conv_bytes.jinja",
             (-(-columns // tile.pixels), rows, batch * blocks),
-            {"x": op.operand(0)},
+            {"x": image},
             {"y": op.output},
             {
                 "bias": _bias(op, matrix, base, tile.slices, target),
@@ -95,6 +113,7 @@ def byte_products(
                 "inputs": weights.shape[-1],
                 "offset": offset,
                 "signed": signed,
+                "least": None if whole else least,
                 "padding": int.from_bytes(bytes([-base & 255] * WORD), "little", signed=True),
             },
             flatten=flat,

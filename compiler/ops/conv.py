@@ -39,7 +39,7 @@ from .base import (
 from .byte_products import byte_products, multiplies_bytes
 from .elementwise import flattens
 from .split_sums import split_sums, splits
-from .weights import bias_slices, check_bias, constant_weights, pack_weights
+from .weights import bias_slices, check_bias, constant_weights, pack_weights, wide_sums
 
 
 def window(op: Op) -> Window:
@@ -75,7 +75,7 @@ def _pointwise(op: Op, target: Target) -> str | None:
         return "the window is not 1x1"
     if groups(op) != 1:
         return "the channels are split into groups"
-    return constant_weights(op, target)
+    return constant_weights(op, target) or wide_sums(op)
 
 
 def _aligned(op: Op, target: Target) -> str | None:
@@ -91,7 +91,7 @@ def _ungated(op: Op, target: Target) -> str | None:
     """Only conv_1x1 applies a gate to the channels it reads."""
     if op.input(3) is not None:
         return "only conv_1x1 multiplies its input by a gate"
-    return constant_weights(op, target)
+    return constant_weights(op, target) or wide_sums(op)
 
 
 def _few_outputs(op: Op, target: Target) -> str | None:
@@ -148,7 +148,9 @@ def _few_pixels(op: Op, target: Target) -> str | None:
     many = prod(op.output.shape[:3]) * target.lanes > target.device.work_items
     if many and _few_outputs(op, target) is None:
         return "its output channels would leave most lanes idle, as conv_thin does not"
-    return constant_weights(op, target) or shared_sums.unsuited(op, window(op), target)
+    if reason := constant_weights(op, target) or wide_sums(op):
+        return reason
+    return shared_sums.unsuited(op, window(op), target)
 
 
 def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:

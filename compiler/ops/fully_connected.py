@@ -25,10 +25,10 @@ from .base import (
     define,
     slice_count,
 )
-from .byte_products import byte_products, multiplies_bytes
+from .byte_products import byte_products, multiplies_bytes, words_in_rows
 from .elementwise import flattens
 from .split_sums import split_sums, splits
-from .weights import bias_slices, check_bias, constant_weights, pack_weights
+from .weights import bias_slices, check_bias, constant_weights, pack_weights, wide_sums
 
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 """The window of a 1x1 convolution."""
@@ -64,6 +64,10 @@ def _rows(op: Op, target: Target) -> str | None:
     return constant_weights(op, target)
 
 
+def _floats(op: Op, target: Target) -> str | None:
+    return _rows(op, target) or wide_sums(op)
+
+
 def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     flat = flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)
@@ -91,7 +95,7 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
 
 
 def _vector(op: Op, target: Target) -> str | None:
-    return _rows(op, target) or splits(op, target)
+    return _floats(op, target) or splits(op, target)
 
 
 def _build_split(op: Op, target: Target) -> Sequence[Launch]:
@@ -100,7 +104,7 @@ def _build_split(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
-    return _rows(op, target) or shared_sums.unsuited(op, PIXEL, target)
+    return _floats(op, target) or shared_sums.unsuited(op, PIXEL, target)
 
 
 def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
@@ -111,17 +115,24 @@ def _bytes(op: Op, target: Target) -> str | None:
     return _rows(op, target) or multiplies_bytes(op, target)
 
 
+def _rows_of_bytes(op: Op, target: Target) -> str | None:
+    return _bytes(op, target) or words_in_rows(op, target)
+
+
 def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     return byte_products(op, target, None, shape)
 
 
 IMPLEMENTATIONS = (
     TiledImplementation("fully_connected_bytes", _build_bytes, _bytes),
+    TiledImplementation(
+        "fully_connected_bytes_from_linear", _build_bytes, _rows_of_bytes, reads=LINEAR
+    ),
     Implementation("fully_connected_split", _build_split, _vector, half_arithmetic=True),
     Implementation("fully_connected_split_from_linear", _build_split, _vector, reads=LINEAR),
     TiledImplementation("fully_connected_shared", _build_shared, _few_rows, half_arithmetic=True),
-    TiledImplementation("fully_connected", _build, _rows, half_arithmetic=True),
-    TiledImplementation("fully_connected_from_linear", _build, _rows, reads=LINEAR),
+    TiledImplementation("fully_connected", _build, _floats, half_arithmetic=True),
+    TiledImplementation("fully_connected_from_linear", _build, _floats, reads=LINEAR),
 )
 
 define(

@@ -5,14 +5,22 @@
     q = tflgpu.quantize_rows(x, s, z)                  x * s + z, rounded, less z
     y = tflgpu.times_inverse(sums of products, s)
 
+or, where the integers are multiplied as they are, -128 to 127,
+
+    i = tflgpu.round_rows(x, s, z)                     x * s + z, rounded
+    q = tflgpu.less_zero(sums of products, z, w)       less z times w, the sums of the weights
+
 or, as LiteRT's own kernels compute it, with the step of a row, 1 / s, and halves away from zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..ir import Array
+from ..ir import Array, Op
+from .base import Range
 from .elementwise import Elementwise, define_elementwise
 
 
@@ -30,6 +38,14 @@ def _row_zero(a: Array, b: Array, c: Array) -> Array:
 
 def _quantized_rows(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(np.clip(np.rint(a * b) + c, -128, 127) - c)
+
+
+def _rounded_rows(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(np.clip(np.rint(a * b) + c, -128, 127))
+
+
+def _range_of_bytes(op: Op, ranges: Sequence[Range | None]) -> Range:
+    return -128, 127
 
 
 def _row_step(a: Array, b: Array) -> Array:
@@ -60,6 +76,12 @@ ROW_ROUNDING = {
     "tflgpu.quantize_rows": Elementwise(
         "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f) - {c}", _quantized_rows
     ),
+    "tflgpu.round_rows": Elementwise(
+        "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f)",
+        _rounded_rows,
+        range=_range_of_bytes,
+    ),
+    "tflgpu.less_zero": Elementwise("{a} - {b} * {c}", lambda a, b, c: a - b * c),
     "tflgpu.row_step": Elementwise(
         "{use.if_positive}(max({b}, 0.0f) - min({a}, 0.0f), "
         "(max({b}, 0.0f) - min({a}, 0.0f)) / 255.0f, max({b}, 0.0f) - min({a}, 0.0f) + 1.0f)",

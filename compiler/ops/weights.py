@@ -98,3 +98,8 @@ def constant_weights(op: Op, target: Target, bias: int = 2) -> str | None:
     """Why weights and the bias, at position `bias`, cannot be packed now; None if they can."""
     computed = [i for i in (1, bias) if (tensor := op.input(i)) and not tensor.constant]
     return f"input {computed[0]} is computed while the model runs" if computed else None
+
+
+def wide_sums(op: Op) -> str | None:
+    """Why floats cannot hold the sums of a layer; None if they can."""
+    return "its sums may pass 2^24" if "least" in op.attrs else None

@@ -10,7 +10,7 @@ from tflgpu.compiler.codegen.intrinsics import intrinsics
 from tflgpu.compiler.language import LANGUAGES
 
 IMAGES = {"read_texel", "read_half_texel", "texel_lane"}
-BYTES = {"add_products", "add_signed_products", "as_ints", "bytes_at"}
+BYTES = {"add_products", "add_signed_products", "as_ints", "byte_word", "bytes_at", "word_at"}
 """For kernels that only OpenCL C has, as images are."""
 MEDIUM = {"load_medium", "medium_halves"}
 """For arithmetic in `mediump`; the other languages have arrays of halves."""

@@ -21,6 +21,7 @@ from ...ops.conv import groups, window
 from ...ops.elementwise import ELEMENTWISE
 from ...ops.fully_connected_chain import NAME, layer_shapes
 from ...ops.reduce import axes
+from ...ops.weights import wide_sums
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
@@ -57,7 +58,7 @@ def _is_layer(op: Op) -> bool:
     """Whether an operator multiplies a single vector by constant weights."""
     if op.name == NAME:
         return True
-    if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3:
+    if op.name not in ("CONV_2D", "FULLY_CONNECTED") or len(op.inputs) > 3 or wide_sums(op):
         return False
     if not _single(op.output) or any(t and not t.constant for t in op.inputs[1:]):
         return False

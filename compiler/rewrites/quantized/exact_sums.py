@@ -9,6 +9,9 @@
 Sums of each part of the input channels are exact, and an addition of two exact numbers rounds like
 the conversion of the whole sum to a float, which is what LiteRT does. Large biases are divided
 alike: into a part that fits beside the sums and a part of few digits.
+
+Devices that multiply bytes have sums of 32 bits. There such a layer stays whole, with an attribute
+`least`, the least number of x.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...ir import Array, Tensor, constant
+from ...ops.byte_products import sums_fit
 from .layer import Layer
-from .lowering import EXACT
+from .lowering import EXACT, INTEGERS
 
 Channels = tuple[int, int]
 """The first of a range of input channels, and its end."""
@@ -36,6 +40,9 @@ def exact_sums(layer: Layer) -> Tensor:
     own = np.zeros(count) if layer.bias is None else layer.bias.astype(np.float64)
     small, large = _divide(own, products.sum(0))
     parts = list(_parts(products, np.abs(small)))
+    if (len(parts) > 1 or large.any()) and _multiplies_bytes(layer, own):
+        least = INTEGERS[layer.image.dtype][0] - lowering.zero(layer.image)
+        return layer.sums(layer.centered_image, layer.centered_weights, layer.bias, least=least)
     if len(parts) > 1 and layer.grouped:
         raise lowering.declined("sums of grouped channels may be too large to be exact")
     if len(parts) + bool(large.any()) > 2 or (large.astype(np.float32) != large).any():
@@ -51,6 +58,21 @@ def exact_sums(layer: Layer) -> Tensor:
     for other in others:
         sums = lowering.add("tflgpu.add_exact", sums, other)
     return sums
+
+
+def _multiplies_bytes(layer: Layer, bias: Array) -> bool:
+    """Whether the device's sums of 32 bits hold those of a layer with this bias."""
+    weights = layer.centered_weights.data
+    return (
+        layer.lowering.target.byte_products
+        and layer.input_axis is not None
+        and layer.name != "TRANSPOSE_CONV"
+        and not layer.grouped
+        and not layer.image.constant
+        and weights is not None
+        and sums_fit(weights)
+        and bool((bias.astype(np.float32) == bias).all())
+    )
 
 
 def _divide(bias: Array, products: Array) -> tuple[Array, Array]:

@@ -6,13 +6,16 @@ point of its own; the sums are of integers, and become floats again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ...ir import Array, Blocks, Op, Tensor
 from ...ir.dequantize import dequantized
-from .lowering import Lowering
+from ...ops.row_scales import NAME as ROW_SCALES
+from .lowering import EXACT, Lowering
 from .ratios import HYBRID_BLOCK
 
 MOST = 127.0
@@ -41,15 +44,42 @@ def hybrid(lowering: Lowering) -> None:
     if packed and (op.name == "CONV_2D" or weights.shape[1] % 2):
         finish(lowering, _of_packed_weights(lowering, image, weights, bias))
         return
-    integers, scale = _by_rows(lowering, image, _axes(op, image, weights))
+    axes = _axes(op, image, weights)
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
-    if weights.blocks is None:
-        matrix = lowering.centered(weights)
-        sums = lowering.add(op.name, integers, matrix, None, **attrs, exact=True)
-    else:
+    if weights.blocks is not None:
+        integers, scale = _by_rows(lowering, image, axes)
         matrix = lowering.constant(_from_blocks(weights, weights.blocks))
         sums = lowering.add(op.name, integers, matrix, None, **attrs)
+    elif axes == [len(image.shape) - 1] and _fit(lowering.centered(weights)):
+        sums, scale = _sums_of_rows(lowering, image, lowering.centered(weights), attrs)
+    else:
+        integers, scale = _by_rows(lowering, image, axes)
+        matrix = lowering.centered(weights)
+        sums = lowering.add(op.name, integers, matrix, None, **attrs, exact=True)
     finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+
+
+def _fit(weights: Tensor) -> bool:
+    """Whether float32 holds sums of products with bytes and with a zero point exactly."""
+    assert weights.data is not None
+    sums = np.abs(weights.data).reshape(len(weights.data), -1).sum(1, dtype=np.float64)
+    return float(sums.max(initial=0)) * 255 <= EXACT
+
+
+def _sums_of_rows(
+    lowering: Lowering, rows: Tensor, weights: Tensor, attrs: Mapping[str, Any]
+) -> tuple[Tensor, Tensor]:
+    """The sums of rows of integers less their zero points, and the scales of the rows.
+
+    The layer multiplies the integers as they are, which are bytes; what the zero points come to is
+    taken from its sums.
+    """
+    scale, zero = lowering.several(ROW_SCALES, [rows], ["float32"] * 2)
+    integers = lowering.add("tflgpu.round_rows", rows, scale, zero)
+    sums = lowering.add(lowering.op.name, integers, weights, None, **attrs, exact=True)
+    assert weights.data is not None
+    totals = weights.data.reshape(len(weights.data), -1).sum(1)
+    return lowering.add("tflgpu.less_zero", sums, zero, lowering.constant(totals)), scale
 
 
 def _depthwise(lowering: Lowering, image: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
@@ -187,19 +217,31 @@ def check_weights(lowering: Lowering, weights: Tensor) -> None:
 
 
 def _extremes(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
-    """The least and the greatest value along these axes, which are kept at size 1."""
-    reduced = lowering.constant(axes, "int32")
-    return (
-        lowering.add("REDUCE_MIN", values, reduced, keep_dims=True),
-        lowering.add("REDUCE_MAX", values, reduced, keep_dims=True),
-    )
+    """The least and the greatest value along these axes, which are kept at size 1.
+
+    Columns are reduced before rows, and these before channels: kernels of slices then share the
+    work, of which a whole image would be too much for one of them.
+    """
+    extremes = []
+    for name in ("REDUCE_MIN", "REDUCE_MAX"):
+        result = values
+        for axis in sorted(axes, key=lambda axis: (axis == len(values.shape) - 1, -axis)):
+            if result.shape[axis] > 1:
+                along = lowering.constant([axis], "int32")
+                result = lowering.add(name, result, along, keep_dims=True)
+        extremes.append(result)
+    low, high = extremes
+    return low, high
 
 
 def _by_rows(lowering: Lowering, values: Tensor, axes: list[int]) -> tuple[Tensor, Tensor]:
     """Centered integers, and the scale they have along all but these axes."""
-    low, high = _extremes(lowering, values, axes)
-    scale = lowering.add("tflgpu.row_scale", low, high)
-    zero = lowering.add("tflgpu.row_zero", low, high, scale)
+    if axes == [len(values.shape) - 1]:
+        scale, zero = lowering.several(ROW_SCALES, [values], ["float32"] * 2)
+    else:
+        low, high = _extremes(lowering, values, axes)
+        scale = lowering.add("tflgpu.row_scale", low, high)
+        zero = lowering.add("tflgpu.row_zero", low, high, scale)
     return lowering.add("tflgpu.quantize_rows", values, scale, zero), scale
 
 

@@ -112,11 +112,11 @@ class Layer:
         self.lowering.require_exact(float(most.max(initial=0)))
         return self.sums(self.centered_image, self.centered_weights, self.bias)
 
-    def sums(self, image: Tensor, weights: Tensor, bias: Array | None) -> Tensor:
-        """The sums of other centered operands, of the output's shape."""
+    def sums(self, image: Tensor, weights: Tensor, bias: Array | None, **more: Any) -> Tensor:
+        """The sums of other centered operands, of the output's shape; `more` are attributes."""
         lowering, added = self.lowering, None if bias is None else self.lowering.constant(bias)
         if self.name == "TRANSPOSE_CONV":
             operands = (lowering.op.operand(0), weights, image, added)
             return lowering.add(self.name, *operands, dtype="float32", **self.attrs)
-        sums = lowering.add(self.name, image, weights, added, **self.attrs)
+        sums = lowering.add(self.name, image, weights, added, **self.attrs, **more)
         return lowering.reshape(sums, lowering.op.output.shape)

@@ -30,13 +30,16 @@ WINDOWS: dict[str, dict[str, Any]] = {
     "stride to the edges": window("SAME", (3, 2)),
     "dilation": window(dilation=(2, 4)),
 }
-LAYERS = len(WINDOWS) + 2
+LAYERS = len(WINDOWS) + 4
 
 
 def layers(dtype: str, zero: int) -> Model:
-    """Convolutions of 37 channels, of which some are left out of the last slice, and a matrix."""
+    """Convolutions of 37 channels, of which some are left out of the last slice, and matrices.
+
+    The sums of the last two layers may pass 2^24.
+    """
     like: dict[str, Any] = {"dtype": dtype, "zero": zero}
-    image, rows = xq(2, 9, 29, 37, **like), xq(5, 101, **like)
+    image, rows, deep = xq(2, 9, 29, 37, **like), xq(5, 101, **like), xq(1, 4, 7, 228, **like)
     results = {}
     for name, geometry in WINDOWS.items():
         filters = weights((23, 3, 3, 37), channels=dtype == "int8", dtype=dtype)
@@ -48,6 +51,12 @@ def layers(dtype: str, zero: int) -> Model:
     filters = weights((19, 101), channels=False, dtype=dtype)
     operands = rows, filters, bias(filters, 19)
     results["matrix"] = quantized("FULLY_CONNECTED", *operands, **like, scale=0.6)
+    filters = weights((23, 3, 3, 228), channels=dtype == "int8", dtype=dtype)
+    operands = deep, filters, bias(filters, 23)
+    results["deep"] = quantized("CONV_2D", *operands, **like, scale=2.0, **window())
+    filters = weights((19, 12 * 140), channels=False, dtype=dtype)
+    operands = xq(7, 12, 140, **like), filters, bias(filters, 19)
+    results["row-major"] = quantized("FULLY_CONNECTED", *operands, **like, scale=4.0)
     return model(results)
 
 
@@ -83,6 +92,26 @@ def test_bits_are_those_of_litert(
         for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
             assert len(np.unique(wanted)) > 20
+
+
+def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> None:
+    """Their numbers become bytes as they are read."""
+    made = layers("uint8", 131)
+    expected = Reference(made.content, delegates=True).run(made.inputs)
+    disabled = ("store_integers",)
+    for device in (VNNI, "intel_xe"):
+        options = Options(device=device, fallback="none", disable_passes=disabled)
+        compiled = pipeline.build(made.content, options)
+        assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 2
+        folder = pipeline.store(compiled, tmp_path)
+        with tflgpu.load(folder, store_binaries=False) as session:
+            for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+
+def test_rows_are_read_as_words_where_they_lie() -> None:
+    compiled = built(layers("int8", 127))
+    assert sum("word_at(x, " in text for text in compiled.sources.values()) == 2
 
 
 @pytest.mark.parametrize("device", ["amd_rdna2", "intel_xe", "nvidia"])

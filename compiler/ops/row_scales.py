@@ -1,0 +1,75 @@
+"""tflgpu.row_scales: the scales and the zero points with which rows of floats become integers.
+
+    s, z = tflgpu.row_scales(x)     x[..., channels], s[..., 1], z[..., 1]
+
+As tflgpu.row_scale and tflgpu.row_zero have them, from the least and the greatest number of each
+row. A kernel reads a row once; which of them a NaN counts as is left to the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import Array, Op, Shape
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, linear_grid
+from .elementwise import flattens, rank_fits
+from .row_rounding import ROW_ROUNDING
+
+NAME = "tflgpu.row_scales"
+
+_SCALE, _ZERO = ROW_ROUNDING["tflgpu.row_scale"], ROW_ROUNDING["tflgpu.row_zero"]
+
+
+def infer(op: Op) -> list[Shape]:
+    return [(*op.operand(0).shape[:-1], 1)] * 2
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    low, high = (np.asarray(f(arrays[0], -1, keepdims=True)) for f in (np.min, np.max))
+    scale = _SCALE.function(low, high)
+    return scale, _ZERO.function(low, high, scale)
+
+
+def _launch(op: Op, template: str, grid: tuple[int, int, int], flatten: bool) -> Launch:
+    scale, zero = op.outputs
+    return Launch(
+        template,
+        grid,
+        {"x": op.operand(0)},
+        {"y": scale, "points": zero},
+        variables={
+            "scale_of": _SCALE.expression,
+            "zero_of": _ZERO.expression,
+            "inputs": op.operand(0).shape[-1],
+        },
+        flatten=flatten,
+        flops=2 * op.operand(0).elements,
+    )
+
+
+def _sliced(op: Op, target: Target) -> Sequence[Launch]:
+    batch, height, width, _ = bhwc(op.output.shape)
+    flat = flattens(op)
+    grid = (height * width, 1, batch) if flat else (width, height, batch)
+    return [_launch(op, "reduce/row_scales.jinja", grid, flat)]
+
+
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
+    grid = linear_grid(op.output.elements)
+    return [_launch(op, "reduce/row_scales_linear.jinja", grid, False)]
+
+
+define(
+    OpDef(
+        NAME,
+        infer,
+        (
+            Implementation("row_scales", _sliced, rank_fits, fuses=False),
+            Implementation("row_scales_linear", _linear, reads=LINEAR, writes=LINEAR, fuses=False),
+        ),
+        reference,
+    )
+)
