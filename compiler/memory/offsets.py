@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 
-SEARCH = 400_000
-"""Most tensors that the search places, over all orders it tries."""
+SEARCH = 8_000_000
+"""Most pairs of tensors alive together that the search looks at, over all orders it tries."""
 
 TRIALS = 4_000
 """Most orders that the search tries."""
@@ -139,7 +139,7 @@ def _search(
 ) -> _Attempt:
     """Randomly place a tensor at the top earlier, and keep changes that do not grow the arena."""
     random = Random(len(sizes))  # seeded, so that a model always compiles to the same plan
-    trials = min(TRIALS, SEARCH // max(len(sizes), 1))
+    trials = min(TRIALS, SEARCH // max(sum(map(len, together)), 1))
     current = best
     for _ in range(trials):
         if best.total == lower_bound:

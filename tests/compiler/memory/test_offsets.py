@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tflgpu.compiler.memory import offsets
 from tflgpu.compiler.memory.offsets import Interval, Layout, plan_memory
 
 ALIGNMENT = 64
@@ -75,6 +78,30 @@ def test_without_sharing_all_tensors_lie_apart(intervals: list[Interval]) -> Non
 @settings(max_examples=50, deadline=None)
 def test_the_same_intervals_give_the_same_layout(intervals: list[Interval]) -> None:
     assert plan_memory(intervals, ALIGNMENT) == plan_memory(intervals, ALIGNMENT)
+
+
+def test_the_search_takes_no_longer_where_many_tensors_are_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What placing a tensor takes grows with the tensors that are alive with it."""
+    looks = 0
+    place = offsets._place
+
+    def counted(
+        sizes: list[int], together: offsets.Neighbours, order: list[int]
+    ) -> offsets._Attempt:
+        nonlocal looks
+        looks += sum(map(len, together))
+        return place(sizes, together, order)
+
+    monkeypatch.setattr(offsets, "_place", counted)
+    monkeypatch.setattr(offsets, "SEARCH", 200_000)
+    random = Random(3)
+    firsts = [random.randrange(50) for _ in range(150)]
+    intervals = [Interval(random.randrange(1, 9999), at, at + 25) for at in firsts]
+    layout = plan_memory(intervals, ALIGNMENT)
+    assert layout.total > layout.lower_bound, "the search never ended early"
+    assert 100_000 < looks < 300_000
 
 
 def test_nothing_takes_no_memory() -> None:
