@@ -122,7 +122,7 @@ def _compare_int16(lowering: Lowering) -> None:
     if lowering.op.name in ("EQUAL", "NOT_EQUAL"):
         integers = [_integers(lowering, operand) for operand in operands]
         tables = [_operand(lowering, *numbered) for numbered in enumerate(integers)]
-        if not np.array_equal(*tables) or (np.diff(tables[0]) <= 0).any():
+        if not np.array_equal(tables[0], tables[1]) or (np.diff(tables[0]) <= 0).any():
             for position, entries in enumerate(tables):
                 table, offset = lowering.constant(entries), -int(integers[position][0])
                 values[position] = lowering.add(
