@@ -30,7 +30,7 @@ layout(std430, binding = 0) buffer y_buffer { float y[]; };
 void main() { y[gl_LocalInvocationIndex] = 1.0; }
 """
 INSTRUCTIONS = {
-    "tiny_mlperf/trainedRes.tflite": 1067,
+    "tiny_mlperf/trainedRes.tflite": 1350,
     "mobilenet_v1/mobilenet_v1_0.25_224_1_default_1.tflite": 2755,
     "mediapipe_pose/pose_landmark_lite.tflite": 8652,
     "segmentation_other/prisma-net_uint8.tflite": 13988,
