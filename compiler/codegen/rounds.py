@@ -12,8 +12,6 @@ from ...runtime.plan.records import Dispatch
 
 MIN_ROUNDS = 8
 """Fewer rounds are written one after another, which is easier to read and to change."""
-MAX_PERIOD = 64
-"""Most dispatches of a round."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,11 @@ class Rounds:
 def rounds(dispatches: Sequence[Dispatch], first: int, longest: int) -> Iterator[Rounds]:
     """Consecutive dispatches, of which `first` is the first: rounds of up to `longest` dispatches,
     and between them what does not repeat."""
-    kinds = [_kind(dispatch) for dispatch in dispatches]
+    numbers: dict[object, int] = {}
+    kinds = [numbers.setdefault(_kind(dispatch), len(numbers)) for dispatch in dispatches]
     index = start = 0
     while index < len(kinds):
-        found = _repeated(kinds, index, min(longest, MAX_PERIOD))
+        found = _repeated(kinds, index, longest)
         if found is None:
             index += 1
             continue
@@ -73,7 +72,7 @@ def _kind(dispatch: Dispatch) -> object:
     return dispatch.kernel, dispatch.grid, arguments
 
 
-def _repeated(kinds: Sequence[object], first: int, longest: int) -> Rounds | None:
+def _repeated(kinds: Sequence[int], first: int, longest: int) -> Rounds | None:
     """The rounds from `first` on that cover most dispatches, the shortest of them."""
     best: Rounds | None = None
     for period in range(1, min(longest, (len(kinds) - first) // MIN_ROUNDS) + 1):
