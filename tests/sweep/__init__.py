@@ -36,10 +36,15 @@ _SUBGRAPHS = (
 )
 _UNKNOWN = "LiteRT's interpreter does not know it"
 
+_LISTS = ("compiler/rewrites/decompose/test_tensor_list.py", "LiteRT leaves lists to TensorFlow")
+
 ELSEWHERE: dict[str, tuple[str, str]] = {
     "ASSIGN_VARIABLE": _VARIABLES,
     "CALL_ONCE": _VARIABLES,
     "DENSIFY": ("compiler/frontend/test_sparsity.py", "the writer writes no sparse constants"),
+    "FlexTensorListReserve": _LISTS,
+    "FlexTensorListSetItem": _LISTS,
+    "FlexTensorListStack": _LISTS,
     "IF": _SUBGRAPHS,
     "LiteRtMaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "MaxPoolingWithArgmax2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
