@@ -22,7 +22,7 @@ from ..ir import Array, Op, Tensor
 from ..target import Target
 from .base import Launch, TileLimits, TileShape, Window, bhwc, choose_tile, slice_count
 from .elementwise import flattens
-from .weights import bias_slices
+from .weights import bias_slices, ohwi
 
 WORD = 4
 """Products of bytes that are added at once."""
@@ -77,7 +77,7 @@ def byte_products(
 ) -> Sequence[Launch]:
     """The launch for a layer; without a window it multiplies single pixels."""
     weights = op.constant(1)
-    matrix = weights if weights.ndim == 4 else weights[:, None, None, :]
+    matrix = ohwi(weights)
     offset = _offset(matrix)
     flat = window is None and flattens(op)
     batch, height, width, channels = bhwc(op.output.shape)

@@ -28,7 +28,7 @@ from .base import (
 from .byte_products import byte_products, multiplies_bytes, words_in_rows
 from .elementwise import flattens
 from .split_sums import split_sums, splits
-from .weights import bias_slices, check_bias, constant_weights, pack_weights, wide_sums
+from .weights import bias_slices, check_bias, constant_weights, ohwi, pack_weights, wide_sums
 
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 """The window of a 1x1 convolution."""
@@ -84,7 +84,7 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
             {"y": op.output},
             {
                 "bias": bias_slices(op, channels, target, tile.slices),
-                "weights": pack_weights(weights[:, None, None, :], tile.slices, target),
+                "weights": pack_weights(ohwi(weights), tile.slices, target),
             },
             {"tile": tile, "blocks": blocks, "inputs": weights.shape[1]},
             flatten=flat,

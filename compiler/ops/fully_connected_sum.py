@@ -14,7 +14,7 @@ from ..ir import Op, Shape
 from ..target import Target
 from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
 from .elementwise import rank_fits
-from .weights import bias_slices, pack_weights
+from .weights import bias_slices, ohwi, pack_weights
 
 NAME = "tflgpu.fully_connected_sum"
 
@@ -45,9 +45,7 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
             {"y": op.output},
             {
                 "bias": np.concatenate([bias_slices(o, channels, target) for o in layers]),
-                "weights": np.concatenate(
-                    [pack_weights(w[:, None, None, :], 1, target) for w in weights]
-                ),
+                "weights": np.concatenate([pack_weights(ohwi(w), 1, target) for w in weights]),
             },
             {"inputs": [w.shape[1] for w in weights]},
             heavy=True,

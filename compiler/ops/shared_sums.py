@@ -25,7 +25,7 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens
-from .weights import bias_slices, pack_weights
+from .weights import bias_slices, ohwi, pack_weights
 
 PARTS = (4, 8, 16)
 """How many work-items may share the sums of a tile."""
@@ -107,7 +107,6 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> S
     blocks = -(-slice_count(channels, target) // tile.slices)
     tiles = columns * rows * blocks * batch
     group = (target.device.heavy_group // parts, parts, 1)
-    matrix = weights if weights.ndim == 4 else weights[:, None, None, :]
     return [
         Launch(
             "conv/conv_shared.jinja",
@@ -116,7 +115,7 @@ def build(op: Op, window: Window, target: Target, wanted: TileShape | None) -> S
             {"y": op.output},
             {
                 "bias": bias_slices(op, channels, target, tile.slices),
-                "weights": pack_weights(matrix, tile.slices, target),
+                "weights": pack_weights(ohwi(weights), tile.slices, target),
             },
             {
                 "tile": tile,

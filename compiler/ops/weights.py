@@ -94,6 +94,11 @@ def pack_weights(weights: Weights, blocks: int, target: Target) -> PackedWeights
     return PackedWeights(weights, blocks, target.lanes)
 
 
+def ohwi(weights: Array) -> Array:
+    """[outputs, inputs] weights as those of a 1x1 convolution; OHWI weights as they are."""
+    return weights if weights.ndim == 4 else weights[:, None, None, :]
+
+
 def constant_weights(op: Op, target: Target, bias: int = 2) -> str | None:
     """Why weights and the bias, at position `bias`, cannot be packed now; None if they can."""
     computed = [i for i in (1, bias) if (tensor := op.input(i)) and not tensor.constant]
