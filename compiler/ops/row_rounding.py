@@ -36,12 +36,12 @@ def _row_zero(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(np.clip(np.rint(zero), -128, 127))
 
 
-def _quantized_rows(a: Array, b: Array, c: Array) -> Array:
-    return np.asarray(np.clip(np.rint(a * b) + c, -128, 127) - c)
-
-
 def _rounded_rows(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(np.clip(np.rint(a * b) + c, -128, 127))
+
+
+def _quantized_rows(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(_rounded_rows(a, b, c) - c)
 
 
 def _range_of_bytes(op: Op, ranges: Sequence[Range | None]) -> Range:
@@ -59,6 +59,8 @@ def _rows_away(a: Array, b: Array, c: Array) -> Array:
     return np.asarray(np.clip(away, -128, 127) - c)
 
 
+_ROUNDED = "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f)"
+
 ROW_ROUNDING = {
     "tflgpu.row_scale": Elementwise(
         "{use.if_positive}(max({b}, 0.0f) - min({a}, 0.0f), "
@@ -73,14 +75,8 @@ ROW_ROUNDING = {
         "127.0f - {use.rounded}(max({b}, 0.0f) * {c}))), -128.0f, 127.0f)",
         _row_zero,
     ),
-    "tflgpu.quantize_rows": Elementwise(
-        "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f) - {c}", _quantized_rows
-    ),
-    "tflgpu.round_rows": Elementwise(
-        "clamp({use.round_even}({a} * {b}) + {c}, -128.0f, 127.0f)",
-        _rounded_rows,
-        range=_range_of_bytes,
-    ),
+    "tflgpu.quantize_rows": Elementwise(f"{_ROUNDED} - {{c}}", _quantized_rows),
+    "tflgpu.round_rows": Elementwise(_ROUNDED, _rounded_rows, range=_range_of_bytes),
     "tflgpu.less_zero": Elementwise("{a} - {b} * {c}", lambda a, b, c: a - b * c),
     "tflgpu.row_step": Elementwise(
         "{use.if_positive}(max({b}, 0.0f) - min({a}, 0.0f), "

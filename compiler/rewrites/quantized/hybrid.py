@@ -46,16 +46,16 @@ def hybrid(lowering: Lowering) -> None:
         return
     axes = _axes(op, image, weights)
     attrs = {**op.attrs, "fused_activation_function": "NONE"}
-    if weights.blocks is not None:
-        integers, scale = _by_rows(lowering, image, axes)
+    if weights.blocks is None:
+        matrix = lowering.centered(weights)
+        attrs["exact"] = True
+    else:
         matrix = lowering.constant(_from_blocks(weights, weights.blocks))
-        sums = lowering.add(op.name, integers, matrix, None, **attrs)
-    elif axes == [len(image.shape) - 1] and _fit(lowering.centered(weights)):
-        sums, scale = _sums_of_rows(lowering, image, lowering.centered(weights), attrs)
+    if weights.blocks is None and axes == [len(image.shape) - 1] and _fit(matrix):
+        sums, scale = _sums_of_rows(lowering, image, matrix, attrs)
     else:
         integers, scale = _by_rows(lowering, image, axes)
-        matrix = lowering.centered(weights)
-        sums = lowering.add(op.name, integers, matrix, None, **attrs, exact=True)
+        sums = lowering.add(op.name, integers, matrix, None, **attrs)
     finish(lowering, _scaled(lowering, sums, scale, weights, bias))
 
 
@@ -76,7 +76,7 @@ def _sums_of_rows(
     """
     scale, zero = lowering.several(ROW_SCALES, [rows], ["float32"] * 2)
     integers = lowering.add("tflgpu.round_rows", rows, scale, zero)
-    sums = lowering.add(lowering.op.name, integers, weights, None, **attrs, exact=True)
+    sums = lowering.add(lowering.op.name, integers, weights, None, **attrs)
     assert weights.data is not None
     totals = weights.data.reshape(len(weights.data), -1).sum(1)
     return lowering.add("tflgpu.less_zero", sums, zero, lowering.constant(totals)), scale
