@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from graphs.subgraphs import number, subgraph
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -15,20 +16,6 @@ from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 Operands = tuple[Tensor, ...]
-
-
-def subgraph(name: str, inputs: Operands, ops: list[Op], outputs: Operands) -> Graph:
-    graph = Graph(name)
-    for op in ops:
-        graph.add(op)
-    graph.inputs, graph.outputs = list(inputs), list(outputs)
-    graph.input_names = [tensor.name for tensor in inputs]
-    graph.output_names = [tensor.name for tensor in outputs]
-    return graph
-
-
-def number(name: str, value: int) -> Tensor:
-    return constant(name, np.array(value, np.int32))
 
 
 def loop(rounds: Tensor) -> Graph:
@@ -43,10 +30,9 @@ def loop(rounds: Tensor) -> Graph:
 
     tested, turned, result = state("tested/"), state("turned/"), state("result/")
     less = Tensor("less", (), "bool")
-    condition = subgraph("cond", tested, [Op("LESS", tested[:2], (less,))], (less,))
+    condition = subgraph(tested, [Op("LESS", tested[:2], (less,))], (less,))
     count, value = Tensor("next", (), "int32"), Tensor("scaled", (3, 5))
     body = subgraph(
-        "body",
         turned,
         [
             Op("ADD", (turned[0], number("one", 1)), (count,)),
@@ -54,7 +40,6 @@ def loop(rounds: Tensor) -> Graph:
                 "MUL",
                 (turned[2], constant("factor", np.array([1.5], np.float32))),
                 (value,),
-                index=1,
             ),
         ],
         (count, turned[1], value),
@@ -63,7 +48,7 @@ def loop(rounds: Tensor) -> Graph:
     attrs = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
     inputs = (source,) if rounds.constant else (source, rounds)
     op = Op("WHILE", (number("zero", 0), rounds, source), result, attrs)
-    graph = subgraph("main", inputs, [op], result[2:])
+    graph = subgraph(inputs, [op], result[2:])
     graph.subgraphs = {1: condition, 2: body}
     return graph
 
@@ -87,9 +72,7 @@ def collecting() -> Graph:
 
     tested, turned, result = state("tested/"), state("turned/"), state("result/")
     less = Tensor("less", (), "bool")
-    condition = subgraph(
-        "cond", tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], (less,)
-    )
+    condition = subgraph(tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], (less,))
     place, after = Tensor("place", (1,), "int32"), Tensor("after", (1,), "int32")
     row, value, following = (
         Tensor("row", (1, 5)),
@@ -112,21 +95,19 @@ def collecting() -> Graph:
         Op("SLICE", (turned[1], begin, twice[-1]), (tail,)),
         Op("CONCATENATION", (head, value, tail), (together,), {"axis": 0}),
     ]
-    for index, op in enumerate(steps):
-        op.index = index
-    body = subgraph("body", turned, steps, (following, together, turned[2]))
+    body = subgraph(turned, steps, (following, together, turned[2]))
     zeros, layer = collected("zeros"), Tensor("y", (1, 7))
     weights = np.linspace(-1, 1, 105, dtype=np.float32).reshape(7, 15)
     flat = Tensor("flat", (1, 15))
     attrs = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
     ops = [
         Op("SHAPE", (x,), (rows,), {"out_type": "int32"}),
-        Op("FILL", (rows, constant("zero", np.array(0, np.float32))), (zeros,), index=1),
-        Op("WHILE", (number("first", 0), zeros, x), result, attrs, index=2),
-        Op("RESHAPE", (result[1], constant("all", np.array([1, 15], np.int32))), (flat,), index=3),
-        Op("FULLY_CONNECTED", (flat, constant("w", weights), None), (layer,), index=4),
+        Op("FILL", (rows, constant("zero", np.array(0, np.float32))), (zeros,)),
+        Op("WHILE", (number("first", 0), zeros, x), result, attrs),
+        Op("RESHAPE", (result[1], constant("all", np.array([1, 15], np.int32))), (flat,)),
+        Op("FULLY_CONNECTED", (flat, constant("w", weights), None), (layer,)),
     ]
-    graph = subgraph("main", (x,), ops, (layer,))
+    graph = subgraph((x,), ops, (layer,))
     graph.subgraphs = {1: condition, 2: body}
     return graph
 
@@ -136,11 +117,11 @@ def branch(condition: bool) -> Graph:
     graphs = []
     for name in ("EXP", "TANH"):
         entered, left = Tensor(f"{name}/in", (3, 5)), Tensor(f"{name}/out", (3, 5))
-        graphs.append(subgraph(name, (entered,), [Op(name, (entered,), (left,))], (left,)))
+        graphs.append(subgraph((entered,), [Op(name, (entered,), (left,))], (left,)))
     source, result = Tensor("x", (3, 5)), Tensor("y", (3, 5))
     attrs = {"then_subgraph_index": 1, "else_subgraph_index": 2}
     op = Op("IF", (constant("chosen", np.array(condition)), source), (result,), attrs)
-    graph = subgraph("main", (source,), [op], (result,))
+    graph = subgraph((source,), [op], (result,))
     graph.subgraphs = {1: graphs[0], 2: graphs[1]}
     return graph
 

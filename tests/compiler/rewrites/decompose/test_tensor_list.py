@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from devices import Attached
 from graphs import call, model, x
+from graphs.subgraphs import number, subgraph
 
 import tflgpu
 from tflgpu.compiler import Options, UnsupportedError, pipeline
@@ -16,21 +17,6 @@ from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 
 LIST = "variant"
-
-
-def number(name: str, value: int) -> Tensor:
-    return constant(name, np.array(value, np.int32))
-
-
-def graph_of(inputs: list[Tensor], ops: list[Op], outputs: list[Tensor]) -> Graph:
-    graph = Graph()
-    for index, op in enumerate(ops):
-        op.index = index
-        graph.add(op)
-    graph.inputs, graph.outputs = inputs, outputs
-    graph.input_names = [tensor.name for tensor in inputs]
-    graph.output_names = [tensor.name for tensor in outputs]
-    return graph
 
 
 def collecting(length: int, batch: int = 2) -> Graph:
@@ -43,7 +29,7 @@ def collecting(length: int, batch: int = 2) -> Graph:
 
     tested, turned, result = state("tested/"), state("turned/"), state("result/")
     less = Tensor("less", (), "bool")
-    condition = graph_of(tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], [less])
+    condition = subgraph(tested, [Op("LESS", (tested[0], number("n", 3)), (less,))], [less])
     following, longer = Tensor("next", (), "int32"), Tensor("longer", (), LIST)
     row, value = Tensor("row", x.shape[1:]), Tensor("value", x.shape[1:])
     steps = [
@@ -52,7 +38,7 @@ def collecting(length: int, batch: int = 2) -> Graph:
         Op("TANH", (row,), (value,)),
         Op("FlexTensorListSetItem", (turned[1], turned[0], value), (longer,)),
     ]
-    body = graph_of(turned, steps, [following, longer, turned[2]])
+    body = subgraph(turned, steps, [following, longer, turned[2]])
     entry = constant("entry", np.array([-1, 5], np.int32))
     reserved, y = Tensor("list", (), LIST), Tensor("y", (length, batch, 5))
     attrs = {"cond_subgraph_index": 1, "body_subgraph_index": 2}
@@ -61,7 +47,7 @@ def collecting(length: int, batch: int = 2) -> Graph:
         Op("WHILE", (number("first", 0), reserved, x), result, attrs),
         Op("FlexTensorListStack", (result[1], entry), (y,)),
     ]
-    graph = graph_of([x], ops, [y])
+    graph = subgraph([x], ops, [y])
     graph.subgraphs = {1: condition, 2: body}
     return graph
 
