@@ -33,17 +33,23 @@ HERE = Path(__file__).resolve().parent
 
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-_NAMES = {"opencl": "OpenCL C", "glsl": "GLSL"}
-"""Languages with definitions of their own; Vulkan uses those of GLSL."""
+_NAMES = {"opencl": "OpenCL C", "glsl": "GLSL", "vulkan": "Vulkan"}
 
 
 def intrinsics_markdown() -> str:
     """The intrinsics of kernels as a table."""
     lines = ["| intrinsic | meaning | defined for |", "|---|---|---|"]
     for entry in intrinsics().values():
-        languages = ", ".join(_NAMES[name] for name in _NAMES if name in entry.definitions)
+        languages = ", ".join(_NAMES[name] for name in _NAMES if _defines(entry, name))
         lines.append(f"| `{_call(entry)}` | {entry.meaning} | {languages} |")
     return "\n".join(lines) + "\n"
+
+
+def _defines(entry: Intrinsic, language: str) -> bool:
+    """Whether a language has a definition of its own; Vulkan may use that of GLSL."""
+    own = entry.definitions.get(language)
+    shared = language == "vulkan" and own == entry.definitions.get("glsl")
+    return own is not None and not shared
 
 
 def _call(entry: Intrinsic) -> str:
