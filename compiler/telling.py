@@ -5,16 +5,13 @@ What `warnings` itself offers to record them with holds for all threads of a pro
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import count
-from warnings import warn
 
+from ..runtime.callers import warn_caller
 from ..runtime.errors import TflgpuWarning
 
-_PACKAGE = __name__.partition(".")[0]
 _told: ContextVar[list[TflgpuWarning] | None] = ContextVar("told", default=None)
 
 
@@ -22,7 +19,7 @@ def tell(warning: TflgpuWarning) -> None:
     """Give a warning to the nearest caller outside of tflgpu, or to the `told` around it."""
     found = _told.get()
     if found is None:
-        warn(warning, stacklevel=_callers())
+        warn_caller(warning)
     elif str(warning) not in map(str, found):
         found.append(warning)
 
@@ -36,15 +33,3 @@ def told() -> Iterator[list[TflgpuWarning]]:
         yield found
     finally:
         _told.reset(token)
-
-
-def _callers() -> int:
-    """The `stacklevel` with which `tell` warns the nearest caller outside of tflgpu."""
-    for level in count(1):
-        try:
-            module = sys._getframe(level).f_globals.get("__name__", "")
-        except ValueError:
-            break
-        if module.partition(".")[0] != _PACKAGE:
-            break
-    return level

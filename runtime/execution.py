@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .callers import warn_caller
 from .copies import CopyIn, CopyOut
 from .custom_op import CustomOp
 from .errors import CacheWarning, DeviceError, PlanError
@@ -112,12 +112,8 @@ class Execution:
             try:
                 write_binary(self._folder, self.device, self.plan, binary, self._whole)
             except PlanError as error:
-                warn(
-                    "the compiled kernels could not be stored, so the next start will be slow as "
-                    f"well: {error}",
-                    CacheWarning,
-                    stacklevel=8,
-                )
+                text = "the compiled kernels could not be stored, so the next start will be slow"
+                warn_caller(CacheWarning(f"{text} as well: {error}"))
 
     def run(
         self, arrays: Sequence[Array], targets: Mapping[int, Array] = NO_TARGETS

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from warnings import warn
 
+from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError, StoreError
 from ..plan.records import Plan
 from ..store.cache import lock
@@ -48,7 +48,7 @@ def fetch(url: str, model: str | os.PathLike[str] | None, trust: Trust, choose: 
         folder = _fetched_before(copies, where, model, trusted, choose)
         if folder is None:
             raise
-        warn(f"{error}; {folder}, fetched before, is used", CacheWarning, stacklevel=3)
+        warn_caller(CacheWarning(f"{error}; {folder}, fetched before, is used"))
         return folder
 
 

@@ -157,8 +157,9 @@ def test_what_others_can_write_is_not_used(
     (file,) = stored(folder)
     if target == BINARIES:
         file.parent.chmod(0o777)
-        with pytest.warns(CacheWarning, match="can be written to by other users"):
+        with pytest.warns(CacheWarning, match="can be written to by other users") as found:
             check(folder, attached.device)
+        assert found[0].filename == check.__code__.co_filename
         return
     file.chmod(0o666)
     check(folder, attached.device)
