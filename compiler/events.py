@@ -11,8 +11,8 @@ from .ir import Op
 class Event:
     """One attempt at a rewrite or a view."""
 
-    rule: str
-    """Name of the pass."""
+    rewrite: str
+    """Its name, as `--disable-pass` takes it; `place_views` of a view."""
     operators: tuple[str, ...]
     """Index and name of each matched operator."""
     reason: str | None
@@ -21,7 +21,7 @@ class Event:
     def as_dict(self) -> dict[str, object]:
         """The event as `--json` prints it."""
         return {
-            "pass": self.rule,
+            "pass": self.rewrite,
             "applied": self.reason is None,
             "operators": list(self.operators),
             "reason": self.reason or "",

@@ -53,7 +53,7 @@ def assert_becomes(
     """The rewrites make this text of a graph; returns the graph."""
     graph, events = rewritten(source, *passes, device=device)
     assert str(graph).splitlines() == list(lines(expected)), f"it became\n{graph}"
-    assert {event.rule for event in events if event.reason is None} == {p.name for p in passes}
+    assert {event.rewrite for event in events if event.reason is None} == {p.name for p in passes}
     return graph
 
 
@@ -62,7 +62,7 @@ def assert_declines(source: Source, reason: str, *passes: Pass, device: str = PR
     before, _ = rewritten(source, *passes[:-1], device=device)
     after, events = rewritten(source, *passes, device=device)
     assert str(after) == str(before)
-    said = [event.reason or "applied" for event in events if event.rule == passes[-1].name]
+    said = [event.reason or "applied" for event in events if event.rewrite == passes[-1].name]
     assert said and all(re.search(reason, one) for one in said), said
 
 

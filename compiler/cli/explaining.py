@@ -12,9 +12,13 @@ from ..events import Event
 from ..options import Options
 from ..tools.explain import Explanation, ImplementationChoice
 from ..tools.explain import explain as explain_model
-from .options import compile_options, format_options, model_argument
+from .compile_options import compile_options, format_options
+from .options import model_argument
+from .paths import FilePath
+from .printing import json_option, print_json, print_table
 from .shape_choices import per_choice, print_choice
-from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
+from .shell import Command, Failure
+from .stages import progress
 
 WIDTH = 80
 """Columns of the tables, at most."""
@@ -61,13 +65,13 @@ def explain(
 
 
 def _grouped(events: Iterable[Event], most: int | None) -> list[tuple[str, str | None, int, str]]:
-    """(rule, reason, count, operators) of the events, by rule and reason, in order.
+    """(rewrite, reason, count, operators) of the events, by rewrite and reason, in order.
 
     At most so many operators are named, or all of them.
     """
     groups: dict[tuple[str, str | None], list[str]] = {}
     for event in events:
-        groups.setdefault((event.rule, event.reason), []).append(" + ".join(event.operators))
+        groups.setdefault((event.rewrite, event.reason), []).append(" + ".join(event.operators))
     return [(*key, len(names), _named(names, most)) for key, names in groups.items()]
 
 
@@ -83,14 +87,14 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
     print_table(
         "Rewrites applied",
         ("rewrite", "times", "operators"),
-        [(rule, count, names) for rule, reason, count, names in grouped if reason is None],
+        [(name, count, names) for name, reason, count, names in grouped if reason is None],
         right=("times",),
         width=WIDTH,
     )
     print_table(
         "Rewrites declined",
         ("rewrite", "reason", "times", "operators"),
-        [(rule, reason, count, names) for rule, reason, count, names in grouped if reason],
+        [(name, reason, count, names) for name, reason, count, names in grouped if reason],
         right=("times",),
         width=WIDTH,
     )

@@ -122,28 +122,28 @@ def invalid_operator(op: Op) -> Iterator[None]:
         raise ModelError(f"operator {op!r} has invalid operands or options: {error}") from error
 
 
-def check(graph: Graph, rule: str, everything: bool = False) -> None:
+def check(graph: Graph, name: str, everything: bool = False) -> None:
     """PassError, which names the rewrite, if the graph is invalid."""
     try:
         graph.verify(everything)
     except ModelError as error:
-        raise PassError(f"the rewrite {rule} broke the graph: {error}\n{graph}") from error
+        raise PassError(f"the rewrite {name} broke the graph: {error}\n{graph}") from error
 
 
 class _Change:
     """One attempt of a rewrite: its event, and the bookkeeping after the change."""
 
-    def __init__(self, graph: Graph, rule: str, operators: Sequence[Op]) -> None:
-        self._graph, self._rule, self._operators = graph, rule, tuple(operators)
+    def __init__(self, graph: Graph, name: str, operators: Sequence[Op]) -> None:
+        self._graph, self._name, self._operators = graph, name, tuple(operators)
         self._names = tuple(map(describe, operators))
         graph.take_added()
 
     def event(self, declined: str | None) -> Event:
-        return Event(self._rule, self._names, declined)
+        return Event(self._name, self._names, declined)
 
     def settle(self) -> None:
         """Verify the graph, and pass on the origins of the operators that were replaced."""
-        check(self._graph, self._rule)
+        check(self._graph, self._name)
         added = [op for op in self._graph.take_added() if op in self._graph]
         # Uniting origins takes time in proportion to them, so it is done only where it matters.
         new = [op for op in added if not op.origins]

@@ -15,17 +15,17 @@ from .compare import Feed, Verification, verify
 class Culprit:
     """The result of a bisection."""
 
-    rule: str | None
+    rewrite: str | None
     """The first rewrite with which the results differ; None if they differ without any."""
     runs: int
     """Number of compilations."""
 
     def __str__(self) -> str:
-        if self.rule is None:
+        if self.rewrite is None:
             return "the results also differ without optional rewrites: a kernel is at fault"
         return (
-            f"the rewrite {self.rule} changes the results: without it and the rewrites after it "
-            f"they agree (--disable-pass {self.rule})"
+            f"the rewrite {self.rewrite} changes the results: without it and the rewrites after it "
+            f"they agree (--disable-pass {self.rewrite})"
         )
 
 

@@ -152,7 +152,7 @@ def test_without_a_pass_operators_stay_apart(small: Model) -> None:
     options = Options(device="cpu", disable_passes=("fuse_elementwise",))
     apart = pipeline.build(small.content, options)
     assert len(apart.plan.dispatches) > len(together.plan.dispatches)
-    assert not any(event.rule == "fuse_elementwise" for event in apart.events)
+    assert not any(event.rewrite == "fuse_elementwise" for event in apart.events)
 
 
 def test_kept_intermediates_can_be_read(small: Model, opencl_device: str, tmp_path: Path) -> None:

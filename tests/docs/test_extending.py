@@ -61,7 +61,7 @@ assert tflgpu.__file__.startswith(sys.argv[1]), tflgpu.__file__
 def events(value):
     options = Options(device="gpu", fallback="none")
     found = pipeline.build(model({"y": value}).content, options).events
-    return [event.reason for event in found if event.rule == "merge_casts"]
+    return [event.reason for event in found if event.rewrite == "merge_casts"]
 
 exact = typed("int32", "CAST", xi(3, 5, dtype="bool"))
 assert events(call("CAST", exact)) == [None]

@@ -144,14 +144,14 @@ def test_as_few_parts_are_copied_as_memory_allows(batch: int) -> None:
 
 def reasons(value: Value | list[Value]) -> list[str]:
     """Why parts are copied, in order."""
-    events = [event for event in compiled(value).events if event.rule == "place_views"]
+    events = [event for event in compiled(value).events if event.rewrite == "place_views"]
     return [event.reason for event in events if event.reason]
 
 
 def test_explain_says_what_is_copied(tmp_path: Path) -> None:
     told = explain(model({"y": beside(2)}).content, OPTIONS, lambda stage, done, total: None)
-    assert [event for event in told.events if event.rule == "place_views"] == [
-        event for event in compiled(beside(2)).events if event.rule == "place_views"
+    assert [event for event in told.events if event.rewrite == "place_views"] == [
+        event for event in compiled(beside(2)).events if event.rewrite == "place_views"
     ]
 
 
@@ -177,7 +177,7 @@ def test_gaps_within_a_row_are_in_the_way_of_kernels_that_take_all_pixels_as_one
 def test_parts_are_kept_together_to_be_readable() -> None:
     options = replace(OPTIONS, keep_intermediates=True)
     program = pipeline.build(model({"y": beside(1)}).content, options)
-    told = [event.reason for event in program.events if event.rule == "place_views"]
+    told = [event.reason for event in program.events if event.rewrite == "place_views"]
     assert told[0] and "readable after the run" in told[0]
     shapes = [tensor.shape for tensor in program.plan.tensors]
     assert shapes.count((2, 5, 7, 35)) >= 2

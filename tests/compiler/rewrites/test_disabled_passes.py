@@ -22,7 +22,7 @@ def applied(case: Case) -> frozenset[str]:
     content = model({case.name: case.value}).content
     options = Options(device="cpu")
     selected = pipeline.select(content, options, pipeline.target_of(options))
-    return frozenset(event.rule for event in selected.events if event.reason is None)
+    return frozenset(event.rewrite for event in selected.events if event.reason is None)
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -32,7 +32,7 @@ def test_results_are_the_same_without_a_pass(name: str, opencl_device: str, tmp_
     results = []
     for disabled in ((), (name,)):
         compiled = pipeline.build(together.content, Options(device="cpu", disable_passes=disabled))
-        events = [event for event in compiled.events if event.rule == name and not event.reason]
+        events = [event for event in compiled.events if event.rewrite == name and not event.reason]
         assert bool(events) == (not disabled)
         results.append(run(compiled, opencl_device, tmp_path, together.inputs))
     for output, value in results[0].items():

@@ -86,8 +86,8 @@ def test_a_remaining_operator_takes_over_the_origins_of_those_removed() -> None:
 
 
 def test_an_event_as_plain_data() -> None:
-    assert Event("rule", ("3 ABS",), "why").as_dict() == {
-        "pass": "rule",
+    assert Event("merge", ("3 ABS",), "why").as_dict() == {
+        "pass": "merge",
         "applied": False,
         "operators": ["3 ABS"],
         "reason": "why",

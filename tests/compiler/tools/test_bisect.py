@@ -58,7 +58,7 @@ def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path
     add_fault(monkeypatch)
     culprit = bisect(MODEL.content, OPTIONS, feed)
     assert culprit is not None
-    assert culprit.rule == "worsen"
+    assert culprit.rewrite == "worsen"
     assert culprit.runs < 9
     path = tmp_path / "model.tflite"
     path.write_bytes(MODEL.content)

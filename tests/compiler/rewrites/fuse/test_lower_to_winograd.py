@@ -59,5 +59,5 @@ def test_half_precision_declines() -> None:
     options = Options(device="gpu", precision="f16")
     compiled = pipeline.build(model({"y": value}).content, options)
     assert not any("winograd" in file for file in compiled.sources)
-    (reason,) = (e.reason for e in compiled.events if e.rule == "lower_to_winograd")
+    (reason,) = (e.reason for e in compiled.events if e.rewrite == "lower_to_winograd")
     assert reason == "the intermediate sums would be stored in half precision"
