@@ -5,7 +5,7 @@ Only this file imports networkx.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -221,6 +221,10 @@ class Graph:
         """The reader of a tensor that has just one reader and is no output; None otherwise."""
         readers = self.consumers(tensor)
         return readers[0] if len(readers) == 1 and not self.is_output(tensor) else None
+
+    def leaves(self, tensor: Tensor, ops: Container[Op]) -> bool:
+        """Whether a tensor is an output, or read by an operator that is not among `ops`."""
+        return self.is_output(tensor) or any(op not in ops for op in self.consumers(tensor))
 
     def __iter__(self) -> Iterator[Op]:
         return iter(self.ops)

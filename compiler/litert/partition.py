@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import Finding
-from ..ir import FusedOp, Graph, Op, Tensor
+from ..ir import FusedOp, Graph, Op
 from ..ops.litert_part import LITERT
 from .groups import Groups
 from .regions import regions
@@ -57,10 +57,6 @@ def partition(graph: Graph, hosted: Mapping[Op, Finding]) -> Partition:
         groups.settle()
     parts = []
     for ops in groups.parts():
-        outputs = [t for op in ops for t in op.outputs if _leaves(graph, t, set(ops))]
+        outputs = [t for op in ops for t in op.outputs if graph.leaves(t, set(ops))]
         parts.append(FusedOp(LITERT, ops, (), outputs))
     return Partition(tuple(parts), groups.findings)
-
-
-def _leaves(graph: Graph, tensor: Tensor, members: set[Op]) -> bool:
-    return graph.is_output(tensor) or any(op not in members for op in graph.consumers(tensor))

@@ -11,7 +11,16 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from ..target import Target
-from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
+from .base import (
+    ANY,
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    second_operand_axis,
+)
 from .elementwise import rank_fits
 
 FEW_RATIO = 8
@@ -20,19 +29,15 @@ MAX_MOVES = 1 << 19
 """Moves that insertion may take in the worst case, which is a row in ascending order."""
 
 
-def _axis(op: Op) -> int:
-    return normalize_axis(op, int(op.number(1)), len(op.operand(0).shape))
-
-
 def _infer_arg(op: Op) -> list[Shape]:
-    shape, axis = op.operand(0).shape, _axis(op)
+    shape, axis = op.operand(0).shape, second_operand_axis(op)
     if not shape[axis]:
         raise ModelError(f"operator {op.index} {op.name}: axis {axis} of {list(shape)} is empty")
     return [(*shape[:axis], *shape[axis + 1 :])]
 
 
 def _over_channels(op: Op, target: Target) -> str | None:
-    if _axis(op) != len(op.operand(0).shape) - 1:
+    if second_operand_axis(op) != len(op.operand(0).shape) - 1:
         return "it is not over the channels"
     return rank_fits(op, target)
 
@@ -43,7 +48,7 @@ def _arg_of_slices(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _arg(op: Op, target: Target) -> Sequence[Launch]:
-    shape, axis = op.operand(0).shape, _axis(op)
+    shape, axis = op.operand(0).shape, second_operand_axis(op)
     return [
         Launch(
             "reduce/arg_reduce.jinja",
@@ -62,7 +67,7 @@ def _arg(op: Op, target: Target) -> Sequence[Launch]:
 
 def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     """As the kernel, also of NaN."""
-    x, axis = arrays[0], _axis(op)
+    x, axis = arrays[0], second_operand_axis(op)
     extreme = np.fmax if op.name == "ARG_MAX" else np.fmin
     best = extreme.reduce(x, axis, keepdims=True)
     # NaN equals nothing: where there is nothing else, the first place.

@@ -18,17 +18,13 @@ from .base import (
     OpDef,
     define,
     linear_grid,
-    normalize_axis,
     same_as_first,
+    second_operand_axis,
 )
 
 
-def _axis(op: Op) -> int:
-    return normalize_axis(op, int(op.number(1)), len(op.operand(0).shape))
-
-
 def _build(op: Op, target: Target) -> Sequence[Launch]:
-    shape, axis = op.output.shape, _axis(op)
+    shape, axis = op.output.shape, second_operand_axis(op)
     return [
         Launch(
             "reduce/cumsum.jinja",
@@ -48,7 +44,7 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    axis = _axis(op)
+    axis = second_operand_axis(op)
     values = np.flip(arrays[0], axis) if op.attrs.get("reverse") else arrays[0]
     sums = np.cumsum(values, axis, values.dtype)
     if op.attrs.get("exclusive"):

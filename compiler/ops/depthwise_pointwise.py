@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from ..ir import Op, Shape
+from ..ir import Op
 from ..target import Target
 from . import depthwise_conv
 from .base import (
@@ -22,6 +22,7 @@ from .base import (
     TiledImplementation,
     TileLimits,
     TileShape,
+    as_inferred,
     choose_tile,
     define,
     slice_count,
@@ -33,11 +34,6 @@ LONG = 2
 """Output slices of the tiles that walk along a row."""
 NEAREST_CACHE = 32768
 """Bytes of weights that no longer fit in a processor's L1 cache beside a row of pixels."""
-
-
-def infer(op: Op) -> list[Shape]:
-    """The shapes inferred before the operators were fused."""
-    return [tensor.shape for tensor in op.outputs]
 
 
 def _launch(
@@ -127,4 +123,4 @@ IMPLEMENTATIONS: tuple[Implementation, ...] = (
     TiledImplementation("depthwise_pointwise", _build),
 )
 
-define(OpDef(NAME, infer, IMPLEMENTATIONS))
+define(OpDef(NAME, as_inferred, IMPLEMENTATIONS))

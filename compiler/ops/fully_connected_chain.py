@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir import Array, Op, Shape
+from ..ir import Array, Op
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, slice_count
+from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, bhwc, define, slice_count
 from .elementwise import ELEMENTWISE
 from .weights import pack_weights
 from .work_group_reduction import group_size
@@ -62,11 +62,6 @@ class Layer:
     """Start of its bias, in slices."""
     activation: tuple[Op, ...]
     """Elementwise operators on its output; the last layer's are in the epilogue instead."""
-
-
-def infer(op: Op) -> list[Shape]:
-    """The shapes inferred before the operators were fused."""
-    return [tensor.shape for tensor in op.outputs]
 
 
 def layers_of(op: Op) -> list[Op]:
@@ -191,4 +186,4 @@ IMPLEMENTATIONS = (
     Implementation("fully_connected_chain_from_linear", _build, _of_a_vector, reads=LINEAR),
 )
 
-define(OpDef(NAME, infer, IMPLEMENTATIONS))
+define(OpDef(NAME, as_inferred, IMPLEMENTATIONS))

@@ -8,12 +8,10 @@ tensors are row-major, as on the host.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..frontend.tflite_schema import DTYPES
-from ..ir import Graph, Op, Shape, Tensor
+from ..ir import Graph, Op, Tensor
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, define
+from .base import LINEAR, Implementation, Launch, OpDef, as_inferred, define
 
 LITERT = "tflgpu.litert"
 
@@ -23,11 +21,6 @@ def host_only(graph: Graph, tensor: Tensor) -> bool:
     producer = graph.producer(tensor)
     touching = [*graph.consumers(tensor), *([producer] if producer else [])]
     return tensor not in graph.kept and all(op.name == LITERT for op in touching)
-
-
-def _infer(op: Op) -> Sequence[Shape]:
-    """The shapes inferred before the operators became a part."""
-    return [tensor.shape for tensor in op.outputs]
 
 
 def _build(op: Op, target: Target) -> list[Launch]:
@@ -40,7 +33,7 @@ def _build(op: Op, target: Target) -> list[Launch]:
 define(
     OpDef(
         LITERT,
-        _infer,
+        as_inferred,
         (Implementation("litert", _build, reads=LINEAR, writes=LINEAR, fuses=False),),
         dtypes=tuple(DTYPES.values()),
     )

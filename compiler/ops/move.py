@@ -54,11 +54,11 @@ class Move:
     fill: float | None = None
     """The value outside the input; None if no coordinate lies outside."""
 
-    def aligned_to(self, rank: int) -> Move:
-        """The same move with leading axes of size 1, so that input and output have that rank."""
-        output_shift = rank - len(self.shape)
+    def of_images(self) -> Move:
+        """The same move with leading axes of size 1, so that input and output have four."""
+        output_shift = 4 - len(self.shape)
         axes = [replace(axis, of=axis.of + output_shift) for axis in self.axes]
-        front = [Axis(0, 0, 0)] * (rank - len(self.axes))
+        front = [Axis(0, 0, 0)] * (4 - len(self.axes))
         return Move((1,) * output_shift + self.shape, (*front, *axes), self.fill)
 
     def block(self, shape: Shape) -> tuple[int, ...] | None:
@@ -180,13 +180,13 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 {"x": source(op)},
                 {"y": tensor},
                 variables={
-                    "move": move.aligned_to(4),
+                    "move": move.of_images(),
                     "slices": Axis(3, move.axes[-1].start // target.lanes if move.axes else 0),
-                    "whole": _keeps_slices(move.aligned_to(4), target.lanes),
+                    "whole": _keeps_slices(move.of_images(), target.lanes),
                     "folded": folded,
                     "bounds": bounds,
                 },
-                view=_sliced_view(tensor, source(op), move.aligned_to(4), target),
+                view=_sliced_view(tensor, source(op), move.of_images(), target),
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
@@ -198,7 +198,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
                 sliced_grid(tensor.shape, target),
                 {"x": source(op)},
                 {"y": tensor},
-                variables={"move": move.aligned_to(4), "folded": folded, "bounds": bounds},
+                variables={"move": move.of_images(), "folded": folded, "bounds": bounds},
             )
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
@@ -225,7 +225,7 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
 
 def _pads_lanes(move: Move, source: Tensor, lanes: int) -> bool:
     """Whether the fill value goes into some channels of a slice that has others of the source."""
-    aligned = move.aligned_to(4)
+    aligned = move.of_images()
     if _keeps_slices(aligned, lanes) and (1, *source.shape)[-1] % lanes == 0:
         return False
     return not _pads_pixels(aligned, source)

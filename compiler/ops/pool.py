@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
 from .base import (
@@ -17,17 +16,17 @@ from .base import (
     among_operands,
     define,
     image_launch,
+    image_shape,
 )
 
 
 def window(op: Op) -> Window:
+    """The window of a pool, sized by its attributes (ModelError)."""
     return Window.of(op, op.attrs.get("filter_height", 0), op.attrs.get("filter_width", 0))
 
 
 def infer(op: Op) -> list[Shape]:
-    image = op.operand(0).shape
-    if len(image) != 4:
-        raise ModelError(f"operator {op.index} {op.name}: input {list(image)} must have rank 4")
+    image = image_shape(op)
     rows, columns = window(op).output(op, *image[1:3])
     return [(image[0], rows, columns, image[3])]
 

@@ -26,6 +26,7 @@ from .base import (
     among_operands,
     define,
     image_launch,
+    image_shape,
     linear_launch,
 )
 
@@ -51,13 +52,6 @@ The last argument is the unit of channel coordinates, in channels: 1, or a whole
 """
 
 
-def _image(op: Op) -> Shape:
-    shape = op.operand(0).shape
-    if len(shape) != 4:
-        raise ModelError(f"operator {op.index} {op.name}: input {list(shape)} must have rank 4")
-    return shape
-
-
 def _with_columns(op: Op) -> Shape:
     """The input's shape; rank 3 gets an axis of columns, as the decomposition will give it."""
     shape = op.operand(0).shape
@@ -80,7 +74,7 @@ def _block(op: Op) -> int:
 
 
 def _infer_to_depth(op: Op) -> list[Shape]:
-    (batch, height, width, channels), n = _image(op), _block(op)
+    (batch, height, width, channels), n = image_shape(op), _block(op)
     if height % n or width % n:
         raise ModelError(
             f"operator {op.index} {op.name}: an image of {height}x{width} does not divide into "
@@ -101,7 +95,7 @@ def _to_depth(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
 
 
 def _infer_to_space(op: Op) -> list[Shape]:
-    (batch, height, width, channels), n = _image(op), _block(op)
+    (batch, height, width, channels), n = image_shape(op), _block(op)
     if channels % (n * n):
         raise ModelError(
             f"operator {op.index} {op.name}: {channels} channels are not a multiple of {n * n}, "

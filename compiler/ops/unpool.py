@@ -13,24 +13,12 @@ from collections.abc import Sequence
 from ..errors import ModelError
 from ..ir import Op, Shape
 from ..target import Target
-from .base import LINEAR, Implementation, Launch, OpDef, Window, define, linear_grid
-
-
-def _window(op: Op) -> Window:
-    return Window.of(op, op.attrs.get("filter_height", 0), op.attrs.get("filter_width", 0))
-
-
-def _image(op: Op) -> Shape:
-    image = op.operand(0).shape
-    if len(image) != 4:
-        raise ModelError(f"operator {op.index} {op.name}: input {list(image)} must have rank 4")
-    return image
+from .base import LINEAR, Implementation, Launch, OpDef, Window, define, image_shape, linear_grid
+from .pool import infer, window
 
 
 def _infer_pool(op: Op) -> list[Shape]:
-    image = _image(op)
-    rows, columns = _window(op).output(op, *image[1:3])
-    return [(image[0], rows, columns, image[3])] * 2
+    return infer(op) * 2
 
 
 def _pool(op: Op, target: Target) -> Sequence[Launch]:
@@ -41,21 +29,21 @@ def _pool(op: Op, target: Target) -> Sequence[Launch]:
             linear_grid(values.elements),
             {"x": op.operand(0)},
             {"y": values, "places": places},
-            variables={"window": _window(op)},
-            flops=values.elements * _window(op).height * _window(op).width,
+            variables={"window": window(op)},
+            flops=values.elements * window(op).height * window(op).width,
         )
     ]
 
 
 def _unpooled(op: Op) -> tuple[Shape, Window]:
     """The shape of the values, which their positions share, and the pool's window (ModelError)."""
-    image = _image(op)
+    image = image_shape(op)
     if op.operand(1).shape != image:
         raise ModelError(
             f"operator {op.index} {op.name}: positions {list(op.operand(1).shape)} must have the "
             f"shape of the values {list(image)}"
         )
-    return image, _window(op)
+    return image, window(op)
 
 
 def _infer_unpool(op: Op) -> list[Shape]:
@@ -80,11 +68,11 @@ def _before(op: Op, axis: int, size: int, stride: int) -> int:
 
 
 def _unpool(op: Op, target: Target) -> Sequence[Launch]:
-    window = _window(op)
+    size = window(op)
     variables = {
-        "window": window,
-        "top": _before(op, 1, window.height, window.stride_y),
-        "left": _before(op, 2, window.width, window.stride_x),
+        "window": size,
+        "top": _before(op, 1, size.height, size.stride_y),
+        "left": _before(op, 2, size.width, size.stride_x),
     }
     reads = {"x": op.operand(0), "places": op.operand(1)}
     grid = linear_grid(op.output.elements)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import Finding, UnsupportedError
-from ..ir import Graph, Op, Tensor, copies
+from ..ir import Graph, Op, copies
 from ..rewrites import DECOMPOSE
 from ..rewrites.decompose.resolve_variables import VARIABLES, unresolved_variable
 from ..rewrites.quantized.lower_quantized import is_quantized
@@ -70,15 +70,10 @@ def _trial(graph: Graph, ops: list[Op], target: Target) -> Finding | None:
         trial.add(op)
     computed = [tensor for op in ops for tensor in op.outputs]
     trial.inputs = [t for op in ops for t in op.reads if not t.constant and t not in computed]
-    trial.outputs = [new[tensor] for tensor in computed if _leaves(graph, tensor, ops)]
+    trial.outputs = [new[tensor] for tensor in computed if graph.leaves(tensor, ops)]
     try:
         for decompose in DECOMPOSE:
             decompose(trial, target)
     except UnsupportedError as error:
         return error.findings[0]
     return next(filter(None, (finding(op, target) for op in trial.ops)), None)
-
-
-def _leaves(graph: Graph, tensor: Tensor, ops: list[Op]) -> bool:
-    """Whether a tensor is used outside `ops`."""
-    return graph.is_output(tensor) or any(op not in ops for op in graph.consumers(tensor))

@@ -26,7 +26,15 @@ from .launch import (
     sliced_grid,
 )
 from .ranges import Range, RangeOf, among_operands, by_attributes, hull
-from .shapes import broadcast, broadcast_shapes, normalize_axis, same_as_first
+from .shapes import (
+    as_inferred,
+    broadcast,
+    broadcast_shapes,
+    image_shape,
+    normalize_axis,
+    same_as_first,
+    second_operand_axis,
+)
 from .storage import (
     HALF_LANE,
     LINEAR,
@@ -94,6 +102,7 @@ __all__ = [
     "WorkGroup",
     "always",
     "among_operands",
+    "as_inferred",
     "bhwc",
     "broadcast",
     "broadcast_shapes",
@@ -107,6 +116,7 @@ __all__ = [
     "halves_rows",
     "hull",
     "image_launch",
+    "image_shape",
     "kernel_dtype",
     "lane_of",
     "linear_bytes",
@@ -116,6 +126,7 @@ __all__ = [
     "pack_slices",
     "row_major_view",
     "same_as_first",
+    "second_operand_axis",
     "slice_bytes",
     "slice_count",
     "sliced_bytes",

@@ -11,6 +11,19 @@ def same_as_first(op: Op) -> list[Shape]:
     return [op.operand(0).shape]
 
 
+def as_inferred(op: Op) -> list[Shape]:
+    """The shapes that the outputs have already: those inferred before operators were fused."""
+    return [tensor.shape for tensor in op.outputs]
+
+
+def image_shape(op: Op) -> Shape:
+    """The shape of the first input (ModelError unless it has rank 4)."""
+    shape = op.operand(0).shape
+    if len(shape) != 4:
+        raise ModelError(f"operator {op.index} {op.name}: input {list(shape)} must have rank 4")
+    return shape
+
+
 def broadcast_shapes(op: Op) -> list[Shape]:
     """The single output has the numpy broadcast of all inputs (ModelError)."""
     return [broadcast(op, *(tensor.shape for tensor in op.inputs if tensor is not None))]
@@ -35,3 +48,8 @@ def normalize_axis(op: Op, axis: int, rank: int) -> int:
             f"operator {op.index} {op.name}: axis {axis} is out of range for rank {rank}"
         )
     return axis % rank
+
+
+def second_operand_axis(op: Op) -> int:
+    """The axis of the first operand that the second names, from the front (ModelError)."""
+    return normalize_axis(op, int(op.number(1)), len(op.operand(0).shape))

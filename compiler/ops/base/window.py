@@ -35,10 +35,9 @@ class Window:
         stride_y, stride_x = attrs.get("stride_h", 0), attrs.get("stride_w", 0)
         dilation_y = attrs.get("dilation_h_factor", 1)
         dilation_x = attrs.get("dilation_w_factor", 1)
-        for name, value in (("stride", stride_y), ("stride", stride_x), ("kernel size", height)):
-            _positive(op, name, value)
-        for name, value in (("dilation", dilation_y), ("dilation", dilation_x), ("kernel", width)):
-            _positive(op, name, value)
+        _positive(op, "stride", stride_y, stride_x)
+        _positive(op, "kernel size", height, width)
+        _positive(op, "dilation", dilation_y, dilation_x)
         _, rows, columns, _ = bhwc(op.operand(0).shape)
         padding = attrs.get("padding", "SAME")
         if padding == "SAME":
@@ -93,9 +92,9 @@ class Window:
         )
 
 
-def _positive(op: Op, name: str, value: int) -> None:
-    if value < 1:
-        raise ModelError(f"operator {op.index} {op.name}: {name} {value} must be at least 1")
+def _positive(op: Op, name: str, *values: int) -> None:
+    if min(values) < 1:
+        raise ModelError(f"operator {op.index} {op.name}: {name} {min(values)} must be at least 1")
 
 
 def _same(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:

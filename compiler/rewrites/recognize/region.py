@@ -22,12 +22,8 @@ def leading_to(graph: Graph, last: Op, known: Collection[Op]) -> list[Op]:
 
 def needed_outside(graph: Graph, region: Collection[Op], last: Op) -> Tensor | None:
     """A result in a region, other than that of `last`, that is used outside; None if none is."""
-    for op in region:
-        readers = graph.consumers(op.output)
-        inside = all(reader in region for reader in readers)
-        if op is not last and (graph.is_output(op.output) or not inside):
-            return op.output
-    return None
+    results = (op.output for op in region if op is not last)
+    return next((tensor for tensor in results if graph.leaves(tensor, region)), None)
 
 
 def remove_region(graph: Graph, region: Collection[Op]) -> None:

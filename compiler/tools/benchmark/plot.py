@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ....runtime.errors import TflgpuError
+from ....runtime.printable import printable
 from .result import Benchmark
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -41,10 +42,11 @@ def plot(result: Benchmark, path: Path) -> None:
     kernels = result.kernels
     figure = require().Figure(figsize=(11, 1.8 + 0.24 * len(kernels)), layout="constrained")
     axes = figure.subplots()
+    labels = [printable(kernel.label, LONGEST) for kernel in kernels]
     milliseconds = [kernel.seconds * 1e3 for kernel in kernels]
     colors = [COLORS[min(int(kernel.roofline * 3), 2)] for kernel in kernels]
     axes.barh(range(len(kernels)), milliseconds, color=colors)
-    axes.set_yticks(range(len(kernels)), [_short(kernel.label) for kernel in kernels], fontsize=8)
+    axes.set_yticks(range(len(kernels)), labels, fontsize=8)
     # Tensor names may contain dollar signs, which matplotlib would parse as formulas.
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
@@ -67,11 +69,3 @@ def _legend(axes: Any) -> None:
     names = ("below a third of the roofline", "below two thirds", "above")
     handles = [axes.barh([0], [0], color=color) for color in COLORS]
     axes.legend(handles, names, loc="lower right", fontsize=8)
-
-
-def _short(label: str) -> str:
-    if len(label) <= LONGEST:
-        return label
-    # The start has the operators, and the end is what distinguishes tensors.
-    half = (LONGEST - 3) // 2
-    return f"{label[:half]}...{label[-half:]}"
