@@ -88,7 +88,8 @@ def compile(
         OptionError: An option has an invalid value, or two options contradict each other.
         DeviceError: There is no such device.
         PlanError: The cache cannot be used.
-        TflgpuError: With `prebuild`, anything that `tflgpu.load` raises.
+        TflgpuError: LiteRT or a program that the target needs is not installed; with `prebuild`,
+            anything that `tflgpu.load` raises.
     """
     if is_url(cache):
         raise OptionError(

@@ -69,7 +69,6 @@ class CopyOut(_Memory):
             return
         if self._device.downloads_wait:
             self._download(target)
-        assert self._staged is not None
         if self._staged is not target:
             np.copyto(target, self._staged, casting="unsafe")
 

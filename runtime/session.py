@@ -115,12 +115,12 @@ class Session:
         `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
         a single array for a model with one input; a model without inputs needs none. Each array
         must have the shape of its `TensorInfo`, or together those of one of the `input_shapes`. It
-        must have its dtype or one that numpy converts safely,
-        such as float16 to float32. Numbers and nested lists work as well if their values fit, and
-        arrays need not be contiguous. Quantized inputs take integers or, with `quantize`, arrays of
-        real numbers as well, which are rounded to integers by the scale and the zero point of their
-        `TensorInfo`. Strings are `str` or `bytes` objects. The device computes with 32-bit
-        integers, so the values of int64 inputs must fit in them.
+        must have its dtype or one that numpy converts safely, such as float16 to float32. Numbers
+        and nested lists work as well if their values fit, and arrays need not be contiguous.
+        Quantized inputs take integers or, with `quantize`, arrays of real numbers as well, which
+        are rounded to integers by the scale and the zero point of their `TensorInfo`. Strings are
+        `str` or `bytes` objects. The device computes with 32-bit integers, so the values of int64
+        inputs must fit in them.
 
         The outputs are new arrays with the shape and dtype of their `TensorInfo`, except that
         dynamic outputs have the shape that the run determined. Quantized outputs are not
@@ -196,10 +196,11 @@ class Session:
     def map_input(self, name: str) -> Array:
         """The device memory of an input as an array, to be written in place of passing one.
 
-        The array has the input's shape and, as on the device, float32 or int32 elements. Bound to
-        the input, it is not copied. It must not be written while a run is in flight. If the model
-        was compiled for several input shapes, those of `with_shapes` have arrays too. InputError if
-        there is no such input; DeviceError if the device does not share memory with the host.
+        The array has the input's shape and the device's elements: float32, int8, uint8, or int32
+        for all other integers. Bound to the input, it is not copied. It must not be written while a
+        run is in flight. If the model was compiled for several input shapes, those of `with_shapes`
+        have arrays too. InputError if there is no such input; DeviceError if the device does not
+        share memory with the host.
         """
         from .binding.mapped import mapped_input
 

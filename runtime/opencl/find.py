@@ -56,13 +56,13 @@ def open_in(context: ForeignContext, name: str = "auto") -> OpenCLDevice:
     handle = context.owner.int_ptr
     with driver_call(f"the {context.kind}", "opening the device"):
         if context.queue:
-            if _word("clGetCommandQueueInfo", handle, _QUEUE_PROPERTIES) & _OUT_OF_ORDER:
+            if _of_queue(handle, _QUEUE_PROPERTIES) & _OUT_OF_ORDER:
                 raise DeviceError(
                     "the queue runs commands out of order; create it without "
                     "OUT_OF_ORDER_EXEC_MODE_ENABLE, or give its context"
                 )
-            devices = [_word("clGetCommandQueueInfo", handle, _QUEUE_DEVICE)]
-            owner, queue = _word("clGetCommandQueueInfo", handle, _QUEUE_CONTEXT), handle
+            devices = [_of_queue(handle, _QUEUE_DEVICE)]
+            owner, queue = _of_queue(handle, _QUEUE_CONTEXT), handle
         else:
             devices = _words("clGetContextInfo", handle, _CONTEXT_DEVICES)
             owner, queue = handle, 0
@@ -77,8 +77,8 @@ def _words(function: str, subject: int, name: int) -> list[int]:
     return list(struct.unpack(f"{len(content) // struct.calcsize('P')}P", content))
 
 
-def _word(function: str, subject: int, name: int) -> int:
-    return _words(function, subject, name)[0]
+def _of_queue(queue: int, name: int) -> int:
+    return _words("clGetCommandQueueInfo", queue, name)[0]
 
 
 def advice() -> str:

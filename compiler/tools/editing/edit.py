@@ -85,7 +85,7 @@ def edit_kernel(
         cache: The folder of a variant, or a cache with one model, of which it is the variant
             compiled last.
         kernel: The kernel's index, its name, or a part of its name.
-        source: The changed text of its file, or the path of a file with it (no str).
+        source: The changed text of its file as a str, or the path of a file with it as a Path.
         model: The model file or its content, to compare the outputs with LiteRT's as well.
         inputs: The model's inputs by name; by default random numbers.
         device: As in `tflgpu.load`.
