@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..runtime.errors import TflgpuWarning
-from ..runtime.store.cache import fingerprint as digest_of
 from ..runtime.store.cache import variant_folder
 from .codegen.generate import generate
 from .devices.attached import choose_profile
@@ -17,12 +15,12 @@ from .emit.compiled_model import CompiledModel
 from .emit.complete import complete
 from .emit.folder import pack
 from .emit.plan import emit
-from .emit.version import compiler_version
+from .emit.variant_name import name_of
 from .emit.weights import Weights
 from .errors import Finding, ModelError, ModelFileError, OptionError, UnsupportedError
 from .events import Event
 from .frontend.metadata import read_metadata
-from .frontend.model_file import Model, file_digest
+from .frontend.model_file import Model, fingerprint
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
 from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
@@ -81,14 +79,14 @@ class Selected:
 
 def build(model: Model, options: Options, progress: Progress = silent) -> CompiledModel:
     """Compile a model in memory. Raises what `tflgpu.compile` raises, except for the cache."""
-    content = _fingerprint(model)
+    digest = fingerprint(model)
     table = read_table(Path(options.tuning)) if options.tuning else None
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
     chosen = (select(model, each, target, progress) for each in options.for_each_choice())
-    compiled = generate_plan(chosen, options, target, _name(model), content, sizing, progress)
+    compiled = generate_plan(chosen, options, target, _name(model), digest, sizing, progress)
     metadata, fault = _metadata(model)
-    if _fingerprint(model) != content:
+    if fingerprint(model) != digest:
         name = compiled.plan.model
         raise ModelFileError(f"{name} changed while it was being compiled; compile it again")
     if fault:
@@ -275,42 +273,9 @@ def _metadata(model: Model) -> tuple[str, ModelError | None]:
         return "", error
 
 
-def _fingerprint(model: Model) -> str:
-    """The SHA-256 of a model's content, as hex (ModelError if it cannot be read)."""
-    if isinstance(model, bytes):
-        return digest_of(model)
-    return file_digest(os.fspath(model))
-
-
-def compiled_folder(model: Model, options: Options, cache: Path) -> Path:
-    """The folder that `store` writes for these options, whether or not it exists.
-
-    The options must not name a tuning table. DeviceError if there is no such device, ModelError if
-    the model cannot be read.
-    """
-    return variant_folder(cache, _fingerprint(model), variant_name(options))
-
-
-def variant_name(options: Options) -> str:
-    """The name of the variant for these options, which must not name a tuning table.
-
-    DeviceError if there is no such device.
-    """
-    device = choose_profile(options.device, options.target).name
-    text = replace(options, device=device).as_json()
-    return _variant(options.target, options.precision, device, text, compiler_version())
-
-
-def _variant(target: str, precision: str, profile: str, options: str, compiler: str) -> str:
-    """A variant's name, which ends in a digest of all options."""
-    choices = hashlib.sha256(f"{options}\0{compiler}".encode()).hexdigest()[:12]
-    return f"{target}-{precision}-{profile}-{choices}"
-
-
 def store(compiled: CompiledModel, cache: Path) -> Path:
     """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
     plan = compiled.plan
-    variant = _variant(plan.target, plan.precision, plan.profile, plan.options, plan.compiler)
-    folder = variant_folder(cache, plan.fingerprint, variant)
+    folder = variant_folder(cache, plan.fingerprint, name_of(plan))
     content = (compiled.sources, compiled.weights, folder, compiled.companions)
     return pack(plan, *content, compiled.specializations)

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+from ..compiler.emit.variant_name import compiled_folder
 from ..compiler.ir import Shape
 from ..compiler.options import Options
-from ..compiler.pipeline import build, compiled_folder, store
+from ..compiler.pipeline import build, store
 from ..compiler.user_cache import for_attached_device, load_or_compile
 from ..runtime import Session, load
 from ..runtime.custom_op import CustomOp

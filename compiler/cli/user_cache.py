@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from .. import pipeline
+from ..emit.variant_name import compiled_folder
 from ..options import Options
 from ..tools.trace.events import Trace
 from ..user_cache import for_attached_device, load_or_compile, user_cache
-from .shell import note, progress
+from .shell import note
+from .stages import progress
 
 Loaded = TypeVar("Loaded")
 
@@ -42,5 +44,5 @@ def load_compiled(
         note(f"compiled into {cache}, so that the next run starts at once")
         return folder
 
-    folder = pipeline.compiled_folder(str(model), options, cache)
+    folder = compiled_folder(str(model), options, cache)
     return load_or_compile(folder, load, compile)

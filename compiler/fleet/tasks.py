@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ..devices import names_profile
 from ..devices.attached import choose_profile
+from ..emit.variant_name import variant_name
 from ..errors import ModelError
-from ..frontend.model_file import file_digest
+from ..frontend.model_file import fingerprint
 from ..keep_f32 import AUTO, TOLERANCE
 from ..options import Options, Precision
-from ..pipeline import variant_name
 from ..schedule.tuning_table import read_table
 
 
@@ -86,13 +86,13 @@ def matrix(
     columns = [(each, _table_digest(each)) for each in dict.fromkeys(map(_for_profile, options))]
     tasks = []
     for model in models:
-        fingerprint = unreadable = ""
+        digest = unreadable = ""
         try:
-            fingerprint = file_digest(str(model))
+            digest = fingerprint(model)
         except ModelError as error:
             unreadable = str(error)
         tasks += [
-            Task(model, fingerprint, each, table, tolerance, unreadable) for each, table in columns
+            Task(model, digest, each, table, tolerance, unreadable) for each, table in columns
         ]
     return tasks
 

@@ -51,10 +51,13 @@ def release(content: mmap.mmap) -> None:
         content.madvise(mmap.MADV_DONTNEED)
 
 
-def file_digest(path: str) -> str:
-    """The SHA-256 of a file, as hex (ModelError if it cannot be read or is empty)."""
+def fingerprint(model: Model) -> str:
+    """The SHA-256 of a model, as hex (ModelError if its file cannot be read or is empty)."""
     digest = hashlib.sha256()
-    with _opened(path) as file:
+    if isinstance(model, bytes):
+        digest.update(model)
+        return digest.hexdigest()
+    with _opened(os.fspath(model)) as file:
         while content := file.read(CHUNK):
             digest.update(content)
     return digest.hexdigest()

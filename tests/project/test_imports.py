@@ -33,7 +33,7 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *("printable", "errors", "forks", "background", "processor"),
+        *("printable", "errors", "callers", "forks", "background", "processor"),
         *("plan", "launch", "store", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "inputs", "input_shapes", "copies", "indices", "exchange"),
         *("session_device", "execution", "loaded_model", "binding", "session", "api"),
@@ -55,6 +55,7 @@ OUTSIDE = {
         "templates",
         "runtime.printable",
         "runtime.errors",
+        "runtime.callers",
         "runtime.plan",
         "runtime.store",
     ),
