@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 from rich.filesize import decimal
 
-from ...runtime.plan.records import TensorInfo
-from ..ir import Array
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
 from ..tools.benchmark import plot as drawing
@@ -19,10 +16,14 @@ from ..tools.benchmark.result import Benchmark, KernelTime, Rival, Spread
 from ..tools.trace.events import Trace
 from ..tools.trace.summary import by_type
 from .benchmark_data import as_csv, as_dict, timed
-from .input_arrays import RANDOM, model_metadata, read_inputs
-from .options import compile_options, input_options, model_argument
+from .compile_options import compile_options
+from .input_arrays import feed_of
+from .options import input_options, model_argument
+from .paths import FilePath
+from .printing import json_option, print_json, print_table
 from .shape_choices import per_choice, print_choice
-from .shell import Command, Failure, FilePath, json_option, print_json, print_table, progress
+from .shell import Command, Failure
+from .stages import progress
 from .tracing import print_types, trace_option, write_trace
 from .whole_file import write_whole
 
@@ -119,11 +120,7 @@ def benchmark_command(
     A run is what an application waits for: copying inputs to the device, running all kernels, and
     copying outputs back. Inputs that are not given are random.
     """
-
-    def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        metadata = model_metadata(model)
-        return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
-
+    feed = feed_of(model, named, seed, mean, std)
     if plot is not None:
         drawing.require()
     choices = options.for_each_choice()

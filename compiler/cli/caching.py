@@ -14,16 +14,9 @@ from ...runtime.store.cache import SHOWN_DIGITS
 from ...runtime.store.housekeeping import Entry, entries, problems, prune
 from ..user_cache import user_cache
 from . import caching_stores as stores
-from .shell import (
-    CachePlace,
-    Failure,
-    Program,
-    count_of,
-    json_option,
-    note,
-    print_json,
-    print_table,
-)
+from .paths import CachePlace
+from .printing import count_of, json_option, print_json, print_table
+from .shell import Failure, Program, note
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\Z", re.IGNORECASE)
 

@@ -15,7 +15,8 @@ from ...runtime.remote.keys import ANYONE, Trusted, fingerprint
 from ...runtime.remote.published import Entry, entries, listed
 from ...runtime.remote.store import Store
 from ...runtime.store.cache import SHOWN_DIGITS
-from .shell import Failure, count_of, print_json, print_table
+from .printing import count_of, print_json, print_table
+from .shell import Failure
 
 
 def list_store(url: str, as_json: bool) -> None:

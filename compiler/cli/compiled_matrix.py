@@ -16,7 +16,8 @@ from rich.progress import Progress as ProgressBar
 
 from ..fleet.result import Result
 from ..fleet.tasks import Task
-from .shell import Failure, asked_for, print_json, print_table
+from .printing import print_json, print_table
+from .shell import Failure, asked_for
 
 Count = Callable[[Result], None]
 """Called with each result as it comes."""

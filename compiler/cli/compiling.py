@@ -27,29 +27,15 @@ from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
 from ..pipeline import Progress
 from ..schedule.tuning_table import read_table
+from .compile_options import compile_options, format_options
 from .compiled_matrix import counted, print_matrix
 from .device_names import DeviceName
-from .options import (
-    compile_options,
-    fleet_options,
-    format_options,
-    models_argument,
-    output_option,
-    tolerance_option,
-)
+from .options import fleet_options, models_argument, output_option, tolerance_option
 from .passphrases import passphrases
-from .shell import (
-    CachePlace,
-    Command,
-    json_option,
-    kernels_in_launches,
-    note,
-    operators_of,
-    print_json,
-    print_table,
-    progress,
-    warn,
-)
+from .paths import CachePlace
+from .printing import json_option, kernels_in_launches, operators_of, print_json, print_table
+from .shell import Command, note, warn
+from .stages import progress
 from .tuning_search import search_here
 
 

@@ -24,7 +24,10 @@ from ..tools.editing.edit import (
 from .chosen_variant import newest_variant
 from .input_arrays import RANDOM, picture_inputs, read_inputs
 from .options import attached_option, cache_argument, input_options, model_option
-from .shell import Command, Failure, FilePath, json_option, note, print_json, print_table, progress
+from .paths import FilePath
+from .printing import json_option, print_json, print_table
+from .shell import Command, Failure, note
+from .stages import progress
 from .whole_file import write_whole
 
 _LINE = re.compile(r":(\d+)[:(]\d+")

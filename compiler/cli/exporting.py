@@ -11,7 +11,9 @@ from ..export import export as export_project
 from .chosen_variant import newest_variant, variants_for
 from .device_names import DeviceName
 from .options import cache_argument, model_option, shape_option
-from .shell import Command, FilePath, json_option, note, print_json
+from .paths import FilePath
+from .printing import json_option, print_json
+from .shell import Command, note
 
 
 @click.command(cls=Command, short_help="Write a compiled model as C99.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tokenize import TokenError
@@ -72,10 +72,8 @@ def _only(names: Sequence[str], source: str) -> str:
     return names[0]
 
 
-def model_metadata(model: Path | None) -> Metadata:
+def model_metadata(model: Path) -> Metadata:
     """The metadata of a model file; empty, with a warning, if it is damaged."""
-    if model is None:
-        return Metadata()
     try:
         return read_metadata(model)
     except ModelError as error:
@@ -110,6 +108,20 @@ def read_inputs(
         if info.name in scaled:
             note(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
     return arrays
+
+
+def feed_of(
+    model: Path, values: Sequence[str], seed: int, mean: Sequence[float], std: Sequence[float]
+) -> Callable[[Sequence[TensorInfo]], dict[str, Array]]:
+    """A function that reads the inputs of a model, which it is given, as `read_inputs` does.
+
+    Inputs without a value are random.
+    """
+
+    def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
+        return read_inputs((*values, RANDOM), inputs, seed, model_metadata(model), mean, std)
+
+    return feed
 
 
 def _advice(scaling: Scaling) -> str:

@@ -23,15 +23,9 @@ from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant
 from .machine_code import described, print_machine_code
 from .options import cache_argument, model_option, shape_option
-from .shell import (
-    Command,
-    FilePath,
-    console,
-    json_option,
-    kernels_in_launches,
-    print_json,
-    print_table,
-)
+from .paths import FilePath
+from .printing import console, json_option, kernels_in_launches, print_json, print_table
+from .shell import Command
 from .writing_report import write_report
 
 BAR = 32

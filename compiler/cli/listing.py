@@ -13,12 +13,10 @@ from ..devices.attached import match
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ops import OPS, OpDef
 from ..ops.base import ANY
-from .shell import Command, Failure, json_option, print_json, print_table, warn
+from .printing import json_option, print_json, print_table
+from .shell import Command, Failure, warn
 
-COLUMNS = ("operator", "versions", "types", "languages", "kernels", "limits")
-
-LANGUAGES = ("OpenCL C", "GLSL")
-"""The kernel languages of every operator; templates serve both, and GLSL also Vulkan and Metal."""
+COLUMNS = ("operator", "versions", "types", "kernels", "limits")
 
 FOLDED = "none; decomposed or folded"
 """Shown in place of kernels for operators that are decomposed or folded at compile time."""
@@ -79,7 +77,9 @@ def devices(as_json: bool) -> None:
 
 
 @click.command(cls=Command, short_help="List the supported operators.")
-@click.option("--markdown", is_flag=True, help="Print the table in Markdown, as in the README.")
+@click.option(
+    "--markdown", is_flag=True, help="Print the table in Markdown, as docs/operators.md has it."
+)
 @json_option
 def ops(markdown: bool, as_json: bool) -> None:
     """List the supported operators with their types and kernels."""
@@ -94,7 +94,7 @@ def ops(markdown: bool, as_json: bool) -> None:
 
 
 def operators_markdown() -> str:
-    """The operator table in Markdown, as in the README."""
+    """The operator table in Markdown, as in docs/operators.md."""
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     lines += [f"| {' | '.join(_row(definition))} |" for definition in _known()]
     return "\n".join(lines) + "\n"
@@ -110,7 +110,6 @@ def _row(definition: OpDef) -> tuple[str, ...]:
         definition.name,
         _versions(definition),
         _types(definition),
-        ", ".join(LANGUAGES),
         ", ".join(_implementation_names(definition)) or FOLDED,
         definition.note,
     )
@@ -133,7 +132,6 @@ def _as_dict(definition: OpDef) -> dict[str, Any]:
     return {
         "name": definition.name,
         "newest_version": definition.versions,
-        "languages": list(LANGUAGES),
         "dtypes": list(definition.dtypes),
         "implementations": _implementation_names(definition),
         "note": definition.note,

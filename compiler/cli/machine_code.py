@@ -6,7 +6,8 @@ from dataclasses import asdict, fields
 
 from ...runtime.store.variant import Variant
 from ..tools.machine_code import COMPILERS, Compiler, MachineCode, Module
-from .shell import Failure, print_json, print_table
+from .printing import print_json, print_table
+from .shell import Failure
 
 COLUMNS = tuple(field.name for field in fields(MachineCode) if field.name != "text")
 

@@ -15,7 +15,7 @@ from ...runtime.plan.records import Plan, TensorInfo
 from ..ir import Array
 from ..pictures.classes import Class
 from ..tools.trace.summary import TypeTime
-from .shell import operators_of, print_json, print_table
+from .printing import operators_of, print_json, print_table
 from .tracing import print_types
 
 SHOWN_RECORDS = 30

@@ -31,8 +31,10 @@ from ..tools.trace.session import Observer
 from ..tools.trace.summary import by_type, timed
 from .input_arrays import RANDOM, assign, is_picture, picture_inputs, read_inputs, stored_shapes
 from .options import attached_option, input_options, model_option, shape_option
+from .paths import FilePath
+from .printing import json_option
 from .run_results import RunResult, summary
-from .shell import Command, FilePath, json_option, note, warn
+from .shell import Command, note, warn
 from .tracing import trace_option, write_trace
 from .user_cache import load_compiled
 from .whole_file import write_whole

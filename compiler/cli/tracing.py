@@ -9,7 +9,8 @@ import click
 
 from ..tools.trace.events import Trace
 from ..tools.trace.summary import TypeTime
-from .shell import FilePath, print_table
+from .paths import FilePath
+from .printing import print_table
 from .whole_file import write_whole
 
 TYPES = 15

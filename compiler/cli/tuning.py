@@ -12,24 +12,12 @@ from ..fleet.models import find_models
 from ..options import Options
 from ..schedule.tuning_table import read_table
 from ..tools.tune import TABLES
-from .options import (
-    compile_options,
-    format_options,
-    models_argument,
-    output_option,
-    scheduler_option,
-    tolerance_option,
-)
-from .shell import (
-    Command,
-    Failure,
-    FilePath,
-    json_option,
-    note,
-    print_json,
-    print_table,
-    progress,
-)
+from .compile_options import compile_options, format_options
+from .options import models_argument, output_option, scheduler_option, tolerance_option
+from .paths import FilePath
+from .printing import json_option, print_json, print_table
+from .shell import Command, Failure, note
+from .stages import progress
 from .tuning_search import search_here
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...runtime.plan.records import TensorInfo
-from ..ir import Array
 from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
-from .input_arrays import RANDOM, model_metadata, read_inputs
-from .options import compile_options, input_options, model_argument, tolerance_option
+from .compile_options import compile_options
+from .input_arrays import feed_of
+from .options import input_options, model_argument, tolerance_option
+from .printing import json_option, print_json, print_table
 from .shape_choices import per_choice, print_choice
-from .shell import Command, Failure, json_option, print_json, print_table, progress
+from .shell import Command, Failure
+from .stages import progress
 
 SINGLE = (
     "half precision holds numbers up to 65504 with three digits; --keep-f32 NAME keeps an operator "
@@ -50,11 +50,7 @@ def verify(
 
     Inputs that are not given are random. The exit code is 1 if an output differs.
     """
-
-    def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        metadata = model_metadata(model)
-        return read_inputs((*named, RANDOM), inputs, seed, metadata, mean, std)
-
+    feed = feed_of(model, named, seed, mean, std)
     with progress() as show:
         choices = settle(model, options, tolerance, show).for_each_choice()
         results = [

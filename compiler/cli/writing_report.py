@@ -8,7 +8,7 @@ from ...runtime.store.variant import Variant
 from ..tools.machine_code import Compiler
 from .chosen_variant import newest_variant
 from .machine_code import machine_code
-from .shell import progress
+from .stages import progress
 from .whole_file import write_whole
 
 

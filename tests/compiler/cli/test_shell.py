@@ -18,7 +18,7 @@ from commands import SCRIPT, as_json, invoke, program
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import pipeline
-from tflgpu.compiler.cli.shell import FilePath
+from tflgpu.compiler.cli.paths import FilePath
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""

@@ -1,0 +1,63 @@
+"""From the texts of options to values: names, numbers, shapes and formats."""
+
+from __future__ import annotations
+
+import click
+
+
+def parse_choice(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of one choice, by name."""
+    pairs = parse_shapes(context, parameter, values)
+    if len(dict(pairs)) < len(pairs):
+        raise click.BadParameter("an input is named twice; give one choice of shapes")
+    return dict(pairs)
+
+
+def parse_numbers(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, ...]:
+    """Numbers separated by slashes, as in formats; () for None."""
+    try:
+        return tuple(map(float, value.split("/"))) if value is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
+
+
+def parse_shapes(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """(name, shape) of each value such as name=1,224,224,3."""
+    return tuple(map(_parse_shape, values))
+
+
+def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
+    name, equals, sizes = value.rpartition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.split(","))
+    except ValueError:
+        shape = ()
+    if not (equals and name and shape and min(shape) > 0):
+        raise click.BadParameter(f"{value!r} is not of the form name=1,224,224,3")
+    return name, shape
+
+
+def parse_operators(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str | int, ...]:
+    """Operator names as strings, and indices in the model file as integers."""
+    return tuple(int(value) if value.isdecimal() else value for value in values)
+
+
+def parse_formats(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(name, format) of each value such as image=rgba8."""
+    pairs = []
+    for value in values:
+        name, _, text = value.partition("=")
+        if not (name and text):
+            raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT")
+        pairs.append((name, text))
+    return tuple(pairs)
