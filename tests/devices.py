@@ -95,8 +95,9 @@ class Way:
 def ways() -> list[Way]:
     """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL.
 
-    A single device has both. Those with slices of 4 run every other case, since OpenGL runs all
-    with such slices, but these with all implementations; wide ones do so with the cases between.
+    A single device has both. Those with slices of 4 run every fourth case, since OpenGL runs all
+    with such slices, but these with all implementations; wide ones do so with every other case,
+    but none of these.
     """
     devices = list(opencl_devices() or [""])
     rows = []
@@ -105,7 +106,7 @@ def ways() -> list[Way]:
         if i % 2 == 0:
             rows.append(Way("opencl", fitting[-1], device, others=(0, 2)))
         else:
-            rows.append(Way("opencl", fitting[0], device, share=(1, 2), others=(0, 1)))
+            rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 1)))
     return [*rows, Way("glsl", "gpu", "auto")]
 
 

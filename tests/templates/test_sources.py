@@ -26,8 +26,8 @@ pytestmark = pytest.mark.slow
 TARGETS = (("opencl", "cpu"), ("opencl", "cpu_avx512"), ("glsl", "gpu"), ("glsl", "gles31"))
 """Both languages, and the widest slices and fewest buffers they have."""
 WEIGHTS = (w(7, 3, 3, 3), w(7))
-LOOKED_AT = 8
-"""Of an operator's cases every eighth is looked at, by the profiles of a language in turn; in
+LOOKED_AT = 16
+"""Of an operator's cases every sixteenth is looked at, by the profiles of a language in turn; in
 test_operators.py they all run."""
 
 
