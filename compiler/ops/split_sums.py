@@ -52,9 +52,7 @@ def _parts(slices: int, inputs: int, target: Target) -> int:
 def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
     """The launch for operand 0 times `weights` [outputs, inputs] plus `bias` [slice][lane]."""
     outputs, inputs = weights.shape
-    count = slice_count(outputs, target)
-    padded = np.zeros((inputs, count * target.lanes), np.float32)
-    padded[:, :outputs] = weights.T
+    count, steps = slice_count(outputs, target), slice_count(inputs, target)
     parts = _parts(count, inputs, target)
     group = (target.device.heavy_group // parts, parts, 1)
     return Launch(
@@ -62,9 +60,20 @@ def split_sums(op: Op, target: Target, bias: Array, weights: Array) -> Launch:
         (-(-count // group[0]) * group[0], parts, 1),
         {"x": op.operand(0)},
         {"y": op.output},
-        {"bias": bias, "weights": padded.reshape(inputs, count, target.lanes)},
-        {"parts": parts, "inputs": inputs},
+        {"bias": bias, "weights": _pack(weights, steps, count, target.lanes)},
+        {"parts": parts, "inputs": inputs, "steps": steps},
         group=group,
+        pairs=True,
         heavy=True,
         flops=2 * outputs * inputs,
     )
+
+
+def _pack(weights: Array, steps: int, count: int, lanes: int) -> Array:
+    """Weights [outputs, inputs] as [step][slice][lane of inputs][lane], where a step is a slice of
+    inputs, so that what a work-item reads in a step lies in one place."""
+    outputs, inputs = weights.shape
+    padded = np.zeros((steps * lanes, count * lanes), np.float32)
+    padded[:inputs, :outputs] = weights.T
+    blocks = padded.reshape(steps, lanes, count, lanes)
+    return np.ascontiguousarray(blocks.transpose(0, 2, 1, 3))

@@ -1,4 +1,5 @@
-"""Kernels for Vulkan that load or store several neighbouring pixels at once, on lavapipe."""
+"""Kernels for Vulkan that load or store several neighbouring pixels, or weights, at once, on
+lavapipe."""
 
 from __future__ import annotations
 
@@ -56,6 +57,16 @@ PIXELS = {
 }
 
 
+def product(inputs: int, outputs: int) -> Value:
+    """A vector, which is stored in slices, times a matrix."""
+    size = {"filter_height": 2, "filter_width": 2, "stride_h": 2, "stride_w": 2}
+    vector = call("MAX_POOL_2D", x(1, 2, 2, inputs), padding="VALID", **size)
+    return call("CONV_2D", vector, w(outputs, 1, 1, inputs), w(outputs), **window())
+
+
+VECTORS = {"whole slices": product(96, 20), "part of a slice": product(67, 30)}
+
+
 def check(
     values: dict[str, Value], precision: Precision, profile: str, device: lavapipe.Lavapipe
 ) -> str:
@@ -93,3 +104,13 @@ def test_several_pixels_are_stored_at_once(
         text = check(PIXELS, precision, profile, device)
     for element in ("mat4",) if precision == "f32" else ("pairs2", "pairs4"):
         assert f"{element} y[];" in text
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_vectors_times_matrices_load_two_slices_of_weights(
+    precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with lavapipe.device(monkeypatch) as device:
+        text = check(VECTORS, precision, "mali", device)
+    assert text.count("// split_sums") == len(VECTORS)
+    assert ("pair = constants" in text) == (precision != "f32")
