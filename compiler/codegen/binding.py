@@ -36,7 +36,7 @@ from ..ops.base import (
     stored_bytes,
 )
 from ..ops.base.storage import FLOAT_LANE, HALF_LANE
-from ..ops.elementwise import read_in_store
+from ..ops.elementwise import is_literal, read_in_store
 from ..target import Target
 
 CONSTANTS = "constants"
@@ -272,8 +272,3 @@ def joins_constants(tensor: Tensor) -> bool:
     Only floats are; integers get a parameter of their own.
     """
     return tensor.constant and not is_literal(tensor) and kernel_dtype(tensor.dtype) == "float32"
-
-
-def is_literal(tensor: Tensor) -> bool:
-    """Whether a tensor is a constant that is written into the source as a number."""
-    return tensor.data is not None and tensor.elements == 1

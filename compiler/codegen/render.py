@@ -25,9 +25,10 @@ from ..language import affine, horner, quotient, remainder
 from ..language.comment import in_comment
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, kernel_dtype
 from ..ops.base.launch import Grid
+from ..ops.elementwise import is_literal
 from ..target import Target
 from . import control
-from .binding import Argument, Binding, is_literal
+from .binding import Argument, Binding
 from .environment import environment
 from .epilogue import Chain, Expressions, Operands
 from .intrinsics import Use

@@ -37,7 +37,7 @@ from .base import (
     slice_count,
 )
 from .byte_products import byte_products, multiplies_bytes
-from .elementwise import flattens
+from .elementwise import epilogue_operands, flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights, wide_sums
 
@@ -137,7 +137,8 @@ def _build_pointwise(op: Op, target: Target, shape: TileShape | None) -> Sequenc
     count = slice_count(channels, target)
     gated = op.input(3) is not None
     work = Loads(shifted=True, pixel_pairs=columns % 2 == 0, gated=gated)
-    tile = choose_tile(columns, rows * batch, count, target, shape, work=work)
+    operands = epilogue_operands(op)
+    tile = choose_tile(columns, rows * batch, count, target, shape, work=work, operands=operands)
     pixels = {"x": tile.pixels, "y": tile.pixels}
     return [replace(_launch(op, target, "conv/conv_1x1.jinja", flat, tile), joined=pixels)]
 
@@ -169,6 +170,7 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
         shape,
         whole_blocks=whole,
         work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
+        operands=epilogue_operands(op),
     )
     return [_launch(op, target, "conv/conv.jinja", False, tile)]
 
@@ -176,7 +178,8 @@ def _build_window(op: Op, target: Target, shape: TileShape | None) -> Sequence[L
 def _build_linear(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
-    tile = choose_tile(width, height * batch, count, target, shape, work=LANES)
+    operands = epilogue_operands(op)
+    tile = choose_tile(width, height * batch, count, target, shape, work=LANES, operands=operands)
     launch = _launch(op, target, "conv/conv_linear.jinja", False, tile)
     return [replace(launch, pairs=tile.slices % 2 == 0)]
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..ir import Op
 from ..target import Target
 from .base import LANES, Launch, TileShape, Window, choose_tile, slice_count
+from .elementwise import epilogue_operands
 from .weights import bias_slices
 
 THIN = 4
@@ -35,7 +36,10 @@ def unsuited(op: Op, window: Window, target: Target) -> str | None:
 def build(op: Op, window: Window, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     """Its launch, whose work-items compute a tile of pixels with all output channels."""
     batch, height, width, outputs = op.output.shape
-    tile = choose_tile(width, height * batch, 1, target, shape, sums=outputs, work=LANES)
+    operands = epilogue_operands(op)
+    tile = choose_tile(
+        width, height * batch, 1, target, shape, sums=outputs, work=LANES, operands=operands
+    )
     lanes = target.lanes
     weights = op.constant(1)
     inputs = slice_count(weights.shape[3], target)

@@ -30,6 +30,7 @@ from .base import (
     slice_count,
 )
 from .depthwise_cost import SingleColumn
+from .elementwise import epilogue_operands
 from .weights import bias_slices, check_bias, constant_weights
 
 MAX_PIXELS = 8
@@ -129,7 +130,16 @@ def _build_columns(op: Op, target: Target, tile_shape: TileShape | None) -> Sequ
     rows = max((MAX_SEEN - seen) // shape.stride_y + 1, 1) if target.device.registers else FEW_ROWS
     limits = TileLimits(min(rows, target.device.accumulators), 1)
     work = SingleColumn(shape)
-    tile = choose_tile(height, width * outer, 1, target, tile_shape, limits=limits, work=work)
+    tile = choose_tile(
+        height,
+        width * outer,
+        1,
+        target,
+        tile_shape,
+        limits=limits,
+        work=work,
+        operands=epilogue_operands(op),
+    )
     grid = (width, -(-height // tile.pixels), outer)
     return [_launch("conv/depthwise_conv_columns.jinja", op, grid, tile, target)]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..target import Target
 from .base import Step, Window
-from .base.cost import ADDRESS, BESIDES
+from .base.cost import ADDRESS, BESIDES, stored_registers
 
 COLUMNS = 2
 """Columns of the output that a work-item computes if pixels are loaded in pairs."""
@@ -27,15 +27,21 @@ class SingleColumn:
     def in_half(self, target: Target) -> bool:
         return target.half_arithmetic
 
-    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
-        """Weights of a column of the window are held, a pixel and the next one."""
+    def step(
+        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
+    ) -> Step:
+        """Weights of a column of the window are held, a pixel and the next one, and where operands
+        of the epilogue lie, which is not where the result does.
+        """
         window, device = self.window, target.device
         rows = (pixels - 1) * window.stride_y + (window.height - 1) * window.dilation_y + 1
         products = pixels * window.height * window.width
         loads = window.width * (rows + window.height) + 1
         paired = self.in_half(target) and device.paired_halves
-        held = (pixels + window.height + 2) * (target.lanes // 2 if paired else target.lanes)
-        registers = held + (ADDRESS * pixels if ragged else 0) + BESIDES
+        wide = target.lanes // 2 if paired else target.lanes
+        addresses = ADDRESS * ((pixels if ragged else 0) + (operands > 0))
+        multiplying = wide * (pixels + window.height + 2) + addresses + BESIDES
+        registers = max(multiplying, stored_registers(pixels, wide, operands, target))
         cost = products + device.load_cost * (loads + pixels)
         return Step(products, loads, cost, registers, device.registers)
 
@@ -49,7 +55,9 @@ class PairedColumns:
     def in_half(self, target: Target) -> bool:
         return target.half_arithmetic
 
-    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
+    def step(
+        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
+    ) -> Step:
         """Weights stay packed, two halves a register, and so does what is loaded."""
         window, lanes = self.window, target.lanes
         taps = window.height * window.width

@@ -117,6 +117,16 @@ def read_in_store(op: Op) -> tuple[Tensor, ...]:
     return tuple(dict.fromkeys((*own, *op.epilogue_inputs)))
 
 
+def is_literal(tensor: Tensor) -> bool:
+    """Whether a tensor is a constant that is written into the source as a number."""
+    return tensor.data is not None and tensor.elements == 1
+
+
+def epilogue_operands(op: Op) -> int:
+    """How many slices an epilogue reads for each one that it stores."""
+    return sum(not is_literal(tensor) for tensor in op.epilogue_inputs)
+
+
 def rank_fits(op: Op, target: Target) -> str | None:
     """Sliced storage has only a batch, a height, a width and channels."""
     ranks = [len(tensor.shape) for tensor in (*op.reads, *op.outputs)]

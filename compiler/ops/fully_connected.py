@@ -26,7 +26,7 @@ from .base import (
     slice_count,
 )
 from .byte_products import byte_products, multiplies_bytes, words_in_rows
-from .elementwise import flattens
+from .elementwise import epilogue_operands, flattens
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, ohwi, pack_weights, wide_sums
 
@@ -73,7 +73,8 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
     columns, rows = (height * width, 1) if flat else (width, height)
     count = slice_count(channels, target)
-    tile = choose_tile(columns, rows * batch, count, target, shape, work=IN_ROWS)
+    operands = epilogue_operands(op)
+    tile = choose_tile(columns, rows * batch, count, target, shape, work=IN_ROWS, operands=operands)
     blocks = -(-count // tile.slices)
     weights = op.constant(1)
     return [

@@ -24,7 +24,7 @@ from .base import (
     choose_tile,
     slice_count,
 )
-from .elementwise import flattens
+from .elementwise import epilogue_operands, flattens
 from .weights import bias_slices, ohwi, pack_weights
 
 PARTS = (4, 8, 16)
@@ -84,7 +84,10 @@ def _tile(op: Op, window: Window, target: Target, wanted: TileShape | None, part
     masked = not flat and any(window.columns_beyond(seen, columns))
     work = MASKED_SLICES if masked else Loads(shifted=True, gated=op.input(3) is not None)
     count = slice_count(op.output.shape[-1], target)
-    return choose_tile(columns, rows * batch * parts, count, target, wanted, work=work)
+    operands = epilogue_operands(op)
+    return choose_tile(
+        columns, rows * batch * parts, count, target, wanted, work=work, operands=operands
+    )
 
 
 def _shared(tile: Tile, parts: int, target: Target) -> int:

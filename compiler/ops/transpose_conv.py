@@ -28,6 +28,7 @@ from .base import (
     define,
     slice_count,
 )
+from .elementwise import epilogue_operands
 from .transpose_conv_phases import Phases, pack_phases, pack_thin
 from .weights import bias_slices, check_bias, constant_weights, pack_weights
 
@@ -103,7 +104,10 @@ def _build(op: Op, target: Target, tile_shape: TileShape | None) -> Sequence[Lau
     shape, phases = window(op), _by_phases(op)
     rows = height * batch * shape.stride_x
     count = slice_count(channels, target)
-    tile = choose_tile(phases.columns, rows, count, target, tile_shape, work=MASKED_SLICES)
+    operands = epilogue_operands(op)
+    tile = choose_tile(
+        phases.columns, rows, count, target, tile_shape, work=MASKED_SLICES, operands=operands
+    )
     blocks = -(-count // tile.slices)
     return [
         _launch(
@@ -185,7 +189,10 @@ def _build_block(op: Op, target: Target, tile_shape: TileShape | None) -> Sequen
     weights, phases = op.constant(1), _by_phases(op)
     count = slice_count(channels, target)
     rows = phases.rows * batch
-    tile = choose_tile(phases.columns, rows, count, target, tile_shape, sums=phases.count)
+    operands = epilogue_operands(op)
+    tile = choose_tile(
+        phases.columns, rows, count, target, tile_shape, sums=phases.count, operands=operands
+    )
     blocks = -(-count // tile.slices)
     parts = list(phases.parts(weights.shape[3], tile.slices))
     return [

@@ -18,6 +18,13 @@ ADDRESS = 2
 """Registers of an address, of 64 bits."""
 
 
+def stored_registers(accumulators: int, wide: int, operands: int, target: Target) -> int:
+    """Registers while a work-item stores its sums, each of `wide` registers: compilers load what
+    the epilogue reads for the first of them ahead, and hold it for all if it is the same.
+    """
+    return wide * accumulators + target.lanes * operands + BESIDES
+
+
 @dataclass(frozen=True)
 class Step:
     """What an inner step does, which multiplies inputs by slices of weights."""
@@ -53,9 +60,11 @@ class Work(Protocol):
     def in_half(self, target: Target) -> bool:
         """Whether they multiply and add in half precision on GPUs."""
 
-    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
+    def step(
+        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
+    ) -> Step:
         """What a work-item with such a tile does; `ragged` says that the last one of a row reaches
-        beyond its end.
+        beyond its end, `operands` how many slices the epilogue reads for each one it stores.
 
         Fewer work-items than a device needs leave it idle, and partial tiles at the edges cost as
         much as whole ones, which `choose_tile` accounts for.
@@ -82,7 +91,9 @@ class Loads:
     def in_half(self, target: Target) -> bool:
         return target.half_arithmetic and not target.on_processor and not self.by_lane
 
-    def step(self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool) -> Step:
+    def step(
+        self, pixels: int, blocks: int, sums: int, target: Target, ragged: bool, operands: int = 0
+    ) -> Step:
         """A step of the inner loop. In half precision a slice takes half as many registers if
         halves are paired, and a load gives two slices of weights.
         """
@@ -104,7 +115,8 @@ class Loads:
                 loaded -= pixels / lanes / 2
             held += lanes * (blocks - 1) + self.gated
         wide = lanes // 2 if half and device.paired_halves else lanes
-        registers = wide * (products + held) + addresses + BESIDES
+        multiplying = wide * (products + held) + addresses + BESIDES
+        registers = max(multiplying, stored_registers(products, wide, operands, target))
         cost = products + device.load_cost * loaded + 1
         return Step(products, loaded, cost, registers, device.registers)
 

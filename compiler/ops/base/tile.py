@@ -66,13 +66,14 @@ def choose_tile(
     most: int | None = None,
     sums: int = 1,
     work: Work = WHOLE_SLICES,
+    operands: int = 0,
 ) -> Tile:
     """The wanted tile if it fits, otherwise the one with the smallest estimated time.
 
     `columns`, `rows` and `slices` are the size of the output. `limits` default to the device's;
     with `whole_blocks` the tile's slices must divide those of the output; `most` bounds the tile's
     pixels; `sums` is the number of accumulators per pixel and slice; `work` says what the kernel
-    loads and holds.
+    loads and holds; `operands` is the number of slices that its epilogue reads for each one stored.
 
     Tiles that need more registers than the device has for full speed are rejected, unless all do.
     """
@@ -86,7 +87,7 @@ def choose_tile(
         return shape[0] <= widest and shape[1] <= slices and whole
 
     def step_of(shape: TileShape) -> Step:
-        return work.step(*shape, sums, target, columns % shape[0] > 0)
+        return work.step(*shape, sums, target, columns % shape[0] > 0, operands)
 
     def estimated(shape: TileShape, step: Step) -> Tile:
         pixels, blocks = shape

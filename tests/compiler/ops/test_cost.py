@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases.convolutions import conv
+from cases.convolutions import conv, window
 from devices import own_profile
-from graphs import Model, model, x
+from graphs import Model, call, model, w, x
 
 from tflgpu.compiler import Options, build
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base import IN_ROWS, LANES, Loads, Tile, Window, choose_tile
-from tflgpu.compiler.ops.base.cost import WHOLE_SLICES
+from tflgpu.compiler.ops.base.cost import WHOLE_SLICES, Work
 from tflgpu.compiler.ops.depthwise_cost import SingleColumn
 from tflgpu.compiler.pipeline import silent
 from tflgpu.compiler.target import Target
@@ -36,6 +36,17 @@ otherwise; rows that spill then are left out."""
 NVIDIA_REGISTERS = {2: (40, 48), 3: (50, 52), 4: (60, 62), 5: (64, 70), 6: (64, 76), 7: (76, 84)}
 """The fewest and most registers that ptxas gave 1x1 convolutions of 33 networks for sm_86, by the
 pixels of a tile of one slice."""
+
+MALI_SPILLS = {
+    (COLUMN, 8, 0): False,
+    (COLUMN, 7, 1): False,
+    (COLUMN, 8, 1): True,
+    (COLUMN, 8, 2): True,
+    (IN_ROWS, 8, 5): False,
+    (IN_ROWS, 8, 6): True,
+}
+"""Whether kernels of 35 quantized networks spilled with Mesa's compiler for Mali G52, by the pixels
+of a tile and the operands that the epilogue reads."""
 
 
 def pointwise(pixels: int, inputs: int, outputs: int) -> Model:
@@ -62,6 +73,28 @@ def test_tiles_fit_in_registers(name: str, work: Loads, precision: str) -> None:
 def test_pixels_that_are_loaded_ahead_hold_registers(pixels: int) -> None:
     fewest, most = NVIDIA_REGISTERS[pixels]
     assert fewest <= IN_ROWS.step(pixels, 1, 1, Target(profile("nvidia")), False).registers <= most
+
+
+@pytest.mark.parametrize("kernel", MALI_SPILLS)
+def test_operands_of_epilogues_hold_registers(kernel: tuple[Work, int, int]) -> None:
+    work, pixels, operands = kernel
+    step = work.step(pixels, 1, 1, Target(profile("mali")), False, operands)
+    assert step.spills == MALI_SPILLS[kernel]
+
+
+@pytest.mark.parametrize("parameters, rows", [(0, 8), (1, 7)])
+def test_an_epilogue_with_operands_leaves_fewer_rows(parameters: int, rows: int) -> None:
+    """A factor for each channel is one, the limits of RELU6 are literals."""
+    relu = {"fused_activation_function": "RELU6"}
+    image = conv(x(1, 56, 56, 3), (128, 3), (1, 1), **relu)
+    size = {**window(), "depth_multiplier": 1}
+    column = call("DEPTHWISE_CONV_2D", image, w(1, 3, 3, 128), w(128), **size)
+    made = model(
+        {"y": call("PRELU", column, w(1, 1, 128)) if parameters else call("RELU6", column)}
+    )
+    plan = build(made.content, Options(device="mali")).plan
+    (why,) = [each.why for each in plan.dispatches if "columns" in plan.kernels[each.kernel].name]
+    assert why.startswith(f"tile {rows} x 1")
 
 
 def test_what_does_not_fit_at_all_is_as_small_as_possible(tmp_path: Path) -> None:
