@@ -170,7 +170,9 @@ def array_file(path: str, info: TensorInfo) -> Array:
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
     except (ValueError, OSError, MemoryError, TokenError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"input {info.name}: {path} is not a .npy file: {reason}") from error
+        raise InputError(
+            f"input {info.name}: cannot read {path} as a .npy file: {reason}"
+        ) from error
     text = info.dtype == "string"
     dtype = np.dtype(object if text else info.dtype)
     if (text and array.dtype.kind in "SU") or array.dtype.kind == dtype.kind == "f":

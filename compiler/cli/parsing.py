@@ -39,7 +39,9 @@ def _parse_shape(value: str) -> tuple[str, tuple[int, ...]]:
     except ValueError:
         shape = ()
     if not (equals and name and shape and min(shape) > 0):
-        raise click.BadParameter(f"{value!r} is not of the form name=1,224,224,3")
+        raise click.BadParameter(
+            f"{value!r} is not of the form name=1,224,224,3 with sizes of at least 1"
+        )
     return name, shape
 
 

@@ -8,6 +8,8 @@ from weakref import WeakValueDictionary
 
 from dask import config
 from distributed import Client, Future
+from distributed.comm import resolve_address
+from distributed.security import Security
 
 from ...runtime.store.cache import fingerprint
 from ..emit.version import compiler_version
@@ -19,6 +21,8 @@ from .place import Place
 from .tasks import Task
 from .workers import Built, Failed, Written, all_written
 
+PROTOCOLS = ("tcp", "tls", "inproc")
+"""Of addresses of schedulers; the last is that of one in this process."""
 PER_WORKER = 4
 """Batches under way for each thread of a worker: one that runs, and those that wait for it.
 
@@ -35,6 +39,7 @@ def scheduled(scheduler: str) -> Iterator[Scheduled]:
 def _client(scheduler: str) -> Client:
     """A client of a scheduler with at least one worker (WorkerError)."""
     try:
+        _check_address(scheduler)
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise WorkerError(
@@ -48,6 +53,20 @@ def _client(scheduler: str) -> Client:
             f"the scheduler at {scheduler} has no workers; start one with: dask worker {scheduler}"
         ) from error
     return client
+
+
+def _check_address(scheduler: str) -> None:
+    """OSError or ValueError for an address that nothing can be at.
+
+    A client of it would hang for a minute when it is thrown away.
+    """
+    protocol, named, _ = scheduler.partition("://")
+    if named and protocol not in PROTOCOLS:
+        raise ValueError(f"{protocol} is none of the protocols {', '.join(PROTOCOLS)}")
+    resolve_address(scheduler)
+    certificates = Security().get_connection_args("client").get("ssl_context")
+    if protocol == "tls" and certificates is None:
+        raise ValueError("TLS needs certificates, which distributed.comm.tls of Dask names")
 
 
 class Scheduled:

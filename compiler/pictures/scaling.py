@@ -57,8 +57,8 @@ class Scaling:
     def _channels(self, numbers: tuple[float, ...], info: TensorInfo) -> Array:
         if len(numbers) not in (1, info.shape[-1]):
             raise InputError(
-                f"input {info.name} has {info.shape[-1]} channels, but there are {len(numbers)} "
-                f"numbers to scale them with: {', '.join(map(str, numbers))}"
+                f"there are {len(numbers)} numbers to scale the channels of input {info.name} "
+                f"with, {', '.join(map(str, numbers))}, but it has {info.shape[-1]}"
             )
         return np.array(numbers)
 

@@ -94,9 +94,13 @@ def _check_shape(what: str, kind: str, image: Tensor, chosen: PictureFormat) -> 
         )
     if not chosen.holds(image.shape[3]):
         raise OptionError(
-            f"{what}: the model's {kind} has {image.shape[3]} channels, but {chosen.kind} has "
+            f"{what}: the model's {kind} has {_channels(image.shape[3])}, but {chosen.kind} has "
             f"{chosen.channels}"
         )
+
+
+def _channels(count: int) -> str:
+    return f"{count} channel{'s' * (count != 1)}"
 
 
 class _Pictures:

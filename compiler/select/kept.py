@@ -26,6 +26,11 @@ def kept_operators(graph: Graph, wanted: Sequence[str | int]) -> frozenset[int]:
             for op in graph.ops
             if item in (op.name, op.index) or item in [tensor.name for tensor in op.outputs]
         ]
+        if not matched and item == "auto":
+            raise OptionError(
+                "keep_f32='auto' is for compile, tune and verify, which search; name the operators "
+                "that `tflgpu compile` has found"
+            )
         if not matched:
             raise OptionError(
                 f"keep_f32: the model has no operator or computed tensor {item!r}; `tflgpu verify "

@@ -129,12 +129,12 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     for name, message in (
         ("shape", r"contains float32\[5, 7, 3\], but the model takes float32\[1, 5, 7, 3\]"),
         ("type", r"contains int64\[1, 5, 7, 3\]"),
-        ("object", "is not a .npy file"),
-        ("text", "is not a .npy file"),
-        ("archive", "is not a .npy file: the magic string is not correct"),
-        ("header", "is not a .npy file: .*multi-line"),
-        ("huge", "is not a .npy file: Unable to allocate"),
-        ("empty", "is not a .npy file"),
+        ("object", "as a .npy file: Object arrays"),
+        ("text", "as a .npy file"),
+        ("archive", "as a .npy file: the magic string is not correct"),
+        ("header", "as a .npy file: .*multi-line"),
+        ("huge", "as a .npy file: Unable to allocate"),
+        ("empty", "as a .npy file"),
     ):
         with pytest.raises(InputError, match=f"input x: .*{name}.npy {message}"):
             loaded(tmp_path / f"{name}.npy", ONE[0])

@@ -183,6 +183,13 @@ def test_no_scheduler_and_no_workers(
     command = ("compile", folder, "-o", tmp_path / "store", "--scheduler")
     message = invoke(*command, "tcp://127.0.0.1:9", code=1).stderr
     assert "error: there is no scheduler at tcp://127.0.0.1:9 (" in message
+    for address, reason in (
+        ("nonsense", "missing port"),
+        ("ucx://127.0.0.1:9", "tcp, tls"),
+        ("tls://127.0.0.1:9", "certificates"),
+    ):
+        message = invoke(*command, address, code=1).stderr
+        assert f"there is no scheduler at {address} (" in message and reason in message
     empty = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0")
     with empty:
         message = invoke(*command, empty.scheduler_address, code=1).stderr

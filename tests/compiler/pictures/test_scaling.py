@@ -61,5 +61,5 @@ def test_scalings_that_cannot_be() -> None:
         Scaling(std=(1.0, 0.0, 1.0))
     with pytest.raises(InputError, match="both must be finite"):
         Scaling(mean=(float("nan"),))
-    with pytest.raises(InputError, match="x has 3 channels, but there are 2 numbers to scale them"):
+    with pytest.raises(InputError, match="2 numbers to scale the channels of input x"):
         Scaling(mean=(1.0, 2.0)).apply(PIXELS, info("float32"))
