@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..runtime import load
 from ..runtime.remote.url import is_url, without_password
+from .arguments import formats, listed, shapes
 from .emit.compiled_model import fallback_texts
 from .errors import FallbackWarning, OptionError
 from .frontend.model_file import Model
@@ -101,19 +102,15 @@ def compile(
         precision=precision,
         device=device,
         fallback=fallback,
-        fallback_ops=tuple(fallback_ops),
-        custom_ops=(custom_ops,) if isinstance(custom_ops, str) else tuple(custom_ops),
-        keep_f32=AUTO if keep_f32 == "auto" else tuple(keep_f32),
+        fallback_ops=listed("fallback_ops", fallback_ops),
+        custom_ops=listed("custom_ops", custom_ops),
+        keep_f32=AUTO if keep_f32 == "auto" else listed("keep_f32", keep_f32),
         signature=signature,
         tuning=os.fspath(tuning),
-        input_shapes=tuple(
-            (name, tuple(shape))
-            for choice in ([input_shapes] if isinstance(input_shapes, Mapping) else input_shapes)
-            for name, shape in choice.items()
-        ),
-        inputs=tuple((inputs or {}).items()),
-        outputs=tuple((outputs or {}).items()),
-        disable_passes=tuple(disable_passes),
+        input_shapes=shapes(input_shapes),
+        inputs=formats("inputs", inputs),
+        outputs=formats("outputs", outputs),
+        disable_passes=listed("disable_passes", disable_passes),
         nan=nan,
         keep_intermediates=keep_intermediates,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from ..arguments import listed
 from ..errors import OptionError
 from ..keep_f32 import TOLERANCE
 from ..options import Options, Precision
@@ -61,19 +62,13 @@ def compile_many(
         StoreError: The store or the key cannot be used.
         WorkerError: The scheduler or its workers cannot be used, or are gone.
     """
-    _check_sequences(models=models, devices=devices, precisions=precisions)
+    files = find_models(listed("models", models))
+    devices, precisions = listed("devices", devices), listed("precisions", precisions)
     columns = for_each(replace(options, keep_f32=()), devices, precisions, options.keep_f32)
     where = place(cache, sign)
-    tasks = matrix(find_models(models), columns, tolerance)
+    tasks = matrix(files, columns, tolerance)
     with workers(jobs, scheduler) as used:
         yield from run(tasks, where, used)
-
-
-def _check_sequences(**given: object) -> None:
-    """OptionError if a text or a path is given in place of several."""
-    for name, value in given.items():
-        if isinstance(value, (str, bytes, os.PathLike)):
-            raise OptionError(f"{name}={value!r}: give a list, such as [{os.fspath(value)!r}]")
 
 
 @contextmanager

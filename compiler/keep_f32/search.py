@@ -49,6 +49,8 @@ def settle(
     """
     if options.keep_f32 != AUTO:
         return options
+    if not tolerance > 0:
+        raise OptionError(f"tolerance={tolerance!r}: give a number above 0, such as {TOLERANCE}")
     # LiteRT, whose results are the measure, knows nothing of formats.
     plain = replace(options.for_each_choice()[0], inputs=(), outputs=())
     return replace(options, keep_f32=_Search(model, plain, tolerance, progress).few())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from graphs import call, model, x
 
-from tflgpu.compiler import ModelError, OptionError, Options, pipeline
+from tflgpu.compiler import ModelError, OptionError, Options, compile, pipeline
 from tflgpu.runtime import DeviceError
+from tflgpu.runtime.store.variant import read_plan
 
 MODEL = model({"y": call("RELU", x(3, 5))}).content
 
@@ -33,6 +36,40 @@ MODEL = model({"y": call("RELU", x(3, 5))}).content
 def test_invalid_values(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=re.escape(message)):
         pipeline.build(MODEL, Options(**options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fallback_ops": "RELU"}, "fallback_ops='RELU': give a list, such as ['RELU']"),
+        ({"fallback_ops": 3}, "fallback_ops=3: give a list, such as [3]"),
+        ({"custom_ops": "RELU"}, "custom_ops='RELU': give a list"),
+        ({"disable_passes": "fuse"}, "disable_passes='fuse': give a list"),
+        ({"precision": "f16", "keep_f32": "RELU"}, "keep_f32='RELU': give a list"),
+        ({"input_shapes": [("x", (3, 5))]}, "give shapes by the names of inputs"),
+        ({"input_shapes": {"x": 3}}, "give shapes by the names of inputs"),
+        ({"input_shapes": {"x": (3.5, 5)}}, "give shapes by the names of inputs"),
+        ({"inputs": "rgba8"}, "inputs='rgba8': give formats by the names of inputs"),
+        (
+            {"precision": "f16", "keep_f32": "auto", "tolerance": -1},
+            "tolerance=-1: give a number above 0",
+        ),
+    ],
+)
+def test_arguments_of_a_wrong_form(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=re.escape(message)):
+        compile(MODEL, tmp_path, device="cpu", **options)
+
+
+def test_sizes_may_be_of_numpy(tmp_path: Path) -> None:
+    (name,) = (info.name for info in pipeline.build(MODEL, Options(device="cpu")).plan.inputs)
+    folder = compile(MODEL, tmp_path, device="cpu", input_shapes={name: np.array([7, 5])})
+    assert read_plan(folder).inputs[0].shape == (7, 5)
+
+
+def test_auto_is_for_commands_that_search() -> None:
+    with pytest.raises(OptionError, match="'auto' is for compile, tune and verify"):
+        pipeline.build(MODEL, Options(device="cpu", precision="f16", keep_f32=("auto",)))
 
 
 def test_an_unknown_option() -> None:

@@ -16,7 +16,17 @@ FOLDERS = ("compiler", "litert", "runtime", "templates")
 
 STAGES = {
     "compiler": (
-        *("errors", "formats", "options", "scratch", "telling", "ir", "trial_input", "events"),
+        *(
+            "errors",
+            "formats",
+            "options",
+            "arguments",
+            "scratch",
+            "telling",
+            "ir",
+            "trial_input",
+            "events",
+        ),
         *("language", "devices", "target"),
         *(
             "frontend",
