@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from ...runtime.input_shapes import choices_of, lines
 from ...runtime.plan.records import Plan, TensorInfo
+from ...runtime.printable import printable
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
 from .tables import RUNTIMES, header, tables
@@ -18,44 +21,18 @@ from .weights import join_weights
 _IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
 _KEYWORDS = frozenset(
     [
-        "auto",
-        "break",
-        "case",
-        "char",
-        "const",
-        "continue",
-        "default",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "extern",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "main",
-        "register",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "typedef",
-        "union",
-        "unsigned",
-        "void",
-        "volatile",
-        "while",
-        "class",
-        "new",
-        "this",
+        *("alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool"),
+        *("break", "case", "catch", "char", "class", "compl", "concept", "const"),
+        *("const_cast", "constexpr", "continue", "decltype", "default", "delete", "do"),
+        *("double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false"),
+        *("float", "for", "friend", "goto", "if", "inline", "int", "long", "main", "mutable"),
+        *("namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or"),
+        *("or_eq", "private", "protected", "public", "register", "reinterpret_cast"),
+        *("requires", "restrict", "return", "short", "signed", "sizeof", "static"),
+        *("static_assert", "static_cast", "struct", "switch", "template", "this"),
+        *("thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union"),
+        *("unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor"),
+        "xor_eq",
     ]
 )
 """Names that C or C++ keeps for itself."""
@@ -88,7 +65,8 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
 
     A program that opens the model picks the variant that suits the device. With `embed`, the
     weights become a part of the program. OptionError, with all reasons, if a variant cannot be
-    exported or the folder has files already.
+    exported or the folder has files already; or if it cannot be written, in which case nothing of
+    the project is left.
     """
     reasons = unsupported([variant.plan for variant in variants])
     if not _IDENTIFIER.match(name) or name in _KEYWORDS or _TABLES.match(name):
@@ -100,11 +78,14 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
         reasons.append(f"{folder} is not an empty folder")
     if reasons:
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
-    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder, _contents(variants, name, embed))
+
+
+def _contents(variants: Sequence[Variant], name: str, embed: bool) -> dict[str, Any]:
+    """The content of each file of a project, as bytes or as what has the buffer protocol."""
     plan, weights = variants[0].plan, join_weights(variants)
     runtime = RUNTIMES[plan.target]
-    (folder / f"{name}.h").write_text(header(name), encoding="utf-8")
-    (folder / f"{name}.c").write_text(tables(variants, weights, name, embed), encoding="utf-8")
+    texts = {f"{name}.h": header(name), f"{name}.c": tables(variants, weights, name, embed)}
     values = {
         "name": name,
         "runtime": runtime,
@@ -116,12 +97,26 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
     }
     for file in (*PROJECT, *RUNTIME, f"tflgpu_{runtime}.c"):
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
-        if file in PROJECT:
-            text = _Files(text).substitute(values)
-        (folder / file).parent.mkdir(exist_ok=True)
-        (folder / file).write_text(text, encoding="utf-8")
+        texts[file] = _Files(text).substitute(values) if file in PROJECT else text
+    found: dict[str, Any] = {file: text.encode() for file, text in texts.items()}
     if weights.content and not embed:
-        (folder / WEIGHTS).write_bytes(weights.content)
+        found[WEIGHTS] = weights.content
+    return found
+
+
+def _write(folder: Path, contents: Mapping[str, Any]) -> None:
+    """Write files into an empty or missing folder, all or none (OptionError)."""
+    try:
+        try:
+            for file, content in contents.items():
+                (folder / file).parent.mkdir(parents=True, exist_ok=True)
+                (folder / file).write_bytes(content)
+        except BaseException:
+            for path in folder.iterdir() if folder.exists() else ():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            raise
+    except OSError as error:
+        raise OptionError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
 def _edits(variants: Sequence[Variant]) -> str:
@@ -171,6 +166,6 @@ def _listed(plan: Plan) -> str:
 
 def _row(place: str, info: TensorInfo) -> str:
     quantization = f"{info.scale:g} * (q - {info.zero_point})" if info.scale else ""
-    name = info.name.replace("|", "\\|").replace("`", "'")
+    name = printable(info.name).replace("|", "\\|").replace("`", "'")
     cells = (place, f"`{name}`", info.dtype, str(list(info.shape)), quantization)
     return f"| {' | '.join(cells)} |"

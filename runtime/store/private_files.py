@@ -57,12 +57,14 @@ def check_private(folder: Path) -> None:
 
 def _check_folder(folder: Path, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
-        raise PlanError(
-            f"{folder} is a symbolic link; a cache may hold only plain files and folders"
-        )
+        raise _linked(folder)
     if not stat.S_ISDIR(status.st_mode):
         raise PlanError(f"{folder} is not a folder")
     _check_owner(folder, status)
+
+
+def _linked(path: Path) -> PlanError:
+    return PlanError(f"{path} is a symbolic link; a cache may hold only plain files and folders")
 
 
 def _check_owner(path: Path, status: os.stat_result) -> None:
@@ -114,6 +116,8 @@ def _open(path: Path) -> int:
     try:
         descriptor = os.open(path, _OPEN_FLAGS)
     except OSError as error:
+        if path.is_symlink():
+            raise _linked(path) from error
         raise PlanError(f"cannot read {path}: {error.strerror}; compile the model again") from error
     try:
         status = os.fstat(descriptor)

@@ -10,6 +10,7 @@ import pytest
 from cases import families
 from cases.quantized_layers import bias, weights
 from compiled_cases import compile_cases
+from disks import mounted
 from exporting import CHECKED, Demo, Found, content, exported, portable
 from graphs import model, parsed, quantized, xq
 from graphs.variables import running_total
@@ -147,3 +148,15 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
         "'while' is no name for a C variable and its files",
         f"{tmp_path / 'taken'} is not an empty folder",
     ]
+
+
+def test_a_full_disk_keeps_nothing(tmp_path: Path) -> None:
+    made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
+    options = Options(device="gpu", fallback="none")
+    variant = read_variant(pipeline.store(pipeline.build(made.content, options), tmp_path / "c"))
+    with mounted(tmp_path / "disk", "size=60k") as disk:
+        (disk / "project").mkdir()
+        for folder in (disk / "project", disk / "missing"):
+            with pytest.raises(OptionError, match=f"cannot write {folder}: No space left"):
+                export([variant], folder, "absolute", False)
+            assert list(folder.iterdir()) == []
