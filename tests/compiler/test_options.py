@@ -63,7 +63,8 @@ def test_arguments_of_a_wrong_form(options: dict[str, Any], message: str, tmp_pa
 
 def test_sizes_may_be_of_numpy(tmp_path: Path) -> None:
     (name,) = (info.name for info in pipeline.build(MODEL, Options(device="cpu")).plan.inputs)
-    folder = compile(MODEL, tmp_path, device="cpu", input_shapes={name: np.array([7, 5])})
+    shapes: Any = {name: np.array([7, 5])}
+    folder = compile(MODEL, tmp_path, device="cpu", input_shapes=shapes)
     assert read_plan(folder).inputs[0].shape == (7, 5)
 
 
