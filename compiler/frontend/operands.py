@@ -63,22 +63,22 @@ def _of(gates: Sequence[str], thing: str, optional: Collection[str] = ()) -> str
 
 
 # A cell without an input gate has it coupled to the forget gate.
-_LSTM = " ".join(
+_CELL = " ".join(
     [
-        "input",
         _of(_GATES, "weights", ("input",)),
         _of(_GATES, "recurrent_weights", ("input",)),
         _of(_PEEPHOLES, "peephole", _PEEPHOLES),
         _of(_GATES, "bias", ("input",)),
-        "projection? projection_bias? output_state cell_state",
-        _of(_GATES, "norm", _GATES),
+        "projection? projection_bias?",
     ]
 )
+_STATES = "output_state cell_state"
+_AUXILIARY = _of(_GATES, "auxiliary_weights", _GATES)
 
 _DECLARED = {
     # By declaration, the names of the operators; after a colon, the option kernel_type.
-    "x -> y": ("DEQUANTIZE QUANTIZE SOFTMAX CAST BITCAST SHAPE REAL IMAG COMPLEX_ABS BUCKETIZE"),
-    "x -> y:int32": "RANK",
+    "x -> y": ("DEQUANTIZE QUANTIZE SOFTMAX CAST BITCAST SHAPE REAL IMAG COMPLEX_ABS"),
+    "x -> y:int32": "BUCKETIZE RANK",
     "x:U -> y:U": "SQUEEZE",
     "x:T -> y:T": (
         "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU "
@@ -89,7 +89,8 @@ _DECLARED = {
     ),
     "a:T b:T -> y:T": (
         "ADD SUB DIV ATAN2 BITWISE_XOR FLOOR_DIV FLOOR_MOD MAXIMUM MINIMUM POW RIGHT_SHIFT "
-        "SQUARED_DIFFERENCE"
+        "SQUARED_DIFFERENCE STABLEHLO_ADD STABLEHLO_AND STABLEHLO_MAXIMUM STABLEHLO_MINIMUM "
+        "STABLEHLO_MULTIPLY STABLEHLO_SHIFT_LEFT"
     ),
     "a:U b:U -> y:U": "MUL",
     "a:T b:T -> y:bool": "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL",
@@ -109,6 +110,9 @@ _DECLARED = {
     "x:U shape? -> y:U": "RESHAPE",
     "x:T paddings:integer -> y:T": "PAD MIRROR_PAD",
     "x:T paddings:integer fill:T -> y:T": "PADV2",
+    "x:T dilations:integer fill:T -> y:T": "DILATE",
+    "x:T fill:T -> y:T": "STABLEHLO_PAD",
+    "x:T start:T window:integer strides:integer dilations:integer -> y:T": "REDUCE_WINDOW",
     "x:T begin:integer size:integer -> y:T": "SLICE",
     "x:T begin:integer end:integer strides:integer -> y:T": "STRIDED_SLICE",
     "x:T update:T start:integer -> y:T": "DYNAMIC_UPDATE_SLICE",
@@ -147,7 +151,13 @@ _DECLARED = {
     "-> indices:integer scores:T count:integer": "NON_MAX_SUPPRESSION_V5",
     "input weights recurrent bias state -> output": "RNN UNIDIRECTIONAL_SEQUENCE_RNN",
     "input features ages bias? state -> output": "SVDF",
-    f"{_LSTM} -> output": "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM",
+    f"input {_CELL} {_STATES} {_of(_GATES, 'norm', _GATES)} -> output": (
+        "LSTM UNIDIRECTIONAL_SEQUENCE_LSTM"
+    ),
+    f"input {_CELL} {_CELL} {_STATES} {_STATES} auxiliary? {_AUXILIARY} {_AUXILIARY} "
+    "-> forward backward?": "BIDIRECTIONAL_SEQUENCE_LSTM",
+    "input weights recurrent bias state weights recurrent bias state auxiliary? "
+    "auxiliary_weights? auxiliary_weights? -> forward backward?": "BIDIRECTIONAL_SEQUENCE_RNN",
     "input output_state weights bias cell_state -> output cell? joint? gates?": "LSTM:BASIC",
     "condition inputs* -> outputs*": "IF",
     "inputs* -> outputs*": "WHILE STABLEHLO_COMPOSITE",

@@ -27,6 +27,11 @@ def _arithmetic(sign: str, function: np.ufunc, versions: int, neutral: float) ->
     )
 
 
+def _bitwise(sign: str, function: np.ufunc) -> Elementwise:
+    text = f"{{a}} {sign} {{b}}"
+    return Elementwise(text, function, text, (*INTEGERS, "bool"))
+
+
 def _divide(a: Array, b: Array) -> Array:
     """Integer division rounds towards zero; division by zero gives zero."""
     if a.dtype.kind == "f":
@@ -52,6 +57,11 @@ def _second_nan(larger: np.ufunc) -> Callable[[Array, Array], Array]:
     return lambda a, b: np.where(np.isnan(b), b, larger(a, b))
 
 
+def _shift_left(a: Array, b: Array) -> Array:
+    """Only the lowest bits of b count, as on most processors."""
+    return np.asarray(np.left_shift(a, b & 31))
+
+
 def _squared_difference(a: Array, b: Array) -> Array:
     return np.asarray(np.square(np.subtract(a, b)))
 
@@ -63,7 +73,7 @@ BINARY = {
         np.arctan2,
         note="broadcasts; LiteRT takes the shape of the first operand for both",
     ),
-    "BITWISE_XOR": Elementwise("{a} ^ {b}", np.bitwise_xor, "{a} ^ {b}", (*INTEGERS, "bool")),
+    "BITWISE_XOR": _bitwise("^", np.bitwise_xor),
     "DIV": Elementwise(
         "{a} / {b}",
         _divide,
@@ -122,6 +132,30 @@ BINARY = {
         "({a} - {b}) * ({a} - {b})",
         _ARITHMETIC,
         versions=2,
+    ),
+    "STABLEHLO_ADD": _arithmetic("+", np.add, versions=1, neutral=0.0),
+    "STABLEHLO_AND": _bitwise("&", np.bitwise_and),
+    "STABLEHLO_MAXIMUM": Elementwise(
+        "{use.larger}({b}, {a})",
+        lambda a, b: np.asarray(np.where(a < b, b, a)),
+        "max({a}, {b})",
+        _ARITHMETIC,
+        cheap=True,
+    ),
+    "STABLEHLO_MINIMUM": Elementwise(
+        "{use.smaller}({b}, {a})",
+        lambda a, b: np.asarray(np.where(b < a, b, a)),
+        "min({a}, {b})",
+        _ARITHMETIC,
+        cheap=True,
+    ),
+    "STABLEHLO_MULTIPLY": _arithmetic("*", np.multiply, versions=1, neutral=1.0),
+    "STABLEHLO_SHIFT_LEFT": Elementwise(
+        "{a} << ({b} & 31)",
+        _shift_left,
+        "{a} << ({b} & 31)",
+        ("int32",),
+        note="shifts by more than 31 bits, or less than 0, give any number, in LiteRT too",
     ),
     "SUB": _arithmetic("-", np.subtract, versions=5, neutral=0.0),
 }

@@ -47,6 +47,20 @@ def _infer_lookup(op: Op) -> list[Shape]:
     return [(*ids, *table[1:])]
 
 
+def _infer_diagonal(op: Op) -> list[Shape]:
+    shape = op.operand(0).shape
+    if not shape:
+        raise ModelError(f"operator {op!r}: a scalar has no diagonal")
+    return [(*shape, shape[-1])]
+
+
+def _infer_set_diagonal(op: Op) -> list[Shape]:
+    shape, diagonal = op.operand(0).shape, op.operand(1).shape
+    if len(shape) < 2 or diagonal != (*shape[:-2], min(shape[-2:])):
+        raise ModelError(f"operator {op!r}: {list(diagonal)} is not the diagonal of {list(shape)}")
+    return [shape]
+
+
 def _composite(
     name: str,
     infer: Infer,
@@ -61,6 +75,7 @@ def _composite(
 
 
 define(
+    _composite("MATRIX_DIAG", _infer_diagonal, "SELECT_V2 with a constant mask", None, ANY),
     _composite("ADD_N", broadcast_shapes, "ADDs", _add_n, (*FLOATS, *INTEGERS)),
     _composite(
         "EMBEDDING_LOOKUP",
@@ -71,6 +86,7 @@ define(
         versions=5,
         traits=Traits(indexes=True),
     ),
+    _composite("FAKE_QUANT", same_as_first, "an elementwise operator of its own", versions=2),
     _composite(
         "L2_NORMALIZATION",
         same_as_first,
@@ -89,5 +105,12 @@ define(
         "SUM, LOG and SUB along the last axis",
         _log_softmax,
         versions=2,
+    ),
+    _composite(
+        "MATRIX_SET_DIAG",
+        _infer_set_diagonal,
+        "SELECT_V2 with a constant mask; LiteRT misplaces truth values",
+        None,
+        ANY,
     ),
 )

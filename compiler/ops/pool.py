@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D. Averages ignore padding."""
+"""AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D. Averages ignore padding."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def _kernel(template: str) -> Implementation:
 
 define(
     OpDef("AVERAGE_POOL_2D", infer, (_kernel("pool/average_pool.jinja"),), versions=3),
+    OpDef("L2_POOL_2D", infer, note="becomes SQUARE, AVERAGE_POOL_2D and SQRT"),
     OpDef(
         "MAX_POOL_2D",
         infer,

@@ -35,6 +35,13 @@ def _gelu(a: Array, approximate: bool = False) -> Array:
     return np.asarray(0.5 * a * (1 + np.vectorize(erf)(a / sqrt(2))))
 
 
+def _fake_quant(a: Array, least: float, most: float, scale: float, inverse: float) -> Array:
+    """NaN becomes the least number, and halves are rounded up, as none is negative."""
+    inside = np.clip(np.where(np.isnan(a), least, a), least, most).astype(np.float32)
+    steps = (inside - np.float32(least)) * np.float32(inverse)
+    return np.asarray(np.floor(steps + 0.5) * np.float32(scale) + np.float32(least))
+
+
 UNARY = {
     "ABS": Elementwise(
         "max({a}, -{a})", np.abs, "max({a}, -{a})", _ARITHMETIC, versions=5, cheap=True
@@ -89,6 +96,11 @@ UNARY = {
     "SQUARE": Elementwise("{a} * {a}", np.square, "{a} * {a}", _ARITHMETIC, cheap=True),
     "TANH": Elementwise("{use.or_nan}(tanh({a}), {a})", np.tanh, versions=3),
     "tflgpu.erf": Elementwise("{use.error_function}({a})", np.vectorize(erf)),
+    "tflgpu.fake_quant": Elementwise(
+        "{use.round_away}((clamp({use.nan_to}({a}, {least}), {least}, {most}) - {least}) "
+        "* {inverse}) * {scale} + {least}",
+        _fake_quant,
+    ),
     "tflgpu.copy": Elementwise("{a}", np.copy, "{a}", ANY, range=among_operands),
     "tflgpu.mish": Elementwise(_MISH, lambda a: a * np.tanh(np.log1p(np.exp(a)))),
     "tflgpu.silu": Elementwise("{a} / (1.0f + exp(-{a}))", lambda a: a * _logistic(a)),

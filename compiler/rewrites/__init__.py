@@ -14,6 +14,7 @@ from .decompose.pack_to_concat import pack_to_concat
 from .decompose.reshape_fully_connected import reshape_fully_connected
 from .decompose.resolve_variables import resolve_variables
 from .decompose.split_activation import split_activation
+from .decompose.split_directions import split_directions
 from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
 from .fold.add_fully_connected import add_fully_connected
 from .fold.compose_pointwise import compose_pointwise
@@ -66,6 +67,7 @@ CANONICALIZE: tuple[Pass, ...] = (
 
 DECOMPOSE: tuple[Pass, ...] = (
     resolve_variables,
+    split_directions,
     lower_quantized,
     dequantize_constants,
     split_activation,

@@ -59,10 +59,11 @@ def _unsupported_reason(op: Op, implementation: Implementation, target: Target) 
 
 
 def _sliced_integers(op: Op, implementation: Implementation) -> str | None:
-    """Slices can only hold floats."""
+    """Slices can only hold floats, also those of constants that kernels read as operands."""
     tensors: list[Tensor] = []
     if implementation.reads == SLICED:
-        tensors += [tensor for tensor in op.inputs if tensor and not tensor.constant]
+        read = op.name in ELEMENTWISE
+        tensors += [tensor for tensor in op.inputs if tensor and (read or not tensor.constant)]
     if implementation.writes == SLICED:
         tensors += [*op.outputs, *op.epilogue_inputs]
     whole = next((t for t in tensors if kernel_dtype(t.dtype) == "int32"), None)

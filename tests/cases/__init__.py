@@ -13,6 +13,7 @@ from . import (
     computed_weights,
     conversions,
     convolutions,
+    dilations,
     fusions,
     indices,
     integers,
@@ -25,9 +26,11 @@ from . import (
     quantized_layers,
     reductions,
     repetitions,
+    segments,
     shapes,
     special_values,
     spellings,
+    stablehlo,
     transposed_convolutions,
     unary,
 )
@@ -36,6 +39,7 @@ from .case import Case
 FILES = (
     *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
     *(integers, moves, repetitions, shapes, indices, reductions, conversions, blocks),
+    *(dilations, segments, stablehlo),
     *(composites, fusions, norms, spellings, layers, special_values),
     *(quantized_layers, quantized),
 )

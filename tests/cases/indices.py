@@ -13,6 +13,7 @@ from graphs import (
     ints,
     known,
     largest,
+    number,
     typed,
     w,
     x,
@@ -116,4 +117,27 @@ def updates() -> Iterator[Case]:
     yield Case("DYNAMIC_UPDATE_SLICE", "of integers", value)
 
 
-TABLES = (places, searches, updates)
+def sparse() -> Iterator[Case]:
+    table = known(np.array([[0, 2], [3, 1], [4, 6]], np.int32))
+    operands = table, ints(5, 7), x(3), number(-1.5)
+    yield Case("SPARSE_TO_DENSE", "of two axes", call("SPARSE_TO_DENSE", *operands))
+    operands = ints(1, 4, 4), ints(7), xi(3), number(9, "int32")
+    yield Case("SPARSE_TO_DENSE", "a place twice", typed("int32", "SPARSE_TO_DENSE", *operands))
+    operands = table, ints(5, 7), x(), number(0.0)
+    value = call("TANH", call("SPARSE_TO_DENSE", *operands))
+    yield Case("SPARSE_TO_DENSE", "one value, fused", value)
+
+
+def buckets() -> Iterator[Case]:
+    edges = (-1.5, 0.0, 0.5, 0.5, 2.5)
+    value = typed("int32", "BUCKETIZE", x(3, 5, 7, draw="with ties"), boundaries=edges)
+    yield Case("BUCKETIZE", "of floats", value)
+    value = typed("int32", "BUCKETIZE", x(3, 37, draw="special"), boundaries=edges)
+    yield Case("BUCKETIZE", "of special values", value)
+    value = typed("int32", "BUCKETIZE", xi(5, 7), boundaries=(-20.0, 3.0, 10.5))
+    yield Case("BUCKETIZE", "of integers", value)
+    one = typed("int32", "BUCKETIZE", call("TANH", x(5)), boundaries=(0.1,))
+    yield Case("BUCKETIZE", "one boundary", one)
+
+
+TABLES = (places, searches, updates, sparse, buckets)

@@ -12,8 +12,12 @@ from graphs import (
     ints,
     known,
     parts,
+    quantized,
+    typed,
     w,
     x,
+    xi,
+    xq,
 )
 
 from tflgpu.compiler.ir import Shape
@@ -202,4 +206,27 @@ def transposes() -> Iterator[Case]:
     yield Case("TRANSPOSE", "pixels of whole slices", wide)
 
 
-TABLES = (pads, slices, strided_slices, splits, concatenations, transposes)
+def diagonals() -> Iterator[Case]:
+    yield Case("MATRIX_DIAG", "of rows", call("MATRIX_DIAG", x(2, 3, 5)))
+    yield Case("MATRIX_DIAG", "of integers", typed("int32", "MATRIX_DIAG", xi(3, 7)))
+    for rows, columns in ((5, 5), (3, 7), (7, 3)):
+        value = call("MATRIX_SET_DIAG", x(2, 3, rows, columns), x(2, 3, min(rows, columns)))
+        yield Case("MATRIX_SET_DIAG", f"{rows} x {columns}", value)
+    value = typed("int32", "MATRIX_SET_DIAG", xi(3, 5), ints(1, 2, 3))
+    yield Case("MATRIX_SET_DIAG", "of integers, a constant", value)
+
+
+def sequences() -> Iterator[Case]:
+    value = call("REVERSE_SEQUENCE", x(2, 3, 5), ints(2, 3), seq_dim=1, batch_dim=0)
+    yield Case("REVERSE_SEQUENCE", "of steps", value)
+    value = call("REVERSE_SEQUENCE", x(7, 3, 2), xi(2, draw="places"), batch_dim=2)
+    yield Case("REVERSE_SEQUENCE", "computed lengths, fused", call("RELU", value))
+    lengths = known(np.array([1, 0, 4], np.int64))
+    value = typed("int32", "REVERSE_SEQUENCE", xi(2, 3, 5, 7), lengths, seq_dim=2, batch_dim=1)
+    yield Case("REVERSE_SEQUENCE", "of integers, inner axes", value)
+    operands = xq(3, 5, 7, dtype="uint8", zero=7), ints(5, 2, 4)
+    value = quantized("REVERSE_SEQUENCE", *operands, dtype="uint8", zero=7, seq_dim=1)
+    yield Case("REVERSE_SEQUENCE", "quantized", value)
+
+
+TABLES = (pads, slices, strided_slices, splits, concatenations, transposes, diagonals, sequences)

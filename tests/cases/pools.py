@@ -17,7 +17,7 @@ def pooled(*shape: int) -> Value:
 
 
 def pools() -> Iterator[Case]:
-    for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+    for operator in ("AVERAGE_POOL_2D", "L2_POOL_2D", "MAX_POOL_2D"):
         for padding in SAME_OR_VALID:
             for size, stride in (((2, 2), (2, 2)), ((3, 3), (1, 1)), ((3, 5), (2, 3))):
                 attrs = {"filter_height": size[0], "filter_width": size[1], "padding": padding}

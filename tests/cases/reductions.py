@@ -7,9 +7,11 @@ from itertools import chain, combinations
 
 import numpy as np
 from graphs import (
+    Value,
     call,
     ints,
     known,
+    number,
     typed,
     x,
     xi,
@@ -85,4 +87,26 @@ def norms() -> Iterator[Case]:
         yield Case("ADD_N", f"{count}", value)
 
 
-TABLES = (reductions, integer_reductions, softmaxes, norms)
+WINDOWS = (
+    ((7, 5), (3, 2), (1, 1), (1, 1)),
+    ((2, 9, 7, 3), (1, 3, 2, 1), (1, 2, 3, 1), (1, 2, 1, 1)),
+    ((5, 7), (5, 1), (1, 2), (1, 1)),
+)
+"""Shapes, with the sizes, strides and dilations of windows."""
+
+
+def windows() -> Iterator[Case]:
+    for function, start in (("ADD", 0.5), ("MUL", 1.0), ("MINIMUM", 0.3), ("MAXIMUM", -0.3)):
+        for shape, *columns in WINDOWS:
+            tables = [known(np.array(column, np.int64)) for column in columns]
+            operands: tuple[Value, ...] = x(*shape), number(start), *tables
+            value = call("REDUCE_WINDOW", *operands, reduce_function=function)
+            yield Case("REDUCE_WINDOW", f"{function} of {shape}", value)
+    tables = [known(np.array(column, np.int64)) for column in WINDOWS[0][1:]]
+    for function in ("ALL", "ANY"):
+        operands = xi(7, 5, dtype="bool"), number(function == "ALL", "bool"), *tables
+        value = typed("bool", "REDUCE_WINDOW", *operands, reduce_function=function)
+        yield Case("REDUCE_WINDOW", function, value)
+
+
+TABLES = (reductions, integer_reductions, softmaxes, norms, windows)

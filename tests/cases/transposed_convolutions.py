@@ -81,4 +81,14 @@ def transpose_convolutions() -> Iterator[Case]:
     yield Case("Convolution2DTransposeBias", "32 to 16", wide)
 
 
-TABLES = (transpose_convolutions,)
+def volumes() -> Iterator[Case]:
+    for padding, size in (("SAME", (4, 6, 7)), ("VALID", (6, 7, 9))):
+        for bias in (None, w(5)):
+            options = {"padding": padding, "stride_d": 2, "stride_h": 2, "stride_w": 2}
+            options |= {f"dilation_{letter}_factor": 1 for letter in "dhw"}
+            operands = ints(2, *size, 5), w(3, 2, 3, 5, 3), x(2, 2, 3, 4, 3)
+            value = call("CONV_3D_TRANSPOSE", *operands, bias, **options)
+            yield Case("CONV_3D_TRANSPOSE", f"{padding} {bias is None}", value)
+
+
+TABLES = (transpose_convolutions, volumes)

@@ -66,4 +66,12 @@ def other_unary_operators() -> Iterator[Case]:
     yield Case("LOGICAL_NOT", "bool", typed("bool", "LOGICAL_NOT", xi(3, 5, 7, dtype="bool")))
 
 
-TABLES = (unary_operators, other_unary_operators)
+def fake_quantization() -> Iterator[Case]:
+    for low, high, bits in ((-1.0, 1.0, 8), (-0.3, 2.1, 8), (0.0, 6.0, 4), (-3.0, 0.0, 16)):
+        value = call("FAKE_QUANT", x(3, 5, 7), min=low, max=high, num_bits=bits)
+        yield Case("FAKE_QUANT", f"{low} to {high}, {bits} bits", value)
+    value = call("FAKE_QUANT", call("NEG", x(5, 7, draw="special")), min=-1.0, max=1.0, num_bits=8)
+    yield Case("FAKE_QUANT", "special values", value)
+
+
+TABLES = (unary_operators, other_unary_operators, fake_quantization)

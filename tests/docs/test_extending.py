@@ -1,4 +1,7 @@
-"""Applies the examples of docs/extending.md to a copy of tflgpu and checks that they work."""
+"""Applies the examples of docs/extending.md to a copy of tflgpu and checks that they work.
+
+Its operators are those of tflgpu: they are taken out of the copy first.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +53,13 @@ for target in sorted({{info.target for info in tflgpu.devices()}}):
             print(name)
 """
 """Compares cases with LiteRT, in both languages and with both slice widths."""
+
+KNOWN = """
+from tflgpu.compiler.ops import OPS
+from tflgpu.compiler.rewrites.decompose import DECOMPOSITIONS
+print(*OPS, *DECOMPOSITIONS)
+"""
+"""Prints the names of all operators."""
 
 REWRITES = """
 import sys
@@ -101,6 +112,18 @@ def apply(block: Block, package: Path) -> None:
         (package / name).write_text(text.replace(before, after), encoding="utf-8")
 
 
+def undo(block: Block, package: Path) -> None:
+    """Delete the file that a block describes, or change it back."""
+    if name := block.says("file"):
+        assert (package / name).read_text(encoding="utf-8") == block.text, f"{block}: {name}"
+        (package / name).unlink()
+    elif block.says("change"):
+        back = {"+": "-", "-": "+"}
+        lines = block.text.splitlines(keepends=True)
+        text = "".join(back.get(line[0], line[0]) + line[1:] for line in lines)
+        apply(replace(block, text=text), package)
+
+
 def run(script: str, folder: Path) -> str:
     """The output of a script that imports the copy in a folder and the tests' helpers."""
     path = os.pathsep.join((str(folder), str(ROOT / "tests")))
@@ -120,6 +143,9 @@ def run(script: str, folder: Path) -> str:
 def test_an_operator(route: str, tmp_path: Path) -> None:
     package = copy(tmp_path)
     found = steps(route)
+    for block in found:
+        undo(block, package)
+    assert ROUTES[route] not in run(KNOWN, tmp_path).split()
     for block in found:
         apply(block, package)
     rows = ", ".join(

@@ -53,6 +53,14 @@ UNARY = {
     "COS": Row(draws=("normal", "wide")),
     "ELU": Row(draws=("normal", "wide")),
     "EXP": Row(draws=("normal",)),
+    "FAKE_QUANT": Row(
+        draws=("normal", "wide"),
+        attrs={
+            "min": (-1.0, -0.3, 0.0),
+            "max": (0.7, 6.0),
+            "num_bits": (4, 8, 16),
+        },
+    ),
     "FLOOR": Row(draws=("normal", "wide", "with ties")),
     "GELU": Row(draws=("normal", "wide"), attrs={"approximate": (False, True)}),
     "HARD_SWISH": Row(draws=("normal", "wide")),
@@ -102,6 +110,12 @@ BINARY = {
     "NOT_EQUAL": Row((*_COMPARED.dtypes, "bool"), _COMPARED.draws, ranks=SLICED, result="bool"),
     "RIGHT_SHIFT": Row(("int32",), whole="counts", broadcasts=False),
     "SQUARED_DIFFERENCE": Row(("float32", "int32")),
+    "STABLEHLO_ADD": Row(("float32", "int32"), broadcasts=False),
+    "STABLEHLO_AND": Row(("int32", "bool"), broadcasts=False),
+    "STABLEHLO_MAXIMUM": Row(("float32", "int32"), broadcasts=False),
+    "STABLEHLO_MINIMUM": Row(("float32", "int32"), broadcasts=False),
+    "STABLEHLO_MULTIPLY": Row(("float32", "int32"), broadcasts=False),
+    "STABLEHLO_SHIFT_LEFT": Row(("int32",), whole="counts", broadcasts=False),
     "SUB": Row(("float32", *WHOLE), activates=True),
 }
 

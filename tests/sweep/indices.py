@@ -54,6 +54,42 @@ def scatter_nd(draw: DrawFn) -> Value:
     return typed(dtype, "SCATTER_ND", indices, updates, ints(*extents))
 
 
+def sparse_to_dense(draw: DrawFn) -> Value:
+    """Several values, or one for all places."""
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    extents = shape(draw, (1, 2, 3, 4), 500)
+    count = number(draw, 1, 7)
+    random = np.random.default_rng(number(draw, 0, 999))
+    places = np.stack([random.integers(0, size, count) for size in extents], -1).astype(np.int32)
+    indices = known(places[:, 0] if len(extents) == 1 and flag(draw) else places)
+    values = given(draw, (count,) if flag(draw) else (), dtype)
+    default = scalar(number(draw, -3, 3), dtype)
+    return typed(dtype, "SPARSE_TO_DENSE", indices, ints(*extents), values, default)
+
+
+def _segments(operator: str) -> Generator:
+    def generate(draw: DrawFn) -> Value:
+        dtype, sizes = pick(draw, ("float32", "int32")), shape(draw, (1, 2, 3, 4), 500)
+        random = np.random.default_rng(number(draw, 0, 999))
+        count = number(draw, 1, 7)
+        if operator == "SEGMENT_SUM":
+            ids = np.cumsum([0, *random.integers(0, 2, sizes[0] - 1)])
+            return typed(dtype, operator, given(draw, sizes, dtype), known(ids.astype(np.int32)))
+        axes = sizes[: number(draw, 1, len(sizes))]
+        places = known(random.integers(-1, count, axes).astype(np.int32))
+        operands = given(draw, sizes, dtype, "places"), places, scalar(count)
+        return typed(dtype, operator, *operands)
+
+    return generate
+
+
+def bucketize(draw: DrawFn) -> Value:
+    dtype = pick(draw, ("float32", "int32", "int64"))
+    edges = sorted(number(draw, -9, 9) / 2 for _ in range(number(draw, 1, 9)))
+    value = given(draw, shape(draw), dtype, "with ties" if dtype == "float32" else "small")
+    return typed("int32", "BUCKETIZE", value, boundaries=tuple(edges))
+
+
 def one_hot(draw: DrawFn) -> Value:
     dtype, width = pick(draw, ("float32", "int32", "int64", "bool")), pick(draw, WIDTHS)
     sizes = shape(draw, (1, 2, 3, 4), 300)
@@ -116,7 +152,14 @@ def detection(draw: DrawFn) -> list[Value]:
     return [Part(value, position) for position in range(4)]
 
 
+_SEGMENTS = (
+    *("SEGMENT_SUM", "UNSORTED_SEGMENT_MAX", "UNSORTED_SEGMENT_MIN"),
+    *("UNSORTED_SEGMENT_PROD", "UNSORTED_SEGMENT_SUM"),
+)
+
 GENERATORS: dict[str, Generator] = {
+    **{operator: _segments(operator) for operator in _SEGMENTS},
+    "BUCKETIZE": bucketize,
     "EMBEDDING_LOOKUP": embedding,
     "GATHER": gather,
     "GATHER_ND": gather_nd,
@@ -124,5 +167,6 @@ GENERATORS: dict[str, Generator] = {
     "NON_MAX_SUPPRESSION_V5": _suppression(5),
     "ONE_HOT": one_hot,
     "SCATTER_ND": scatter_nd,
+    "SPARSE_TO_DENSE": sparse_to_dense,
     "TFLite_Detection_PostProcess": detection,
 }

@@ -259,23 +259,71 @@ def update(draw: DrawFn) -> Value:
     return typed(dtype, "DYNAMIC_UPDATE_SLICE", value, data(draw, inner, dtype), starts)
 
 
+def diagonal(draw: DrawFn) -> Value:
+    dtype, _, value = _moved(draw, (1, 2, 3), 200)
+    return typed(dtype, "MATRIX_DIAG", value)
+
+
+def set_diagonal(draw: DrawFn) -> Value:
+    """Without truth values, which LiteRT misplaces."""
+    dtype, sizes = pick(draw, ANY[:-1]), shape(draw, (2, 3, 4))
+    vector = data(draw, (*sizes[:-2], min(sizes[-2:])), dtype)
+    return typed(dtype, "MATRIX_SET_DIAG", given(draw, sizes, dtype), vector)
+
+
+def reverse_sequence(draw: DrawFn) -> Value:
+    """Lengths are constants, or computed and 0 or 1."""
+    dtype, sizes = pick(draw, ("float32", "int32", "int64")), shape(draw, (2, 3, 4))
+    steps, batch = number(draw, 0, len(sizes) - 1), number(draw, 0, len(sizes) - 1)
+    batch = batch if batch != steps else (steps + 1) % len(sizes)
+    lengths = given(draw, (sizes[batch],), "int32", "places")
+    if flag(draw):
+        lengths = ints(*(number(draw, 0, sizes[steps]) for _ in range(sizes[batch])))  # type: ignore[assignment]
+    attrs = {"seq_dim": steps, "batch_dim": batch}
+    return typed(dtype, "REVERSE_SEQUENCE", given(draw, sizes, dtype), lengths, **attrs)
+
+
+def dilate(draw: DrawFn) -> Value:
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4), 200)
+    steps = [pick(draw, (1, 1, 2, 3)) for _ in sizes]
+    fill = scalar(pick(draw, (0, 1)), dtype)
+    return typed(dtype, "DILATE", value, ints(*steps), fill)
+
+
+def stablehlo_pad(draw: DrawFn) -> Value:
+    """Elements are cropped only where some are left."""
+    dtype, sizes, value = _moved(draw, (1, 2, 3, 4), 200)
+    rows = [
+        (pick(draw, (0, 1, 2)), number(draw, 1 - n if n > 2 else 0, 3), number(draw, 0, 2))
+        for n in sizes
+    ]
+    names = ("interior_padding", "edge_padding_low", "edge_padding_high")
+    attrs = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return typed(dtype, "STABLEHLO_PAD", value, scalar(1, dtype), **attrs)
+
+
 GENERATORS: dict[str, Generator] = {
     "BITCAST": bitcast,
     "BROADCAST_TO": broadcast_to,
     "CAST": cast,
     "CONCATENATION": concatenation,
     "DYNAMIC_UPDATE_SLICE": update,
+    "DILATE": dilate,
     "EXPAND_DIMS": expand_dims,
+    "MATRIX_DIAG": diagonal,
+    "MATRIX_SET_DIAG": set_diagonal,
     "MIRROR_PAD": mirror_pad,
     "PACK": pack,
     "PAD": pad,
     "PADV2": pad_with,
     "RESHAPE": reshape,
+    "REVERSE_SEQUENCE": reverse_sequence,
     "REVERSE_V2": reverse,
     "SLICE": slices,
     "SPLIT": split,
     "SPLIT_V": split_into,
     "SQUEEZE": squeeze,
+    "STABLEHLO_PAD": stablehlo_pad,
     "STRIDED_SLICE": strided_slice,
     "TILE": tile,
     "TRANSPOSE": transpose,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphs import Call, State, Value, call, w, x
+from graphs import Call, Part, State, Value, call, w, x
 from hypothesis.strategies import DrawFn
 
 from tflgpu.compiler.ir import Shape
@@ -70,8 +70,47 @@ def svdf(draw: DrawFn) -> Call:
     return call("SVDF", *operands, state, rank=rank, fused_activation_function=activation)
 
 
+def both_directions(draw: DrawFn) -> list[Value]:
+    """Layers whose weights may differ in size from one direction to the other."""
+    batch, inputs, _ = _sizes(draw)
+    rows, attrs = _rows(draw, batch, True)
+    operands: list[Value | None] = [x(*rows, inputs)]
+    for _ in range(2):
+        units = number(draw, 1, 7)
+        operands += [w(units, inputs), w(units, units), w(units), State((batch, units))]
+    merged = flag(draw)
+    options = {"fused_activation_function": "TANH", "merge_outputs": merged, **attrs}
+    operands += [None, None, None]
+    name = "BIDIRECTIONAL_SEQUENCE_RNN"
+    whole = Call(name, tuple(operands), options, outputs=2 - merged)
+    return [Part(whole, position) for position in range(2 - merged)]
+
+
+def lstm_in_both_directions(draw: DrawFn) -> list[Value]:
+    """Where the batch is first and larger than one, LiteRT reads memory that it has not written."""
+    batch, inputs, cells = _sizes(draw)
+    rows, attrs = _rows(draw, batch, True)
+    if not attrs["time_major"]:
+        rows, batch = (1, rows[1]), 1
+    operands: list[Value | None] = [x(*rows, inputs)]
+    peepholes = one_in(draw, 3)
+    for _ in range(2):
+        operands += [w(cells, inputs) for _ in range(4)] + [w(cells, cells) for _ in range(4)]
+        operands += [w(cells) if peepholes else None for _ in range(3)]
+        operands += [*(w(cells) for _ in range(4)), None, None]
+    operands += [State((batch, cells)) for _ in range(4)] + [None] * 9
+    merged = flag(draw)
+    options = {"fused_activation_function": "TANH", "merge_outputs": merged, **attrs}
+    options |= {"cell_clip": pick(draw, (0.0, 0.3)), "proj_clip": 0.0}
+    name = "BIDIRECTIONAL_SEQUENCE_LSTM"
+    whole = Call(name, tuple(operands), options, outputs=2 - merged)
+    return [Part(whole, position) for position in range(2 - merged)]
+
+
 GENERATORS: dict[str, Generator] = {
     **{operator: _lstm(operator) for operator in ("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM")},
     **{operator: _rnn(operator) for operator in ("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN")},
+    "BIDIRECTIONAL_SEQUENCE_LSTM": lstm_in_both_directions,
+    "BIDIRECTIONAL_SEQUENCE_RNN": both_directions,
     "SVDF": svdf,
 }

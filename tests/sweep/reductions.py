@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphs import Call, Part, Value, call, ints, typed
+import numpy as np
+from graphs import Call, Part, Value, call, ints, known, typed
 from hypothesis.strategies import DrawFn
 
 from .draws import (
@@ -125,6 +126,21 @@ def _transform(parts: Sequence[str]) -> Generator:
     return generate
 
 
+def windows(draw: DrawFn) -> Value:
+    functions = {"ADD": 0.0, "MUL": 1.0, "MINIMUM": 0.5, "MAXIMUM": -0.5, "ALL": 1, "ANY": 0}
+    function = pick(draw, tuple(functions))
+    dtype = "bool" if function in ("ALL", "ANY") else pick(draw, ("float32", "int32"))
+    sizes = shape(draw, (1, 2, 3, 4), 500)
+    window = [number(draw, 1, min(n, 4)) for n in sizes]
+    dilations = [
+        2 if 2 * size - 1 <= n and flag(draw) else 1 for n, size in zip(sizes, window, strict=True)
+    ]
+    columns = window, [number(draw, 1, 3) for _ in sizes], dilations
+    tables = [known(np.array(column, np.int64)) for column in columns]
+    operands = given(draw, sizes, dtype), scalar(functions[function], dtype), *tables
+    return typed(dtype, "REDUCE_WINDOW", *operands, reduce_function=function)
+
+
 _REDUCTIONS = ("MEAN", "REDUCE_ALL", "REDUCE_ANY", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD", "SUM")
 
 GENERATORS: dict[str, Generator] = {
@@ -136,6 +152,7 @@ GENERATORS: dict[str, Generator] = {
     "L2_NORMALIZATION": l2_normalization,
     "LOCAL_RESPONSE_NORMALIZATION": response_normalization,
     "LOG_SOFTMAX": log_softmax,
+    "REDUCE_WINDOW": windows,
     "RFFT2D": _transform(_PARTS),
     "SOFTMAX": softmax,
     "TOPK_V2": top,

@@ -128,6 +128,29 @@ def volume_convolution(draw: DrawFn) -> Call:
     return call("CONV_3D", given(draw, source), weights, bias, **attrs)
 
 
+def transposed_volume(draw: DrawFn) -> Call:
+    """The output may have any size from which a convolution gives the size of the input."""
+    batch, rows, columns, inputs = image(draw, CHANNELS[:6])
+    extents = number(draw, 1, 4), min(rows, 5), min(columns, 5)
+    size = [number(draw, 1, 3) for _ in range(3)]
+    strides = [number(draw, 1, 2) for _ in range(3)]
+    padding = pick(draw, PADDINGS)
+    output = []
+    for extent, length, step in zip(extents, size, strides, strict=True):
+        spare = number(draw, 0, step - 1)
+        valid = (extent - 1) * step + length + spare
+        output.append(valid if padding == "VALID" else extent * step - spare)
+    attrs: dict[str, Any] = {"padding": padding}
+    for letter, step in zip("dhw", strides, strict=True):
+        attrs |= {f"stride_{letter}": step, f"dilation_{letter}_factor": 1}
+    outputs = pick(draw, CHANNELS[:8])
+    operands = ints(batch, *output, outputs), w(*size, outputs, inputs)
+    bias = w(outputs) if flag(draw) else None
+    return call(
+        "CONV_3D_TRANSPOSE", *operands, given(draw, (batch, *extents, inputs)), bias, **attrs
+    )
+
+
 def fully_connected(draw: DrawFn) -> Call:
     sizes = shape(draw, (1, 2, 3, 4, 5))
     keeps, width = flag(draw), sizes[-1]
@@ -144,9 +167,11 @@ GENERATORS: dict[str, Generator] = {
     "AVERAGE_POOL_2D": _pool("AVERAGE_POOL_2D"),
     "CONV_2D": convolution,
     "CONV_3D": volume_convolution,
+    "CONV_3D_TRANSPOSE": transposed_volume,
     "Convolution2DTransposeBias": transposed_with_bias,
     "DEPTHWISE_CONV_2D": depthwise,
     "FULLY_CONNECTED": fully_connected,
+    "L2_POOL_2D": _pool("L2_POOL_2D"),
     "MAX_POOL_2D": _pool("MAX_POOL_2D"),
     "RESIZE_BILINEAR": _resize("RESIZE_BILINEAR"),
     "RESIZE_NEAREST_NEIGHBOR": _resize("RESIZE_NEAREST_NEIGHBOR"),

@@ -12,7 +12,7 @@ from graphs import call, model, x
 
 from tflgpu.compiler import ModelError, Options, UnsupportedError, build
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import child
 from tflgpu.compiler.litert.child import Child, try_run
 from tflgpu.runtime.litert import probe
@@ -100,8 +100,8 @@ def test_a_part_of_other_types_than_litert_has() -> None:
     """The device and LiteRT would disagree about the part's output when the model is loaded."""
     source = Tensor("x", (2, 3))
     graph = Graph()
-    boundaries = {"boundaries": (0.0, 1.0)}
-    graph.add(Op("BUCKETIZE", (source,), (Tensor("y", (2, 3), "uint16"),), boundaries))
+    count = constant("count", np.array(3, np.int32))
+    graph.add(Op("MULTINOMIAL", (source, count), (Tensor("y", (2, 3), "uint16"),)))
     graph.inputs, graph.input_names = [source], ["x"]
     graph.outputs, graph.output_names = [graph.ops[0].output], ["y"]
     with pytest.raises(UnsupportedError, match="LiteRT has y as int32, not as uint16"):

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "rewrites/canonicalize/test_resolve_control_flow.py": ["IF", "STABLEHLO_COMPOSITE", "WHILE"],
     "rewrites/decompose/test_recurrent.py": [
         *("LSTM", "RNN", "SVDF"),
+        *("BIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN"),
         *("UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"),
     ],
     "rewrites/decompose/test_resolve_variables.py": [

@@ -43,13 +43,31 @@ class Builder:
         return Tensor(f"state{self.random.integers(1 << 30)}", shape, variable=True)
 
     def model(
-        self, name: str, operands: list[Tensor | None], shape: tuple[int, ...], **attrs: Any
+        self, name: str, operands: list[Tensor | None], *shapes: tuple[int, ...], **attrs: Any
     ) -> bytes:
-        output = Tensor("y", shape)
-        self.graph.add(Op(name, tuple(operands), (output,), attrs))
-        self.graph.outputs = [output]
-        self.graph.output_names = ["y"]
+        names = ("y", "z")[: len(shapes)]
+        outputs = [Tensor(name, shape) for name, shape in zip(names, shapes, strict=True)]
+        self.graph.add(Op(name, tuple(operands), outputs, attrs))
+        self.graph.outputs, self.graph.output_names = outputs, list(names)
         return write(self.graph)
+
+
+def cell(
+    b: Builder,
+    inputs: int,
+    cells: int,
+    outputs: int,
+    coupled: bool,
+    peepholes: bool,
+    projected: bool,
+) -> list[Tensor | None]:
+    """Weights and biases of an LSTM."""
+    gates = [not coupled, True, True, True]
+    found = [b.weights(cells, inputs) if there else None for there in gates]
+    found += [b.weights(cells, outputs) if there else None for there in gates]
+    found += [b.weights(cells) if peepholes and there else None for there in gates[:3]]
+    found += [b.weights(cells) if there else None for there in gates]
+    return found + ([b.weights(outputs, cells), b.weights(outputs)] if projected else [None, None])
 
 
 def lstm(
@@ -70,12 +88,7 @@ def lstm(
     shape = ((steps, batch) if major else (batch, steps)) if steps else (batch,)
     gates = [not coupled, True, True, True]
     operands: list[Tensor | None] = [b.input(*shape, inputs)]
-    operands += [b.weights(cells, inputs) if there else None for there in gates]
-    operands += [b.weights(cells, outputs) if there else None for there in gates]
-    for there in (not coupled, True, True):
-        operands.append(b.weights(cells) if peepholes and there else None)
-    operands += [b.weights(cells) if there else None for there in gates]
-    operands += [b.weights(outputs, cells), b.weights(outputs)] if projected else [None, None]
+    operands += cell(b, inputs, cells, outputs, coupled, peepholes, projected)
     operands += [b.state(batch, outputs), b.state(batch, cells)]
     if normalized:
         operands += [b.weights(cells) if there else None for there in gates]
@@ -100,6 +113,43 @@ def svdf(rank: int, memory: int, bias: bool = True, activation: str = "RELU") ->
     return b.model("SVDF", list(operands), (2, 4), rank=rank, fused_activation_function=activation)
 
 
+def bidirectional_lstm(merged: bool, peepholes: bool = False, projected: bool = False) -> bytes:
+    """Batch first and merged, or time first and apart.
+
+    Where the batch is first and larger than one, LiteRT reads memory that it has not written.
+    """
+    b = Builder()
+    size, batch = 7 if projected else 5, 1 if merged else 2
+    operands: list[Tensor | None] = [b.input(*((batch, 4) if merged else (4, batch)), 3)]
+    for _ in range(2):
+        operands += cell(b, 3, 5, size, peepholes, peepholes, projected)
+    for _ in range(2):
+        operands += [b.state(batch, size), b.state(batch, 5)]
+    options = {"fused_activation_function": "TANH", "cell_clip": 0.0, "proj_clip": 0.0}
+    name = "BIDIRECTIONAL_SEQUENCE_LSTM"
+    return _bidirectional(b, name, [*operands, *[None] * 9], merged, size, size, **options)
+
+
+def bidirectional_rnn(merged: bool) -> bytes:
+    b = Builder()
+    operands: list[Tensor | None] = [b.input(*((2, 4) if merged else (4, 2)), 3)]
+    for units in (5, 7):
+        operands += [b.weights(units, 3), b.weights(units, units), b.weights(units)]
+        operands.append(b.state(2, units))
+    options = {"fused_activation_function": "TANH"}
+    name = "BIDIRECTIONAL_SEQUENCE_RNN"
+    return _bidirectional(b, name, [*operands, *[None] * 3], merged, 5, 7, **options)
+
+
+def _bidirectional(
+    b: Builder, name: str, operands: list[Tensor | None], merged: bool, *sizes: int, **attrs: Any
+) -> bytes:
+    shape = b.graph.inputs[0].shape[:2]
+    shapes = [(*shape, sum(sizes))] if merged else [(*shape, size) for size in sizes]
+    options = {"merge_outputs": merged, "time_major": not merged, **attrs}
+    return b.model(name, operands, *shapes, **options)
+
+
 MODELS: Mapping[str, Callable[[], bytes]] = {
     "lstm": lstm,
     "lstm of many cells": lambda: lstm(batch=3, inputs=17, cells=37, outputs=37),
@@ -116,6 +166,10 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "rnn": rnn,
     "sequence of rnn": lambda: rnn(5),
     "sequence of rnn, time first": lambda: rnn(5, time_major=True),
+    "both directions, merged": lambda: bidirectional_lstm(True),
+    "both directions, apart": lambda: bidirectional_lstm(False, True, True),
+    "both directions of rnn, merged": lambda: bidirectional_rnn(True),
+    "both directions of rnn, apart": lambda: bidirectional_rnn(False),
     "svdf": lambda: svdf(1, 7),
     "svdf of rank 2": lambda: svdf(2, 5, activation="NONE"),
     "svdf without bias": lambda: svdf(3, 4, False),
@@ -165,9 +219,12 @@ def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
     shape = reference.inputs[0].shape
     arrays = [random.standard_normal(shape).astype(np.float32) for _ in range(3)]
     with tflgpu.load(path, device=way.device) as session:
-        results = [session.run({"x": array})["y"] for array in arrays]
+        results = [session.run({"x": array}) for array in arrays]
         for array, result in zip(arrays, results, strict=True):
-            assert difference(result, reference.run([array])[0]) is None
-        assert difference(session.run({"x": arrays[0]})["y"], results[0]) is not None
+            for found, expected in zip(result.values(), reference.run([array]), strict=True):
+                assert difference(found, expected) is None
+        assert difference(session.run({"x": arrays[0]})["y"], results[0]["y"]) is not None
         session.reset()
-        np.testing.assert_array_equal(session.run({"x": arrays[0]})["y"], results[0])
+        again = session.run({"x": arrays[0]})
+        for name, result in results[0].items():
+            np.testing.assert_array_equal(again[name], result)

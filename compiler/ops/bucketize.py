@@ -1,0 +1,49 @@
+"""BUCKETIZE: the number of boundaries that are not above an element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from ..target import Target
+from .base import LINEAR, Implementation, Launch, OpDef, define, linear_grid
+
+
+def _boundaries(op: Op) -> Array:
+    """The boundaries, float32, in ascending order (ModelError)."""
+    found: Array = np.asarray(op.attrs.get("boundaries", ()), np.float32)
+    if not found.size or not (found[1:] >= found[:-1]).all():
+        raise ModelError(f"operator {op!r}: its boundaries are missing or not in order")
+    return found
+
+
+def _infer(op: Op) -> list[Shape]:
+    _boundaries(op)
+    return [op.operand(0).shape]
+
+
+def _build(op: Op, target: Target) -> Sequence[Launch]:
+    boundaries = _boundaries(op)
+    return [
+        Launch(
+            "sort/bucketize.jinja",
+            linear_grid(op.output.elements),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            {"boundaries": boundaries},
+            {"count": boundaries.size},
+            flops=op.output.elements * int(boundaries.size).bit_length(),
+        )
+    ]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    return [np.searchsorted(_boundaries(op), arrays[0].astype(np.float32), "right")]
+
+
+_KERNEL = Implementation("bucketize", _build, reads=LINEAR, writes=LINEAR)
+
+define(OpDef("BUCKETIZE", _infer, (_KERNEL,), _reference, ("float32", "int32", "int64")))

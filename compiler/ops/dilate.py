@@ -1,0 +1,58 @@
+"""DILATE and STABLEHLO_PAD: a value between the elements of a tensor, and around it; shapes only.
+
+`rewrites/decompose/dilate.py` decomposes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import ANY, OpDef, define
+
+
+def dilations(op: Op) -> list[int]:
+    """How far apart the elements are along each axis (ModelError)."""
+    if op.name == "DILATE":
+        steps = [int(step) for step in op.constant(1).reshape(-1)]
+    else:
+        steps = [1 + between for between in _paddings(op, "interior_padding")]
+    rank = len(op.operand(0).shape)
+    fill = op.operand(len(op.inputs) - 1)
+    if len(steps) != rank or min(steps, default=1) < 1 or fill.elements != 1:
+        raise ModelError(f"operator {op!r}: dilations {steps} and {fill.name} for rank {rank}")
+    return steps
+
+
+def edges(op: Op) -> list[tuple[int, int]]:
+    """For each axis the elements to add before and after; negative numbers crop (ModelError)."""
+    rank = len(op.operand(0).shape)
+    if op.name == "DILATE":
+        return [(0, 0)] * rank
+    before, after = _paddings(op, "edge_padding_low"), _paddings(op, "edge_padding_high")
+    if len(before) != rank or len(after) != rank:
+        raise ModelError(f"operator {op!r}: paddings {before} and {after} for rank {rank}")
+    return list(zip(before, after, strict=True))
+
+
+def _paddings(op: Op, option: str) -> Sequence[int]:
+    return [int(size) for size in op.attrs.get(option, ())]
+
+
+def _infer(op: Op) -> list[Shape]:
+    sizes = zip(op.operand(0).shape, dilations(op), edges(op), strict=True)
+    return [
+        tuple(
+            max(max((n - 1) * step + 1, 0) + before + after, 0)
+            for n, step, (before, after) in sizes
+        )
+    ]
+
+
+define(
+    OpDef(
+        "DILATE", _infer, (), None, ANY, "becomes PADV2 and SLICE; the dilations must be constants"
+    ),
+    OpDef("STABLEHLO_PAD", _infer, (), None, ANY, "becomes PADV2 and SLICE"),
+)

@@ -1,0 +1,61 @@
+"""REVERSE_SEQUENCE: reverses the first entries of each sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from ..target import Target
+from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_grid, normalize_axis
+
+
+def _axes(op: Op) -> tuple[int, int]:
+    """The axis that is reversed, and the axis along which the lengths apply."""
+    rank = len(op.operand(0).shape)
+    names = ("seq_dim", "batch_dim")
+    steps, batch = (normalize_axis(op, int(op.attrs.get(name, 0)), rank) for name in names)
+    return steps, batch
+
+
+def _infer(op: Op) -> list[Shape]:
+    shape, lengths = op.operand(0).shape, op.operand(1).shape
+    if lengths != (shape[_axes(op)[1]],):
+        raise ModelError(f"operator {op!r}: lengths {list(lengths)} for {list(shape)}")
+    return [shape]
+
+
+def _build(op: Op, target: Target) -> Sequence[Launch]:
+    shape = op.output.shape
+    steps, batch = _axes(op)
+    return [
+        Launch(
+            "move/reverse_sequence.jinja",
+            linear_grid(op.output.elements),
+            {"x": op.operand(0), "lengths": op.operand(1)},
+            {"y": op.output},
+            variables={
+                "size": shape[steps],
+                "stride": prod(shape[steps + 1 :]),
+                "batches": shape[batch],
+                "batch_stride": prod(shape[batch + 1 :]),
+            },
+        )
+    ]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    steps, batch = _axes(op)
+    result = arrays[0].copy()
+    rows = np.moveaxis(result, (batch, steps), (0, 1))
+    for row, length in zip(rows, arrays[1], strict=True):
+        row[:length] = row[:length][::-1].copy()
+    return [result]
+
+
+_REVERSE = Implementation("reverse_sequence", _build, reads=LINEAR, writes=LINEAR)
+
+define(OpDef("REVERSE_SEQUENCE", _infer, (_REVERSE,), _reference, ANY))

@@ -1,0 +1,51 @@
+"""SEGMENT_SUM and UNSORTED_SEGMENT_*: reductions of the rows that have the same id; shapes only.
+
+`rewrites/decompose/segments.py` decomposes them.
+"""
+
+from __future__ import annotations
+
+from ..errors import ModelError
+from ..ir import Op, Shape
+from .base import FLOATS, OpDef, define
+
+REDUCTIONS = {
+    "SEGMENT_SUM": "SUM",
+    "UNSORTED_SEGMENT_MAX": "REDUCE_MAX",
+    "UNSORTED_SEGMENT_MIN": "REDUCE_MIN",
+    "UNSORTED_SEGMENT_PROD": "REDUCE_PROD",
+    "UNSORTED_SEGMENT_SUM": "SUM",
+}
+"""The reduction of the rows of a segment."""
+
+
+def _infer(op: Op) -> list[Shape]:
+    """A row for each segment; SEGMENT_SUM has as many as its last id says, from constant ids."""
+    rows, ids = op.operand(0).shape, op.operand(1).shape
+    if not ids or rows[: len(ids)] != ids or (op.name == "SEGMENT_SUM" and len(ids) != 1):
+        raise ModelError(f"operator {op!r}: ids {list(ids)} do not match rows of {list(rows)}")
+    if op.name == "SEGMENT_SUM":
+        _check_sorted(op)
+    count = int(op.number(2)) if len(op.inputs) > 2 else int(op.constant(1)[-1]) + 1
+    if count < 0:
+        raise ModelError(f"operator {op!r}: it has {count} segments")
+    return [(count, *rows[len(ids) :])]
+
+
+def _check_sorted(op: Op) -> None:
+    ids = op.constant(1)
+    if not ids.size or ids[0] < 0 or (ids[1:] < ids[:-1]).any():
+        raise ModelError(f"operator {op!r}: its ids are negative, not in order, or missing")
+
+
+_LIMITS = {
+    "SUM": "the number of segments must be a constant",
+    "REDUCE_PROD": "the ids must be constants",
+    "REDUCE_MAX": "the ids must be constants; NaN counts as in REDUCE_MAX",
+    "REDUCE_MIN": "the ids must be constants; NaN counts as in REDUCE_MIN",
+}
+
+for _name, _reduction in REDUCTIONS.items():
+    _limit = "the ids must be constants" if _name == "SEGMENT_SUM" else _LIMITS[_reduction]
+    _becomes = f"becomes GATHER and {_reduction}"
+    define(OpDef(_name, _infer, (), None, (*FLOATS, "int32"), f"{_becomes}; {_limit}"))

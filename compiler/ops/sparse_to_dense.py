@@ -1,0 +1,44 @@
+"""SPARSE_TO_DENSE: values at given places, and one value everywhere else; shapes only.
+
+`rewrites/decompose/sparse_to_dense.py` decomposes it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ..errors import ModelError
+from ..ir import Array, Op, Shape
+from .base import ANY, OpDef, define
+
+
+def places(op: Op) -> Array:
+    """For each index, its place among the elements of the result, shape [count] (ModelError)."""
+    shape, indices = _infer(op)[0], op.constant(0)
+    rows = indices.reshape(-1, indices.shape[1] if indices.ndim == 2 else 1)
+    try:
+        return np.asarray(np.ravel_multi_index(tuple(rows.T), shape))
+    except ValueError:
+        raise ModelError(f"operator {op!r}: an index is out of range for {list(shape)}") from None
+
+
+def _infer(op: Op) -> list[Shape]:
+    shape = tuple(int(size) for size in op.constant(1).reshape(-1))
+    indices, values = op.operand(0).shape, op.operand(2).shape
+    depth = indices[1] if len(indices) == 2 else 1
+    count = prod(indices[:1])
+    if len(indices) > 2 or depth != len(shape) or values not in ((), (count,)):
+        raise ModelError(
+            f"operator {op!r}: indices {list(indices)} and values {list(values)} do not match the "
+            f"shape {list(shape)}"
+        )
+    if op.operand(3).elements != 1:
+        raise ModelError(f"operator {op!r}: its default {op.operand(3).name} is no scalar")
+    return [shape]
+
+
+define(
+    OpDef("SPARSE_TO_DENSE", _infer, (), None, ANY, "becomes GATHER; the indices must be constants")
+)

@@ -1,0 +1,65 @@
+"""Reductions of segments become gathers of their rows, and one reduction over all segments."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...errors import ModelError
+from ...ir import Array, Tensor
+from ...ops.segments import REDUCTIONS
+from .decomposition import Decomposition, decomposes
+
+
+@decomposes(*REDUCTIONS)
+def reduce_segments(here: Decomposition) -> str | None:
+    """Sums of segments that are known only while the model runs are scattered."""
+    op = here.op
+    ids, shape = op.operand(1), op.output.shape
+    rows = here.reshape(op.operand(0), (ids.elements, prod(shape[1:])))
+    if ids.data is None and REDUCTIONS[op.name] == "SUM":
+        indices = here.reshape(ids, (ids.elements, 1))
+        size = here.constant([shape[0], prod(shape[1:])], "int32")
+        result = here.add("SCATTER_ND", indices, rows, size, dtype=rows.dtype)
+    else:
+        result = _reduced(here, rows)
+    here.finish(here.reshape(result, shape))
+    return None
+
+
+def _reduced(here: Decomposition, rows: Tensor) -> Tensor:
+    """Every segment is filled up to the longest with a row that changes no result."""
+    op, count = here.op, here.op.output.shape[0]
+    members = _members(op.constant(1).reshape(-1), count)
+    if members is None:
+        raise ModelError(f"operator {op!r}: an id is not below the {count} segments")
+    start = here.constant(_start(REDUCTIONS[op.name], rows), rows.dtype)
+    filled = here.add("PADV2", rows, here.constant([[0, 1], [0, 0]], "int32"), start)
+    order = here.constant(members, "int32")
+    gathered = here.add("GATHER", filled, order, axis=0, batch_dims=0)
+    within = here.constant([1], "int32")
+    return here.add(REDUCTIONS[op.name], gathered, within, keep_dims=False)
+
+
+def _members(ids: Array, count: int) -> Array | None:
+    """The rows of each segment [count, longest + 1], then the row behind all others.
+
+    Rows with a negative id are in no segment. None if an id is too large.
+    """
+    if ids.max(initial=-1) >= count:
+        return None
+    chosen = np.flatnonzero(ids >= 0)
+    chosen = chosen[np.argsort(ids[chosen], kind="stable")]
+    owners = ids[chosen]
+    sizes = np.bincount(owners, minlength=count)
+    found = np.full((count, sizes.max(initial=0) + 1), ids.size)
+    found[owners, np.arange(chosen.size) - (np.cumsum(sizes) - sizes)[owners]] = chosen
+    return found
+
+
+def _start(reduction: str, rows: Tensor) -> float:
+    """What a reduction of no rows gives."""
+    limits = np.iinfo(np.int32) if rows.dtype == "int32" else np.finfo(np.float32)
+    least, most = float(limits.min), float(limits.max)
+    return {"SUM": 0, "REDUCE_PROD": 1, "REDUCE_MAX": least, "REDUCE_MIN": most}[reduction]

@@ -1,0 +1,29 @@
+"""Elementwise operators of StableHLO, which do not broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from graphs import call, known, typed, x, xi
+
+from .case import Case
+
+ARITHMETIC = ("STABLEHLO_ADD", "STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM", "STABLEHLO_MULTIPLY")
+
+
+def elementwise() -> Iterator[Case]:
+    for operator in ARITHMETIC:
+        yield Case(operator, "of floats", call(operator, x(2, 3, 5, 7), x(2, 3, 5, 7)))
+        fused = call(operator, call("TANH", x(5, 7)), x(5, 7, draw="special"))
+        yield Case(operator, "of special values, fused", fused)
+        yield Case(operator, "of integers", typed("int32", operator, xi(3, 7), xi(3, 7)))
+    for dtype in ("int32", "bool"):
+        operands = xi(3, 5, 7, dtype=dtype), xi(3, 5, 7, dtype=dtype)
+        yield Case("STABLEHLO_AND", dtype, typed(dtype, "STABLEHLO_AND", *operands))
+    bits = known(np.array([0, 1, 4, 7, 17, 30, 31], np.int32))
+    value = typed("int32", "STABLEHLO_SHIFT_LEFT", xi(7, draw="large"), bits)
+    yield Case("STABLEHLO_SHIFT_LEFT", "by up to 31 bits", value)
+
+
+TABLES = (elementwise,)
