@@ -100,12 +100,12 @@ def test_a_part_of_other_types_than_litert_has() -> None:
     """The device and LiteRT would disagree about the part's output when the model is loaded."""
     source = Tensor("x", (2, 3))
     graph = Graph()
-    count = constant("count", np.array(3, np.int32))
-    graph.add(Op("MULTINOMIAL", (source, count), (Tensor("y", (2, 3), "uint16"),)))
+    axis, options = constant("axis", np.array(1, np.int32)), {"output_type": "int32"}
+    graph.add(Op("ARG_MAX", (source, axis), (Tensor("y", (2,), "uint16"),), options))
     graph.inputs, graph.input_names = [source], ["x"]
     graph.outputs, graph.output_names = [graph.ops[0].output], ["y"]
     with pytest.raises(UnsupportedError, match="LiteRT has y as int32, not as uint16"):
-        build(write(graph), Options(device="cpu"))
+        build(write(graph), Options(device="cpu", fallback_ops=("ARG_MAX",)))
 
 
 def test_names_that_are_not_unicode_are_answered() -> None:
