@@ -62,6 +62,11 @@ def _shift_left(a: Array, b: Array) -> Array:
     return np.asarray(np.left_shift(a, b & 31))
 
 
+def _shift_right(a: Array, b: Array) -> Array:
+    """The sign stays where more than all bits leave, and nothing moves by less than 0."""
+    return np.asarray(np.right_shift(a, np.clip(b, 0, 31)))
+
+
 def _squared_difference(a: Array, b: Array) -> Array:
     return np.asarray(np.square(np.subtract(a, b)))
 
@@ -125,7 +130,9 @@ BINARY = {
         lambda a, b: np.where(a < 0, b * a, a),
         cheap=True,
     ),
-    "RIGHT_SHIFT": Elementwise("{a} >> {b}", np.right_shift, "{a} >> {b}", INTEGERS),
+    "RIGHT_SHIFT": Elementwise(
+        "{a} >> clamp({b}, 0, 31)", _shift_right, "{a} >> clamp({b}, 0, 31)", INTEGERS
+    ),
     "SQUARED_DIFFERENCE": Elementwise(
         "({a} - {b}) * ({a} - {b})",
         _squared_difference,

@@ -72,6 +72,9 @@ def bits() -> Iterator[Case]:
     yield Case("BITWISE_XOR", "int32", typed("int32", "BITWISE_XOR", xi(3, 5), xi(5)))
     shifted = typed("int32", "RIGHT_SHIFT", xi(3, 5), xi(3, 5, draw="counts"))
     yield Case("RIGHT_SHIFT", "int32", shifted)
+    beyond = known(np.array([[-40, -1, 31, 32, 1000]] * 3, np.int32))
+    shifted = typed("int32", "RIGHT_SHIFT", xi(3, 5, draw="large"), beyond)
+    yield Case("RIGHT_SHIFT", "by more bits than there are, and fewer than none", shifted)
     yield Case("BITCAST", "to integers", typed("int32", "BITCAST", x(3, 5)))
     yield Case("BITCAST", "to floats", call("BITCAST", xi(3, 5, draw="large")))
 
