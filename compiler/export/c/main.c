@@ -85,6 +85,7 @@ int main(int count, char **words) {
   }
   if (given < 2) return fail("usage: demo INPUTS.bin OUTPUTS.bin [--weights FILE] [--cache DIR] "
                              "[--device NAME] [--runs N]");
+  if (runs < 1) return fail("--runs is no number above 0");
   inputs = allocate(model->inputs, model->input_count, &input_size);
   outputs = allocate(model->outputs, model->output_count, &output_size);
   if (!inputs || !outputs)

@@ -49,6 +49,13 @@ def test_clang(project: Path) -> None:
     compiled(project, "clang", "-Wconversion", "-Wno-sign-conversion", "-ldl", "-lpthread")
 
 
+def test_a_number_of_runs(project: Path) -> None:
+    compiled(project, "gcc", "-ldl", "-lpthread")
+    for runs in ("0", "-1", "many"):
+        ran = run(project, "./demo", "in.bin", "out.bin", "--runs", runs)
+        assert (ran.returncode, ran.stderr) == (1, "--runs is no number above 0\n")
+
+
 def test_windows(project: Path) -> None:
     compiled(project, MINGW)
     assert (project / "demo.exe").read_bytes()[:2] == b"MZ"
