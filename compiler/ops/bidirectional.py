@@ -14,6 +14,11 @@ from .base import OPS, OpDef, define
 AUXILIARY = {"BIDIRECTIONAL_SEQUENCE_LSTM": 39, "BIDIRECTIONAL_SEQUENCE_RNN": 9}
 """The position of a second input, which stacked layers may have."""
 
+_IN_LITERT = {
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "with batch first and a batch above 1, LiteRT's results vary",
+    "BIDIRECTIONAL_SEQUENCE_RNN": "with int8 weights and time first, LiteRT's results are wrong",
+}
+
 
 def layers(op: Op) -> tuple[Op, Op]:
     """The layer that runs forwards, and the one that runs backwards; they are in no graph."""
@@ -43,4 +48,5 @@ def _infer(op: Op) -> list[Shape]:
 
 for _name in AUXILIARY:
     _layer = _name.replace("BIDIRECTIONAL", "UNIDIRECTIONAL")
-    define(OpDef(_name, _infer, note=f"becomes a {_layer} in each direction", versions=3))
+    _note = f"becomes a {_layer} in each direction; {_IN_LITERT[_name]}"
+    define(OpDef(_name, _infer, note=_note, versions=3))
