@@ -7,11 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ir import Array
-from .base import (
-    FLOATS,
-    INTEGERS,
-    among_operands,
-)
+from .base import FLOATS, INTEGERS, among_operands
 from .elementwise import Elementwise, define_elementwise
 
 _ARITHMETIC = (*FLOATS, *INTEGERS)

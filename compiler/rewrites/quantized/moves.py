@@ -10,16 +10,8 @@ from .lowering import INTEGERS, Lowering, lowers
 MOVES = (
     *("BATCH_TO_SPACE_ND", "DEPTH_TO_SPACE", "EXPAND_DIMS", "GATHER", "GATHER_ND"),
     *("MIRROR_PAD", "PAD", "PADV2", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR", "REVERSE_SEQUENCE"),
-    *(
-        "REVERSE_V2",
-        "SLICE",
-        "SPACE_TO_BATCH_ND",
-        "SPACE_TO_DEPTH",
-        "SPLIT",
-        "SPLIT_V",
-        "SQUEEZE",
-        "STRIDED_SLICE",
-    ),
+    *("REVERSE_V2", "SLICE", "SPACE_TO_BATCH_ND", "SPACE_TO_DEPTH", "SPLIT", "SPLIT_V"),
+    *("SQUEEZE", "STRIDED_SLICE"),
     *("TILE", "TRANSPOSE", "UNPACK"),
 )
 PADS = ("PAD", "SPACE_TO_BATCH_ND")
