@@ -67,13 +67,18 @@ def inverse_root(values: Array) -> tuple[Array, Array]:
     return np.where(least, 2**31 - 1, x), np.where(least, 0, np.minimum(pairs - 12, 0))
 
 
+def wrapped(values: Array) -> Array:
+    """Integers as LiteRT holds them in 32 bits."""
+    return values.astype(np.int64).astype(np.int32).astype(np.int64)
+
+
 def multiply_rounded_twice(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:
-    """Integers times a fixed-point factor, rounded after the product and after the shift."""
-    left = np.maximum(exponent, 0)
-    return shift_away(
-        high_product(values.astype(np.int64) << left, multiplier),
-        np.maximum(np.negative(exponent), 0),
-    )
+    """Integers times a fixed-point factor, rounded after the product and after the shift.
+
+    MultiplyByQuantizedMultiplier, where a shift to the left wraps in 32 bits.
+    """
+    left = wrapped(values.astype(np.int64) << np.maximum(exponent, 0))
+    return shift_away(high_product(left, multiplier), np.maximum(np.negative(exponent), 0))
 
 
 def reciprocal(values: Array) -> tuple[Array, Array]:

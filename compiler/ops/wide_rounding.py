@@ -14,12 +14,7 @@ import numpy as np
 from ..ir import Array
 from .base import by_attributes
 from .elementwise import Elementwise, define_elementwise
-from .fixed_point import multiply_rounded_twice
-
-
-def _wrapped(values: Array) -> Array:
-    """Values as LiteRT holds them in 32 bits."""
-    return values.astype(np.int64).astype(np.int32).astype(np.int64)
+from .fixed_point import multiply_rounded_twice, wrapped
 
 
 def _wide(
@@ -28,11 +23,11 @@ def _wide(
     total = (a.astype(np.int64) * 256 + b.astype(np.int64)) * 256 + c.astype(np.int64)
     bits = shift.astype(np.int64)
     scaled = (total * multiplier.astype(np.int64) + (np.int64(1) << (bits - 1))) >> bits
-    return np.asarray(np.clip(_wrapped(scaled), low, high))
+    return np.asarray(np.clip(wrapped(scaled), low, high))
 
 
 def _joined(a: Array, b: Array) -> Array:
-    return _wrapped(a.astype(np.int64) * 256 + b.astype(np.int64))
+    return wrapped(a.astype(np.int64) * 256 + b.astype(np.int64))
 
 
 def _by_channel(
@@ -46,7 +41,7 @@ def _by_channel(
 def _all_joined(
     a: Array, b: Array, c: Array, multiplier: int, exponent: int, low: int, high: int
 ) -> Array:
-    total = _wrapped(a.astype(np.int64) * 65536 + b.astype(np.int64) * 256 + c.astype(np.int64))
+    total = wrapped(a.astype(np.int64) * 65536 + b.astype(np.int64) * 256 + c.astype(np.int64))
     return np.asarray(np.clip(multiply_rounded_twice(total, multiplier, exponent), low, high))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import frexp
+from math import frexp, prod
 
 import numpy as np
 
+from ...errors import UnsupportedError
 from ...ir import Tensor
-from ...ops.fixed_point import fixed_point, half_away
+from ...ops.fixed_point import half_away
 from .lowering import Lowering, lowers
 from .ratios import PRODUCTS, SUM_BLOCK, SUMS, beyond_blocks
 
@@ -46,13 +47,12 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
     reach = sum(lowering.reach(t) * s for t, s in zip((first, second), scales, strict=True))
     most = reach / np.float64(lowering.scale(result)) + 255
     if result.dtype != "int16" and sign > 0 and most > np.iinfo(np.int16).max:
-        raise lowering.declined(
-            f"its sums may reach {most:.0f} times the scale of its result, but LiteRT's wrap in 16 "
-            "bits in some places"
-        )
+        raise _wrapping(lowering, "sums", most)
     twice = 2 * max(scales)
-    one, other = (fixed_point(float(scale / twice)) for scale in scales)
-    back = fixed_point(float(twice / (2.0**left * np.float64(lowering.scale(result)))))
+    one, other = (lowering.fixed_point(scale / twice) for scale in scales)
+    back = lowering.fixed_point(twice / (2.0**left * np.float64(lowering.scale(result))))
+    if back.exponent > 0:
+        raise lowering.undefined_shift(-back.exponent)
     low, high = lowering.bounds(result, half_away)
     operands = [lowering.centered(first), lowering.centered(second)]
     name = "tflgpu.requantize_sum_rounded_twice"
@@ -74,6 +74,13 @@ def _add_rounded_twice(lowering: Lowering, first: Tensor, second: Tensor, sign: 
         high=high,
     )
     lowering.finish_centered(value)
+
+
+def _wrapping(lowering: Lowering, numbers: str, most: float) -> UnsupportedError:
+    return lowering.declined(
+        f"its {numbers} may reach {most:.0f} times the scale of its result, but LiteRT's wrap in "
+        "16 bits in some places"
+    )
 
 
 @lowers("MUL")
@@ -99,12 +106,15 @@ def multiply(lowering: Lowering) -> None:
 
 def _multiply_rounded_twice(lowering: Lowering, scale: float) -> None:
     """As LiteRT's own kernels: the product of the integers times a factor that rounds twice."""
-    factor = fixed_point(scale)
-    low, high = lowering.bounds(lowering.op.output, half_away)
+    operands, result = (lowering.op.operand(0), lowering.op.operand(1)), lowering.op.output
+    most = scale * prod(lowering.reach(tensor) for tensor in operands) + 255
+    if result.dtype != "int16" and most > np.iinfo(np.int16).max:
+        raise _wrapping(lowering, "products", most)
+    factor = lowering.fixed_point(scale)
+    low, high = lowering.bounds(result, half_away)
     value = lowering.add(
         "tflgpu.requantize_product_rounded_twice",
-        lowering.centered(lowering.op.operand(0)),
-        lowering.centered(lowering.op.operand(1)),
+        *(lowering.centered(tensor) for tensor in operands),
         multiplier=factor.multiplier,
         exponent=factor.exponent,
         low=low,

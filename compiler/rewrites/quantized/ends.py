@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.fixed_point import fixed_point
 from ...ops.rescale_integers import RESCALE_INTEGERS
 from .int16_sums import by_channel
 from .lowering import INTEGERS, Lowering, lowers
@@ -59,7 +58,7 @@ def quantize(lowering: Lowering) -> None:
 def _of_32_bits(lowering: Lowering, source: Tensor, result: Tensor) -> Tensor:
     """Stored integers times the ratio of the scales, of which one side has 32 bits."""
     before, after = (lowering.scale(tensor, (*INTEGERS, "int32")) for tensor in (source, result))
-    factor = fixed_point(float(np.float64(before) / np.float64(after)))
+    factor = lowering.fixed_point(np.float64(before) / np.float64(after))
     rescaled = lowering.add(
         RESCALE_INTEGERS,
         source,

@@ -41,7 +41,13 @@ FORMULAS = (
         "product times the float32 ratio of scales, to the nearest even",
         XNNPACK,
     ),
-    Formula(("MUL",), f"int16; {EIGHT} otherwise", "", TWICE, LITERT),
+    Formula(
+        ("MUL",),
+        f"int16; {EIGHT} otherwise",
+        "products of 8 bits within 16 bits in the result's scale",
+        TWICE,
+        LITERT,
+    ),
     Formula(
         ("QUANTIZE",),
         f"float32 to {EIGHT}",

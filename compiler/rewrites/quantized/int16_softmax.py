@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import fixed_point
 from .int16_lines import all_results
 from .lowering import Lowering
 
@@ -36,7 +35,7 @@ def int16_softmax(lowering: Lowering) -> None:
     last = lowering.last_axis(source)
     distance = lowering.add("SUB", x, lowering.add("REDUCE_MAX", x, last, keep_dims=True))
     beta = np.float32(op.attrs.get("beta", 0.0))
-    factor = fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
+    factor = lowering.fixed_point(float(np.float32(lowering.scale(source) * beta)) / (10.0 / RANGE))
     numbers: dict[str, Any] = {"multiplier": factor.multiplier, "exponent": factor.exponent}
     scaled = lowering.add(
         "tflgpu.requantize_rounded_twice", distance, **numbers, low=-RANGE, high=0

@@ -94,7 +94,9 @@ def rounded_once_in_full(lowering: Lowering, sums: Sequence[Tensor], factors: Ar
 
 def by_channel(lowering: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tensor]:
     """The upper 16 bits, the lower 15 and the exponents of factors of 31 bits, [channels] each."""
-    return as_operands(lowering, [fixed_point(float(factor)) for factor in np.atleast_1d(factors)])
+    return as_operands(
+        lowering, [lowering.fixed_point(factor) for factor in np.atleast_1d(factors)]
+    )
 
 
 def as_operands(lowering: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:

@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import Finding, UnsupportedError
 from ...ir import Array, Tensor, constant
 from ...ops.centered import FROM_CENTERED, TO_CENTERED
+from ...ops.fixed_point import FixedPoint, fixed_point
 from ..decompose.decomposition import Decomposition
 
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
@@ -103,6 +104,22 @@ class Lowering(Decomposition):
             return False
         same = tensor.dtype == other.dtype and self.zero(tensor) == self.zero(other)
         return not same or not np.array_equal(self.scale(tensor), self.scale(other))
+
+    def fixed_point(self, factor: float | Array) -> FixedPoint:
+        """A factor as LiteRT's kernels multiply with it.
+
+        UnsupportedError if they shift by 32 bits or more, which C leaves open.
+        """
+        number = fixed_point(float(factor))
+        if number.exponent > 31:
+            raise self.undefined_shift(number.exponent)
+        return number
+
+    def undefined_shift(self, bits: int) -> UnsupportedError:
+        """The error to raise where LiteRT shifts integers of 32 bits by so many."""
+        return self.declined(
+            f"a scale is so large that LiteRT shifts by {bits} bits, whose result is undefined"
+        )
 
     # -- values -----------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...ir import Tensor
 from ...ops.batch_matmul import matrices
-from ...ops.fixed_point import fixed_point
 from .hybrid import hybrid_product
 from .int16_sums import BYTE, bytes_of, rounded_once
 from .lowering import INTEGERS, Lowering, lowers
@@ -42,7 +41,7 @@ def batch_matmul(lowering: Lowering) -> None:
         scale = lowering.constant(product / lowering.scale(result))
         value = lowering.add("tflgpu.requantize", products, scale, low=float(low), high=float(high))
     else:
-        multiplier, exponent = fixed_point(
+        multiplier, exponent = lowering.fixed_point(
             float(np.float64(product) / np.float64(lowering.scale(result)))
         )
         value = lowering.add(

@@ -33,9 +33,7 @@ def _scaled(lowering: Lowering, values: Array, factor: float) -> Array:
     product = high_product(values, multiplier)
     shifted = shift_on_x86(product, -exponent)
     if exponent > 0 and not np.array_equal(shifted, np.where(product < 0, -1, 1)):
-        raise lowering.declined(
-            f"a scale is so large that LiteRT shifts by {-exponent} bits, whose result is undefined"
-        )
+        raise lowering.undefined_shift(-exponent)
     return shifted
 
 

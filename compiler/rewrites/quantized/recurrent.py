@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ...ir import Array, Tensor, constant
-from ...ops.fixed_point import fixed_point
 from ...ops.quantized_layer_norm import MOST_COLUMNS
 from ...ops.recurrent import (
     BIASES,
@@ -192,7 +191,7 @@ class _Cell:
             return sums
         weights, bias = self.op.operand(NORMS + gate), self.op.operand(BIASES + gate)
         scale = self.lowering.one_scale(weights)
-        factor = fixed_point(float(scale))
+        factor = self.lowering.fixed_point(scale)
         return self.lowering.add(
             *("tflgpu.normalize_integers", sums, self.lowering.centered(weights), bias),
             least_variance=max(int(np.float32(10000) * scale), 1),
@@ -209,7 +208,9 @@ class _Cell:
             return sums
         scale = self.lowering.one_scale
         cell_scale = scale(self.op.operand(CELL_STATE))
-        factor = fixed_point(float(np.float32(cell_scale * scale(weights)) / self._step(gate)))
+        factor = self.lowering.fixed_point(
+            np.float32(cell_scale * scale(weights)) / self._step(gate)
+        )
         return self.lowering.add(
             *("tflgpu.requantize_product_onto", self.cell, self.lowering.centered(weights), sums),
             multiplier=factor.multiplier,
@@ -235,7 +236,7 @@ class _Cell:
         else:
             # LiteRT takes the zero point away where it should add it, and adds it to the sums.
             limits = {"low": least + zero, "high": most + zero}
-        factor = fixed_point(scale)
+        factor = lowering.fixed_point(scale)
         value = lowering.add(
             *("tflgpu.requantize_product_rounded_twice", leave, cell),
             multiplier=factor.multiplier,
@@ -262,7 +263,7 @@ class _Cell:
         sums = self._sums(value, hidden, lowering.centered(projection), bias)
         product = np.float32(lowering.one_scale(projection) * lowering.scale(hidden))
         scale = product / lowering.scale(state)
-        factor, zero = fixed_point(float(scale)), lowering.zero(state)
+        factor, zero = lowering.fixed_point(scale), lowering.zero(state)
         limit = self._limit("proj_clip", state, INTEGERS["int8"][1])
         low, high = INTEGERS["int8"]
         limits: dict[str, Any] = {"low": max(low, -limit) - zero, "high": min(high, limit) - zero}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Op, Tensor
-from ...ops.fixed_point import FixedPoint, fixed_point
+from ...ops.fixed_point import FixedPoint
 from ...ops.reduce import axes
 from .int16_sums import BYTE, as_operands, bytes_of, fifteen_bits
 from .lowering import EXACT, INTEGERS, Lowering, lowers
@@ -101,7 +101,7 @@ def _mean_of_int16(lowering: Lowering, count: int) -> None:
     op = lowering.op
     lowering.require_exact(count * BYTE)
     scales = [np.float64(lowering.scale(tensor)) for tensor in (op.operand(0), op.output)]
-    factor = fixed_point(float(scales[0] / scales[1]))
+    factor = lowering.fixed_point(scales[0] / scales[1])
     shift = min(count.bit_length() - 1, 31 + factor.exponent)
     divided = FixedPoint((factor.multiplier << shift) // count, factor.exponent - shift)
     sums = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.fixed_point import fixed_point
 from .lowering import Lowering, lowers
 from .ratios import CONVERSIONS
 from .tables import integers, look_up
@@ -55,7 +54,7 @@ def absolute(lowering: Lowering) -> None:
 
 def _by_sign(lowering: Lowering, slopes: Tensor, above: float, below: float) -> None:
     """Factors that round twice; `below` is of the operand times the slopes."""
-    positive, negative = fixed_point(above), fixed_point(below)
+    positive, negative = lowering.fixed_point(above), lowering.fixed_point(below)
     low, high = lowering.bounds(lowering.op.output)
     value = lowering.add(
         "tflgpu.requantize_by_sign",

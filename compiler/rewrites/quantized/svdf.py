@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir import Tensor
-from ...ops.fixed_point import fixed_point
 from ..decompose.recurrent import keep_state
 from . import hybrid_recurrent
 from .int16_sums import BYTE, bytes_of
@@ -68,7 +67,7 @@ def _rounded(
 ) -> Tensor:
     """Sums of products of two factors, as centered integers of the result, by the row `name`."""
     first, second = (lowering.one_scale(tensor) for tensor in factors)
-    factor = fixed_point(float(np.float32(np.float32(first * second) / lowering.scale(result))))
+    factor = lowering.fixed_point(np.float32(np.float32(first * second) / lowering.scale(result)))
     low, high = (bound - lowering.zero(result) for bound in INTEGERS[result.dtype])
     return lowering.add(
         name, *sums, multiplier=factor.multiplier, exponent=factor.exponent, low=low, high=high

@@ -8,7 +8,7 @@ from math import erf
 import numpy as np
 
 from ...ir import Array, constant
-from ...ops.fixed_point import fixed_point, half_away, multiply_rounded_twice, shift_away
+from ...ops.fixed_point import half_away, multiply_rounded_twice, shift_away, wrapped
 from .int16_functions import INT16_FUNCTIONS
 from .int16_lines import all_results
 from .lowering import INTEGERS, Lowering, lowers
@@ -96,8 +96,7 @@ def int16_entries(lowering: Lowering) -> Array:
     factor, shift = 3 * steps, 0
     while factor <= 32767 / 2 and shift <= 30:
         factor, shift = 2 * factor, shift + 1
-    scaled = integers(lowering).astype(np.int64) * int(factor)
-    scaled = scaled.astype(np.int32).astype(np.int64)  # LiteRT's products wrap
+    scaled = wrapped(integers(lowering).astype(np.int64) * int(factor))
     return function.lines((scaled + ((1 << shift) >> 1)) >> shift)
 
 
@@ -161,7 +160,7 @@ def relu(lowering: Lowering) -> None:
     low = max(low, int(half_away(np.float32(least) / scale)))
     if most is not None:
         high = min(high, int(half_away(np.float32(most) / scale)))
-    factor = fixed_point(float(np.float64(lowering.scale(source) / scale)))
+    factor = lowering.fixed_point(lowering.scale(source) / scale)
     rounded = multiply_rounded_twice(integers(lowering).astype(np.int64), *factor)
     look_up(lowering, np.clip(rounded, low, high))
 
@@ -171,23 +170,32 @@ def hard_swish(lowering: Lowering) -> None:
     """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
     source, result = lowering.op.operand(0), lowering.op.output
     fine = np.float32(lowering.scale(source)) * np.float32(1.0 / 128)
-    out = fixed_point(float(np.float64(fine / lowering.scale(result))))
-    relu_part = fixed_point(float(np.float64(fine / np.float32(3.0 / 32768))))
+    out = lowering.fixed_point(fine / lowering.scale(result))
+    if out.exponent > 0:
+        raise lowering.declined(
+            "its result's scale is at most a 128th of its operand's, which LiteRT refuses"
+        )
+    relu_part = lowering.fixed_point(fine / np.float32(3.0 / 32768))
     x = integers(lowering).astype(np.int64) * 128
     scaled = _int16_high_product(x, _upper_half(out.multiplier))
     gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
     gate = _int16_high_product(gate, _upper_half(relu_part.multiplier))
     right = max(-relu_part.exponent, 0)
-    gate = _saturated(gate * 2) if relu_part.exponent > 0 else shift_away(gate, right)
+    gate = _saturated(gate * 2) if relu_part.exponent > 0 else _shift_away(gate, right)
     gate = (gate + 32768) >> 1
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
     low, high = lowering.bounds(result)
-    look_up(lowering, np.clip(shift_away(halved, -out.exponent), low, high))
+    look_up(lowering, np.clip(_shift_away(halved, -out.exponent), low, high))
 
 
 def _upper_half(multiplier: int) -> int:
     return min((multiplier + (1 << 15)) >> 16, 32767)
+
+
+def _shift_away(values: Array, bits: int) -> Array:
+    """The same as shift_away, of 16 bits: by more bits, only signs are left."""
+    return shift_away(values, bits) if bits < 16 else np.where(values < 0, -1, 1)
 
 
 def _saturated(values: Array) -> Array:
