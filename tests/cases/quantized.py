@@ -105,18 +105,28 @@ def functions() -> Iterator[Case]:
         for dtype, (scale, zero) in kinds.items():
             value = quantized(operator, xq(256, dtype=dtype), dtype=dtype, scale=scale, zero=zero)
             yield row("functions", f"{operator} {dtype}", value)
-        for scale in (2.0**-12, 2.0**-11, 0.0003):
+        for scale in (2.0**-12, 2.0**-11, 0.0003, 1.0e6):
             operand = xq(3001, dtype="int16", scale=scale)
             value = quantized(operator, operand, dtype="int16", scale=2.0**-15)
             yield row("functions", f"{operator} int16 of {scale:.5f}", value)
     for operator in ("ABS", "ELU", "EXP", "HARD_SWISH", "NEG", "RELU", "RELU6", "RELU_N1_TO_1"):
         value = quantized(operator, xq(256, zero=-3), scale=0.03, zero=11)
         yield row("functions", operator, value)
+    for dtype, zero in ALL:
+        operand = xq(259, dtype=dtype, scale=8.4, zero=zero)
+        value = quantized("RELU6", operand, dtype=dtype, scale=8.7e-8, zero=zero)
+        yield row("functions", f"RELU6 {dtype} whose products wrap", value)
+    for scale, step in ((13.6, 754005.0), (0.0001, 30.0), (1e-7, 2e-8)):
+        value = quantized("HARD_SWISH", xq(256, scale=scale, zero=5), scale=step, zero=-83)
+        yield row("functions", f"HARD_SWISH from {scale} to {step}", value)
     value = quantized("LOGISTIC", xq(256, scale=20.0), scale=1 / 256, zero=-128)
     yield row("functions", "LOGISTIC of hundreds", value)
     for operator in ("LOG", "RSQRT", "SQRT"):
         value = quantized(operator, xq(256, zero=-128), scale=0.03, zero=-100)
         yield row("functions", operator, value)
+    for scale, step in ((16.0, 0.001), (0.0001, 1e-7), (1e6, 0.4)):
+        value = quantized("RSQRT", xq(256, scale=scale, zero=-128), scale=step, zero=-1)
+        yield row("functions", f"RSQRT from {scale} to {step}", value)
     least = known(np.array(0, np.int16), affine(0.0003))
     for operator in ("EXP", "GELU", "LOG", "RSQRT", "SQRT"):
         anything = xq(3001, dtype="int16", scale=0.0003)

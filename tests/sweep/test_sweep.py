@@ -37,7 +37,12 @@ HANDFUL = 8
 LITERT = Child()
 """LiteRT in a process of its own."""
 
-BEYOND = ("wrap in 16 bits", "to be a shift of 64 bits", "whose result is undefined")
+BEYOND = (
+    "wrap in 16 bits",
+    "to be a shift of 64 bits",
+    "whose result is undefined",
+    "LiteRT leaves undefined",
+)
 """What the compiler says of scales so far apart that LiteRT's own results are no measure."""
 
 REPORTED = 3

@@ -22,6 +22,7 @@ class Formula:
 EIGHT = "int8, uint8"
 TWICE = "31-bit factor, rounded after the product and, halves away from zero, after the shift"
 TABLE = "table of 256 entries: float32, to the nearest"
+ROOTS = "1 / sqrt by Newton's method"
 STORED = "the stored integers, whatever their scales"
 
 LITERT = "LiteRT"

@@ -7,7 +7,7 @@ said here was found with the versions below, on x86; on Arm processors some of i
 
 from __future__ import annotations
 
-from .formula import EIGHT, LITERT, STORED, TABLE, TWICE, XNNPACK, Formula
+from .formula import EIGHT, LITERT, ROOTS, STORED, TABLE, TWICE, XNNPACK, Formula
 from .layer_formulas import LAYERS
 from .ratios import CONVERSIONS, ELEMENT_BLOCK, FLOAT_BLOCK, PRODUCTS, SUM_BLOCK, SUMS
 
@@ -95,7 +95,8 @@ FORMULAS = (
     Formula(_SIGMOIDS, "int16", "any other scale", "256 lines, in steps of 1 / 12288", LITERT),
     Formula(("GELU",), EIGHT, "", f"{TABLE} even", LITERT),
     Formula(("NEG",), "int8, int16", "", STORED, LITERT),
-    Formula(("EXP", "LOG", "RSQRT"), "int8", "", f"{TABLE}, halves away from zero", LITERT),
+    Formula(("EXP", "LOG"), "int8", "", f"{TABLE}, halves away from zero", LITERT),
+    Formula(("RSQRT",), "int8", "", f"{ROOTS}; {TWICE}", LITERT),
     Formula(("SQRT",), "int8, int16", "", "float32 of each integer, cut off towards zero", LITERT),
     Formula(("EXP", "GELU", "LOG", "RSQRT"), "int16", "", "512 straight lines", LITERT),
     Formula(("HARD_SWISH",), EIGHT, "", "16 bits of fixed point", LITERT),
@@ -207,7 +208,7 @@ FORMULAS = (
         ("L2_NORMALIZATION",),
         EIGHT,
         "",
-        f"1 / sqrt of the sum of squares by Newton's method; {TWICE}",
+        f"{ROOTS}, of the sum of squares; {TWICE}",
         LITERT,
     ),
     Formula(

@@ -85,12 +85,18 @@ class Lowering(Decomposition):
         """The least and greatest centered integer of a result, with the fused activation.
 
         `round_to` rounds the activation's limits to integers. XNNPACK rounds ties to even stored
-        integers, so the zero point is added before.
+        integers, so the zero point is added before. UnsupportedError for limits LiteRT cannot hold.
         """
         zero, scale = self.zero(tensor), self.scale(tensor)
         low, high = INTEGERS[tensor.dtype]
         least, most = LIMITS[self.op.attrs.get("fused_activation_function", "NONE")]
         low, high = low - zero, high - zero
+        limits = [abs(limit) for limit in (least, most) if limit is not None]
+        if tensor.dtype == "int16" and limits and max(limits) / float(scale) >= 2**31:
+            raise self.declined(
+                f"the limit of its activation, {max(limits):g}, is beyond 32 bits in the scale of "
+                "its result, which LiteRT leaves undefined"
+            )
         moved = zero if round_to is np.rint else 0
         if least is not None:
             low = max(low, int(round_to(np.float32(least) / scale + np.float32(moved))) - moved)

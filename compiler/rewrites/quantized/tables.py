@@ -8,10 +8,20 @@ from math import erf
 import numpy as np
 
 from ...ir import Array, constant
-from ...ops.fixed_point import half_away, multiply_rounded_twice, shift_away, wrapped
+from ...ops.fixed_point import (
+    fixed_point,
+    half_away,
+    inverse_root,
+    multiply_rounded_twice,
+    shift_away,
+    wrapped,
+)
 from .int16_functions import INT16_FUNCTIONS
 from .int16_lines import all_results
 from .lowering import INTEGERS, Lowering, lowers
+
+ROOT_BITS = 20
+"""Fractional bits of the reciprocal roots of integers."""
 
 Function = Callable[[Array, Lowering], Array]
 """Of real numbers in float32, for an operator."""
@@ -41,15 +51,14 @@ NEAREST_EVEN: dict[str, Function] = {
 HALF_AWAY: dict[str, Function] = {
     "EXP": lambda x, lowering: np.exp(x),
     "LOG": lambda x, lowering: np.log(x),
-    "RSQRT": lambda x, lowering: 1 / np.sqrt(x),
 }
 """Functions that LiteRT's own kernels have tables of: scaled, halves away from zero."""
 
-BY_LINES: dict[str, int | None] = {
-    "EXP": None,
-    "GELU": None,
-    "LOG": INTEGERS["int16"][0],
-    "RSQRT": INTEGERS["int16"][1],
+BY_LINES: dict[str, tuple[Function, int | None]] = {
+    "EXP": (HALF_AWAY["EXP"], None),
+    "GELU": (NEAREST_EVEN["GELU"], None),
+    "LOG": (HALF_AWAY["LOG"], INTEGERS["int16"][0]),
+    "RSQRT": (lambda x, lowering: 1 / np.sqrt(x), INTEGERS["int16"][1]),
 }
 """Functions of int16 that LiteRT draws as lines, and their result for 0 and negative numbers."""
 
@@ -91,6 +100,8 @@ def int16_entries(lowering: Lowering) -> Array:
         raise lowering.declined("LiteRT does not compute it for int16")
     function = INT16_FUNCTIONS[lowering.op.name]
     steps = float(lowering.scale(lowering.op.operand(0))) * 2.0**12
+    if 3 * steps >= 2**31:
+        steps = 1.0  # LiteRT's factor, of 32 bits, is not used then
     if steps in function.exact_steps:
         return function.exact(integers(lowering).astype(np.int64) * int(steps))
     factor, shift = 3 * steps, 0
@@ -106,11 +117,11 @@ def _by_lines(lowering: Lowering) -> Array:
         raise lowering.declined("its operand is int16, but a zero point is not 0 or its result not")
     least, most = (np.float32(n) for n in INTEGERS["int16"])
     scale, step = lowering.scale(source), lowering.scale(result)
-    bound = BY_LINES[lowering.op.name]
+    exact, bound = BY_LINES[lowering.op.name]
 
     def function(values: Array) -> Array:
         x = values.astype(np.float64)
-        y = {**NEAREST_EVEN, **HALF_AWAY}[lowering.op.name](x, lowering)
+        y = exact(x, lowering)
         return y if bound is None else np.where(x <= 0, np.float64(step * np.float32(bound)), y)
 
     inverse = np.float32(65536) / np.float32(most * step - least * step)
@@ -138,6 +149,26 @@ def negate(lowering: Lowering) -> None:
     stored = integers(lowering) + lowering.zero(source)
     low, _ = INTEGERS[result.dtype]
     look_up(lowering, np.where(stored == low, low, -stored) - lowering.zero(result))
+
+
+@lowers("RSQRT")
+def reciprocal_root(lowering: Lowering) -> None:
+    """In fixed point by Newton's method; of int16, drawn as lines."""
+    source, result = lowering.op.operand(0), lowering.op.output
+    if source.dtype == "int16":
+        look_up(lowering, int16_entries(lowering))
+        return
+    step = np.sqrt(np.float64(lowering.scale(source))) * np.float64(lowering.scale(result))
+    factor = fixed_point(float(1 / step))
+    exponent = factor.exponent - ROOT_BITS
+    if abs(exponent) > 31:
+        raise lowering.undefined_shift(exponent)
+    x = integers(lowering).astype(np.int64)
+    multipliers, exponents = inverse_root(x)
+    roots = multiply_rounded_twice(np.ones_like(x), multipliers, exponents + ROOT_BITS)
+    rounded = multiply_rounded_twice(roots, factor.multiplier, exponent)
+    low, high = lowering.bounds(result)
+    look_up(lowering, np.where(x > 0, np.clip(rounded, low, high), high))
 
 
 @lowers("SQRT")

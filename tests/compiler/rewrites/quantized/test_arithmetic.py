@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from quantized_operators import LIMITS, evaluated, quantized
+from quantized_operators import LIMITS, evaluated, lowered, quantized
 
 from tflgpu.compiler import UnsupportedError
 from tflgpu.compiler.ir import Array
@@ -92,6 +92,32 @@ def test_sums_beyond_16_bits_of_the_result_are_refused() -> None:
     assert evaluated("ADD", one, other, scale=64.0) == [0]
     with pytest.raises(UnsupportedError, match="its sums may reach 102255 times the scale of its"):
         evaluated("ADD", one, other, scale=0.0001)
+
+
+def test_products_beyond_16_bits_of_the_result_are_refused() -> None:
+    one, other = (quantized(name, [90], scale, -128) for name, scale in (("a", 0.1), ("b", 0.03)))
+    assert evaluated("MUL", one, other, scale=2000.0) == [0]
+    assert evaluated("MUL", one, other, scale=1.3e-5) == [127]
+    with pytest.raises(UnsupportedError, match="its products may reach 17734345 times the scale"):
+        evaluated("MUL", one, other, scale=1.1e-5)
+
+
+def test_sums_whose_shift_is_undefined_are_refused() -> None:
+    one, other = (quantized(name, [90], scale, 0, "int16") for name, scale in (("a", 1), ("b", 3)))
+    assert evaluated("SUB", one, other, scale=2.0**-12, dtype="int16") == [-32768]
+    with pytest.raises(UnsupportedError, match="LiteRT shifts by -1 bits, whose result is undef"):
+        evaluated("SUB", one, other, scale=2.0**-13, dtype="int16")
+
+
+def test_limits_of_activations_beyond_32_bits_are_refused() -> None:
+    image = np.full((1, 2, 2, 1), 9)
+    pool = {"filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1}
+    options = {**pool, "padding": "VALID", "fused_activation_function": "RELU6", "dtype": "int16"}
+    x = quantized("x", image, 2.0**-28, dtype="int16")
+    assert lowered("MAX_POOL_2D", x, scale=2.0**-28, **options).ops
+    x = quantized("x", image, 2.0**-29, dtype="int16")
+    with pytest.raises(UnsupportedError, match="limit of its activation, 6, is beyond 32 bits in"):
+        lowered("MAX_POOL_2D", x, scale=2.0**-29, **options)
 
 
 @pytest.mark.parametrize("place", [0, 1])

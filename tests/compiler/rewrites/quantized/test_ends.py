@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from quantized_operators import LIMITS, all_integers, evaluated, quantized
 
+from tflgpu.compiler import UnsupportedError
 from tflgpu.compiler.ir import constant
 
 STEPS = np.array([-1e9, -2.5, -1.5, -0.5, -0.4, 0, 0.4, 0.5, 1.5, 2.5, 1e9], np.float32)
@@ -44,6 +45,13 @@ def test_integers_of_another_scale_are_the_nearest(scale: float, zero: int) -> N
     found = evaluated("QUANTIZE", all_integers(0.05, 3), scale=scale, zero=zero)
     places = np.clip((np.arange(-128, 128) - 3) * 0.05 / scale + zero, -128, 127)
     assert np.abs(found - places).max() <= 0.5 + 1e-6
+
+
+def test_scales_whose_shift_is_undefined_are_refused() -> None:
+    x = all_integers(2.0**20, 3)
+    assert set(evaluated("QUANTIZE", x, scale=2.0**-10, zero=-128).tolist()) == {-128}
+    with pytest.raises(UnsupportedError, match="LiteRT shifts by 32 bits, whose result is undef"):
+        evaluated("QUANTIZE", x, scale=2.0**-11, zero=-128)
 
 
 def test_integers_of_32_bits_are_multiplied_by_the_ratio_of_scales() -> None:
