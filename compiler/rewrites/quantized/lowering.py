@@ -111,7 +111,7 @@ class Lowering(Decomposition):
         same = tensor.dtype == other.dtype and self.zero(tensor) == self.zero(other)
         return not same or not np.array_equal(self.scale(tensor), self.scale(other))
 
-    def fixed_point(self, factor: float | Array) -> FixedPoint:
+    def fixed_point(self, factor: float | np.floating[Any] | Array) -> FixedPoint:
         """A factor as LiteRT's kernels multiply with it.
 
         UnsupportedError if they shift by 32 bits or more, which C leaves open.

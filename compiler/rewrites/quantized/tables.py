@@ -8,20 +8,10 @@ from math import erf
 import numpy as np
 
 from ...ir import Array, constant
-from ...ops.fixed_point import (
-    fixed_point,
-    half_away,
-    inverse_root,
-    multiply_rounded_twice,
-    shift_away,
-    wrapped,
-)
+from ...ops.fixed_point import half_away, wrapped
 from .int16_functions import INT16_FUNCTIONS
 from .int16_lines import all_results
 from .lowering import INTEGERS, Lowering, lowers
-
-ROOT_BITS = 20
-"""Fractional bits of the reciprocal roots of integers."""
 
 Function = Callable[[Array, Lowering], Array]
 """Of real numbers in float32, for an operator."""
@@ -151,26 +141,6 @@ def negate(lowering: Lowering) -> None:
     look_up(lowering, np.where(stored == low, low, -stored) - lowering.zero(result))
 
 
-@lowers("RSQRT")
-def reciprocal_root(lowering: Lowering) -> None:
-    """In fixed point by Newton's method; of int16, drawn as lines."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    if source.dtype == "int16":
-        look_up(lowering, int16_entries(lowering))
-        return
-    step = np.sqrt(np.float64(lowering.scale(source))) * np.float64(lowering.scale(result))
-    factor = fixed_point(float(1 / step))
-    exponent = factor.exponent - ROOT_BITS
-    if abs(exponent) > 31:
-        raise lowering.undefined_shift(exponent)
-    x = integers(lowering).astype(np.int64)
-    multipliers, exponents = inverse_root(x)
-    roots = multiply_rounded_twice(np.ones_like(x), multipliers, exponents + ROOT_BITS)
-    rounded = multiply_rounded_twice(roots, factor.multiplier, exponent)
-    low, high = lowering.bounds(result)
-    look_up(lowering, np.where(x > 0, np.clip(rounded, low, high), high))
-
-
 @lowers("SQRT")
 def square_root(lowering: Lowering) -> None:
     """Divided by the result's scale, and cut off towards zero."""
@@ -178,63 +148,3 @@ def square_root(lowering: Lowering) -> None:
         roots = np.sqrt(integers(lowering) * lowering.scale(lowering.op.operand(0)))
     quotients = np.nan_to_num(roots / lowering.scale(lowering.op.output))
     look_up(lowering, np.clip(np.trunc(quotients), *lowering.bounds(lowering.op.output)))
-
-
-@lowers("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1")
-def relu(lowering: Lowering) -> None:
-    """Scaled by a fixed-point factor that rounds twice, as LiteRT's own kernels do."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    scale, zero = lowering.scale(result), lowering.zero(result)
-    least = {"RELU_N1_TO_1": -1.0}.get(lowering.op.name, 0.0)
-    most = {"RELU6": 6.0, "RELU_N1_TO_1": 1.0, "RELU_0_TO_1": 1.0}.get(lowering.op.name)
-    low, high = (bound - zero for bound in INTEGERS[result.dtype])
-    low = max(low, int(half_away(np.float32(least) / scale)))
-    if most is not None:
-        high = min(high, int(half_away(np.float32(most) / scale)))
-    factor = lowering.fixed_point(lowering.scale(source) / scale)
-    rounded = multiply_rounded_twice(integers(lowering).astype(np.int64), *factor)
-    look_up(lowering, np.clip(rounded, low, high))
-
-
-@lowers("HARD_SWISH")
-def hard_swish(lowering: Lowering) -> None:
-    """In 16 bits of fixed point, as LiteRT's own kernels compute it."""
-    source, result = lowering.op.operand(0), lowering.op.output
-    fine = np.float32(lowering.scale(source)) * np.float32(1.0 / 128)
-    out = lowering.fixed_point(fine / lowering.scale(result))
-    if out.exponent > 0:
-        raise lowering.declined(
-            "its result's scale is at most a 128th of its operand's, which LiteRT refuses"
-        )
-    relu_part = lowering.fixed_point(fine / np.float32(3.0 / 32768))
-    x = integers(lowering).astype(np.int64) * 128
-    scaled = _int16_high_product(x, _upper_half(out.multiplier))
-    gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
-    gate = _int16_high_product(gate, _upper_half(relu_part.multiplier))
-    right = max(-relu_part.exponent, 0)
-    gate = _saturated(gate * 2) if relu_part.exponent > 0 else _shift_away(gate, right)
-    gate = (gate + 32768) >> 1
-    product = gate * scaled
-    halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
-    low, high = lowering.bounds(result)
-    look_up(lowering, np.clip(_shift_away(halved, -out.exponent), low, high))
-
-
-def _upper_half(multiplier: int) -> int:
-    return min((multiplier + (1 << 15)) >> 16, 32767)
-
-
-def _shift_away(values: Array, bits: int) -> Array:
-    """The same as shift_away, of 16 bits: by more bits, only signs are left."""
-    return shift_away(values, bits) if bits < 16 else np.where(values < 0, -1, 1)
-
-
-def _saturated(values: Array) -> Array:
-    return np.clip(values, -32768, 32767)
-
-
-def _int16_high_product(values: Array, factor: int) -> Array:
-    """The upper half of a doubled product of 16 bits, rounded."""
-    product = values * factor
-    moved = product + np.where(product >= 0, 1 << 14, 1 - (1 << 14))
-    return np.asarray(np.where(moved >= 0, moved >> 15, -((-moved) >> 15)))
