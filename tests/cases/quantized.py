@@ -105,10 +105,10 @@ def functions() -> Iterator[Case]:
         for dtype, (scale, zero) in kinds.items():
             value = quantized(operator, xq(256, dtype=dtype), dtype=dtype, scale=scale, zero=zero)
             yield row("functions", f"{operator} {dtype}", value)
-        for scale in (2.0**-12, 2.0**-11, 0.0003, 1.0e6):
+        for scale in (2.0**-12, 2.0**-11, 0.0003, 1.0e6, 2.0e-14):
             operand = xq(3001, dtype="int16", scale=scale)
             value = quantized(operator, operand, dtype="int16", scale=2.0**-15)
-            yield row("functions", f"{operator} int16 of {scale:.5f}", value)
+            yield row("functions", f"{operator} int16 of {scale:.5g}", value)
     for operator in ("ABS", "ELU", "EXP", "HARD_SWISH", "NEG", "RELU", "RELU6", "RELU_N1_TO_1"):
         value = quantized(operator, xq(256, zero=-3), scale=0.03, zero=11)
         yield row("functions", operator, value)

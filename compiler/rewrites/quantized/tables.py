@@ -90,8 +90,11 @@ def int16_entries(lowering: Lowering) -> Array:
         raise lowering.declined("LiteRT does not compute it for int16")
     function = INT16_FUNCTIONS[lowering.op.name]
     steps = float(lowering.scale(lowering.op.operand(0))) * 2.0**12
+    # LiteRT takes factors that 32 bits cannot hold, and those cut off to 0, for these scales.
     if 3 * steps >= 2**31:
-        steps = 1.0  # LiteRT's factor, of 32 bits, is not used then
+        steps = 1.0
+    elif 3 * steps * 2**31 < 1:
+        steps = function.exact_steps[-1]
     if steps in function.exact_steps:
         return function.exact(integers(lowering).astype(np.int64) * int(steps))
     factor, shift = 3 * steps, 0
