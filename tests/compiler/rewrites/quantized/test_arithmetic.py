@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,7 +113,8 @@ def test_sums_whose_shift_is_undefined_are_refused() -> None:
 def test_limits_of_activations_beyond_32_bits_are_refused() -> None:
     image = np.full((1, 2, 2, 1), 9)
     pool = {"filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1}
-    options = {**pool, "padding": "VALID", "fused_activation_function": "RELU6", "dtype": "int16"}
+    limited = {"padding": "VALID", "fused_activation_function": "RELU6"}
+    options: dict[str, Any] = {**pool, **limited, "dtype": "int16"}
     x = quantized("x", image, 2.0**-28, dtype="int16")
     assert lowered("MAX_POOL_2D", x, scale=2.0**-28, **options).ops
     x = quantized("x", image, 2.0**-29, dtype="int16")
