@@ -68,8 +68,18 @@ def inverse_root(values: Array) -> tuple[Array, Array]:
 
 
 def wrapped(values: Array) -> Array:
-    """Integers as LiteRT holds them in 32 bits."""
-    return values.astype(np.int64).astype(np.int32).astype(np.int64)
+    """Integers (int64) as LiteRT holds them in 32 bits."""
+    return values.astype(np.int32).astype(np.int64)
+
+
+def saturated(values: Array) -> Array:
+    """Integers as LiteRT limits them to 16 bits."""
+    return np.clip(values, -32768, 32767)
+
+
+def upper_half(multiplier: int) -> int:
+    """A multiplier of 31 bits, rounded to 15."""
+    return min((multiplier + (1 << 15)) >> 16, 32767)
 
 
 def multiply_rounded_twice(values: Array, multiplier: Array | int, exponent: Array | int) -> Array:

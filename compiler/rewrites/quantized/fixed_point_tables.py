@@ -10,7 +10,9 @@ from ...ops.fixed_point import (
     half_away,
     inverse_root,
     multiply_rounded_twice,
+    saturated,
     shift_away,
+    upper_half,
 )
 from .lowering import INTEGERS, Lowering, lowers
 from .tables import int16_entries, integers, look_up
@@ -67,11 +69,10 @@ def hard_swish(lowering: Lowering) -> None:
         )
     relu_part = lowering.fixed_point(fine / np.float32(3.0 / 32768))
     x = integers(lowering).astype(np.int64) * 128
-    scaled = _int16_high_product(x, _upper_half(out.multiplier))
-    gate = _saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
-    gate = _int16_high_product(gate, _upper_half(relu_part.multiplier))
-    right = max(-relu_part.exponent, 0)
-    gate = _saturated(gate * 2) if relu_part.exponent > 0 else _shift_away(gate, right)
+    scaled = _int16_high_product(x, upper_half(out.multiplier))
+    gate = saturated(x << (relu_part.exponent - 1)) if relu_part.exponent > 0 else x
+    gate = _int16_high_product(gate, upper_half(relu_part.multiplier))
+    gate = saturated(gate * 2) if relu_part.exponent > 0 else _shift_away(gate, -relu_part.exponent)
     gate = (gate + 32768) >> 1
     product = gate * scaled
     halved = np.where(product >= 0, product >> 15, -((-product) >> 15))
@@ -79,17 +80,9 @@ def hard_swish(lowering: Lowering) -> None:
     look_up(lowering, np.clip(_shift_away(halved, -out.exponent), low, high))
 
 
-def _upper_half(multiplier: int) -> int:
-    return min((multiplier + (1 << 15)) >> 16, 32767)
-
-
 def _shift_away(values: Array, bits: int) -> Array:
     """The same as shift_away, of 16 bits: by more bits, only signs are left."""
     return shift_away(values, bits) if bits < 16 else np.where(values < 0, -1, 1)
-
-
-def _saturated(values: Array) -> Array:
-    return np.clip(values, -32768, 32767)
 
 
 def _int16_high_product(values: Array, factor: int) -> Array:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ir import Array
-from ...ops.fixed_point import shift_away
+from ...ops.fixed_point import saturated, shift_away, upper_half
 
 ONE = 32767
 """The greatest number of 15 fractional bits, which stands for 1."""
@@ -42,19 +42,10 @@ def _line_ends() -> Array:
 LINES = _line_ends()
 
 
-def _constant(value: int) -> int:
-    """A constant of 31 bits, cut to 15."""
-    return (value + (1 << 15)) >> 16
-
-
-def _saturated(values: Array) -> Array:
-    return np.clip(values, -32768, 32767)
-
-
 def _product(a: Array, b: Array | int) -> Array:
     """The upper half of a doubled product, rounded."""
     doubled: Array = a * b + (1 << 14)
-    return _saturated(doubled >> 15)
+    return saturated(doubled >> 15)
 
 
 def _exp_of_negative(values: Array, integer_bits: int) -> Array:
@@ -62,42 +53,42 @@ def _exp_of_negative(values: Array, integer_bits: int) -> Array:
     fraction = 15 - integer_bits
     quarter = 1 << (fraction - 2)
     rest = (values & (quarter - 1)) - quarter
-    x = _saturated(rest << integer_bits) + (1 << 12)
+    x = saturated(rest << integer_bits) + (1 << 12)
     square = _product(x, x)
     cube, fourth = _product(square, x), _product(square, square)
-    third = _product(shift_away(fourth, 2) + cube, _constant(715827883))
+    third = _product(shift_away(fourth, 2) + cube, upper_half(715827883))
     tail = shift_away(third + square, 1)
-    start = _constant(1895147668)
-    result = _saturated(start + _product(x + tail, start))
+    start = upper_half(1895147668)
+    result = saturated(start + _product(x + tail, start))
     remainder = rest - values
     for power, factor in POWERS:
         if integer_bits > power:
             bit = 1 << (fraction + power)
-            result = np.where(remainder & bit, _product(result, _constant(factor)), result)
+            result = np.where(remainder & bit, _product(result, upper_half(factor)), result)
     return np.where(values == 0, ONE, result)
 
 
 def _reciprocal_of_half(values: Array) -> Array:
     """2 / (1 + values), with 13 fractional bits, by Newton's method."""
     half = (values + ONE + 1) >> 1
-    x = _constant(1515870810) + _product(half, _constant(-1010580540))
+    x = upper_half(1515870810) + _product(half, upper_half(-1010580540))
     for _ in range(3):
         error = (1 << 13) - _product(half, x)
-        x = x + _saturated(_product(x, error) << 2)
+        x = x + saturated(_product(x, error) << 2)
     return x
 
 
 def logistic(values: Array) -> Array:
     """Of numbers of 12 fractional bits; 15 fractional bits."""
     x = _reciprocal_of_half(_exp_of_negative(-np.abs(values), 3))
-    positive = _saturated(x << 1)
+    positive = saturated(x << 1)
     return np.where(values == 0, 1 << 14, np.where(values > 0, positive, ONE - positive))
 
 
 def tanh(values: Array, integer_bits: int = 3) -> Array:
     """Of numbers with that many integer bits, at most 4; 15 fractional bits."""
     x = _reciprocal_of_half(_exp_of_negative(-np.abs(values), integer_bits + 1))
-    positive = _saturated((x - (1 << 13)) << 2)
+    positive = saturated((x - (1 << 13)) << 2)
     return np.sign(values) * positive
 
 
@@ -133,5 +124,5 @@ class Int16Function(NamedTuple):
 
 INT16_FUNCTIONS = {
     "LOGISTIC": Int16Function(logistic, (1.0,), logistic_by_lines),
-    "TANH": Int16Function(lambda x: tanh(_saturated(x)), (1.0, 2.0), tanh_by_lines),
+    "TANH": Int16Function(lambda x: tanh(saturated(x)), (1.0, 2.0), tanh_by_lines),
 }

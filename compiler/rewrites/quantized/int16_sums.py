@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir import Array, Tensor
-from ...ops.fixed_point import FixedPoint, fixed_point, half_away
+from ...ops.fixed_point import FixedPoint, fixed_point, half_away, upper_half
 from .layer import Layer
 from .lowering import Lowering
 
@@ -70,7 +70,7 @@ def fifteen_bits(lowering: Lowering, factor: float) -> tuple[int, int]:
     shift = 15 - number.exponent
     if not 8 <= shift <= 62:
         raise lowering.declined("a scale is too far from the others to be a shift of 64 bits")
-    return min((number.multiplier + (1 << 15)) >> 16, 0x7FFF), shift
+    return upper_half(number.multiplier), shift
 
 
 def rounded_twice(
