@@ -9,7 +9,7 @@ from typing import Literal
 
 from ..runtime import load
 from ..runtime.remote.url import is_url, without_password
-from .arguments import formats, listed, shapes
+from .arguments import formats, kept, listed, shapes, signatures
 from .emit.compiled_model import fallback_texts
 from .errors import FallbackWarning, OptionError
 from .frontend.model_file import Model
@@ -31,11 +31,12 @@ def compile(
     custom_ops: Sequence[str] = (),
     keep_f32: Sequence[str | int] | Literal["auto"] = (),
     tolerance: float = TOLERANCE,
-    signature: str = "",
+    signature: str | Sequence[str] = (),
     tuning: str | os.PathLike[str] = "",
     input_shapes: Mapping[str, Sequence[int]] | Sequence[Mapping[str, Sequence[int]]] = (),
     inputs: Mapping[str, str] | None = None,
     outputs: Mapping[str, str] | None = None,
+    keep: Mapping[str, str] | None = None,
     disable_passes: Sequence[str] = (),
     nan: Nan = "keep",
     keep_intermediates: bool = False,
@@ -65,16 +66,21 @@ def compile(
             so if none can run the model.
         tolerance: For keep_f32="auto": the allowed error, relative to the largest absolute value of
             an output or to 1.
-        signature: The model's signature to compile, which also names the inputs and outputs; ""
-            compiles the first subgraph under its own tensor names.
+        signature: The model's signature to compile, which also names the inputs and outputs; a list
+            of several, or "all" of them, with the weights stored once, of which `Session.run` takes
+            one; () compiles the first subgraph under its own tensor names.
         tuning: A tuning table with tiles and work-groups, as `tflgpu compile --tune` writes it.
         input_shapes: Input shapes, by name, that replace the model's. A list of several such
             mappings, each naming the same inputs, compiles the model for each of them, with the
-            weights stored once; `Session.run` then picks by the shapes of its inputs.
+            weights stored once; `Session.run` then picks by the shapes of its inputs. With several
+            signatures, "decode/tokens" is the input `tokens` of the signature `decode` alone.
         inputs: Formats of inputs, by name, for pictures of bytes that the device crops, resizes and
             normalizes: "rgba8, size=1920x1080, resize=bilinear, mean=127.5, std=127.5".
         outputs: Formats of outputs, by name: "softmax", "argmax", or pictures such as "rgba8,
             mean=127.5, std=127.5".
+        keep: Outputs that stay on the device as the inputs that they update, such as {"cache_out":
+            "cache_in"} or, with one `*` for any text, {"kv_*": "kv_*"}. Runs neither take nor
+            return them; they start with zeros, and all signatures and input shapes share them.
         disable_passes: Names of rewrites to leave out, for finding the one at fault.
         nan: What RELU, MAXIMUM and other limits make of NaN: "keep" hands it on, as LiteRT does;
             with "any" they may return any number instead, which takes fewer instructions.
@@ -105,11 +111,12 @@ def compile(
         fallback_ops=listed("fallback_ops", fallback_ops),
         custom_ops=listed("custom_ops", custom_ops),
         keep_f32=AUTO if keep_f32 == "auto" else listed("keep_f32", keep_f32),
-        signature=signature,
+        signature=signatures(signature),
         tuning=os.fspath(tuning),
         input_shapes=shapes(input_shapes),
         inputs=formats("inputs", inputs),
         outputs=formats("outputs", outputs),
+        keep=kept(keep),
         disable_passes=listed("disable_passes", disable_passes),
         nan=nan,
         keep_intermediates=keep_intermediates,

@@ -20,11 +20,28 @@ def listed(name: str, value: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(value)
 
 
+def signatures(value: str | Iterable[str]) -> tuple[str, ...]:
+    """The name of a signature, or several; the empty name stands for none."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return listed("signature", value)
+
+
 def formats(name: str, value: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
     """Formats of inputs or outputs, by name."""
     if value is not None and not isinstance(value, Mapping):
         raise OptionError(
             f"{name}={value!r}: give formats by the names of {name}, such as {{'image': 'rgba8'}}"
+        )
+    return tuple((value or {}).items())
+
+
+def kept(value: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """Outputs, each with the input that it updates."""
+    if value is not None and not isinstance(value, Mapping):
+        raise OptionError(
+            f"keep={value!r}: give the input that each output updates, such as "
+            f"{{'cache_out': 'cache_in'}}"
         )
     return tuple((value or {}).items())
 

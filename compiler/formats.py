@@ -70,16 +70,20 @@ OutputFormat = PictureFormat | ScoresFormat
 
 def input_format(name: str, text: str) -> PictureFormat:
     """The format of the input `name` (OptionError that names what is wrong)."""
-    return _Parser(f"inputs[{name!r}]", text).picture(PICTURES, ("size", "crop", "resize"))
+    return _Parser(_what("inputs", name), text).picture(PICTURES, ("size", "crop", "resize"))
 
 
 def output_format(name: str, text: str) -> OutputFormat:
     """The format of the output `name` (OptionError that names what is wrong)."""
-    parser = _Parser(f"outputs[{name!r}]", text)
+    parser = _Parser(_what("outputs", name), text)
     if parser.kind in SCORES:
         parser.expect(SCORES, ())
         return ScoresFormat(parser.kind)
     return parser.picture((*SCORES, *PICTURES), ())
+
+
+def _what(option: str, name: str) -> str:
+    return f"{option}[{name!r}]" if name else option
 
 
 class _Parser:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeGuard, get_args
 
 from .errors import OptionError
 from .formats import input_format, output_format
 
-TargetName = Literal["opencl", "glsl", "vulkan", "metal"]
+TargetName = Literal["opencl", "glsl", "vulkan", "metal", "wgsl"]
 Precision = Literal["f32", "f32_f16", "f16"]
 Fallback = Literal["litert", "none"]
 Nan = Literal["keep", "any"]
@@ -19,6 +19,9 @@ TARGETS: tuple[str, ...] = get_args(TargetName)
 PRECISIONS: tuple[str, ...] = get_args(Precision)
 FALLBACKS: tuple[str, ...] = get_args(Fallback)
 NANS: tuple[str, ...] = get_args(Nan)
+
+ALL = ("all",)
+"""As the signatures to compile: all that the model has."""
 
 FOR_OTHER_RUNTIMES: tuple[TargetName, ...] = ("vulkan", "metal")
 """Targets whose kernels neither tflgpu's own runtime nor the exported one runs."""
@@ -42,19 +45,22 @@ class Options:
     """Names and indices of operators to run on LiteRT in any case."""
     custom_ops: tuple[str, ...] = ()
     """Names of operators that functions of the application compute, given to `tflgpu.load`."""
-    signature: str = ""
-    """The model's signature to compile, which also names the inputs and outputs; "" for the first
-    subgraph under its own tensor names."""
+    signature: tuple[str, ...] = ()
+    """The model's signatures to compile, which also name inputs and outputs; `ALL` for all of them,
+    () for the first subgraph under its own tensor names."""
     tuning: str = ""
     """Path of a tuning table, as `tflgpu compile --tune` writes it; "" for none. In a plan: a
     digest of the table's entries for the plan's kernels."""
     input_shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Input shapes, by name, that replace the model's. With several for each name, the first ones
-    of all names together are the first choice, and so on; see `for_each_choice`."""
+    of all names together are the first choice, and so on; see `each_choice`."""
     inputs: tuple[tuple[str, str], ...] = ()
     """Formats of inputs, by name, such as "rgba8, mean=127.5, std=127.5"; see `formats`."""
     outputs: tuple[tuple[str, str], ...] = ()
     """Formats of outputs, by name, such as "softmax"."""
+    keep: tuple[tuple[str, str], ...] = ()
+    """Outputs that stay on the device as the inputs that they update: pairs of their names, in
+    which one `*` stands for any text."""
     disable_passes: tuple[str, ...] = ()
     """Names of rewrites to leave out, for finding the one at fault."""
     keep_f32: tuple[str | int, ...] = ()
@@ -87,9 +93,9 @@ class Options:
             raise OptionError(f"custom_ops={self.custom_ops!r}: give a tuple of operator names")
         if not _all_strings(self.disable_passes):
             raise OptionError(f"disable_passes={self.disable_passes!r}: give a tuple of names")
-        if not isinstance(self.signature, str):
+        if not _all_strings(self.signature) or len(set(self.signature)) < len(self.signature):
             raise OptionError(
-                f"signature={self.signature!r}: give the signature's name as a string"
+                f"signature={self.signature!r}: give a tuple of different names of signatures"
             )
         for name in ("fallback_ops", "keep_f32"):
             object.__setattr__(self, name, _names_or_positions(name, getattr(self, name)))
@@ -111,13 +117,18 @@ class Options:
                 f'(("image", (1, 224, 224, 3)),)'
             )
         named = Counter(name for name, _ in self.input_shapes)
-        if len(set(named.values())) > 1:
+        if len(set(named.values())) > 1 and not self.several_signatures:
             counts = ", ".join(f"{count} for {name}" for name, count in named.items())
             raise OptionError(
                 f"input_shapes has {counts}: give as many for each input, since the first ones of "
                 f"all inputs are used together, then the second ones, and so on"
             )
 
+        if not isinstance(self.keep, tuple) or not all(map(_is_pair_of_names, self.keep)):
+            raise OptionError(
+                f"keep={self.keep!r}: give a tuple of pairs of an output and an input, such as "
+                f'(("cache_out", "cache_in"),), with at most one `*` in both'
+            )
         for name, parse in (("inputs", input_format), ("outputs", output_format)):
             formats = getattr(self, name)
             if not isinstance(formats, tuple) or not all(map(_is_pair, formats)):
@@ -130,17 +141,16 @@ class Options:
             for key, text in formats:
                 parse(key, text)
 
-    def for_each_choice(self) -> tuple[Options, ...]:
-        """These options for each choice of input shapes, in their order."""
-        choices: list[dict[str, tuple[int, ...]]] = [{}]
-        for name, shape in self.input_shapes:
-            for choice in choices:
-                if name not in choice:
-                    choice[name] = shape
-                    break
-            else:
-                choices.append({name: shape})
-        return tuple(replace(self, input_shapes=tuple(choice.items())) for choice in choices)
+    @property
+    def several_signatures(self) -> bool:
+        """Whether more than one signature may be compiled."""
+        return len(self.signature) > 1 or self.signature == ALL
+
+    @property
+    def signature_key(self) -> str:
+        """The signature of a single choice; "" for the first subgraph under its own names."""
+        (key,) = self.signature or ("",)
+        return key
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -162,6 +172,13 @@ def _names_or_positions(option: str, value: object) -> tuple[str | int, ...]:
 def _is_pair(item: object) -> TypeGuard[tuple[str, object]]:
     """Whether an item is a pair of a name and something else."""
     return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
+
+
+def _is_pair_of_names(item: object) -> bool:
+    """Whether an item is a pair of names with at most one `*`, and as many in both."""
+    if not _is_pair(item) or not isinstance(item[1], str):
+        return False
+    return item[0].count("*") == item[1].count("*") <= 1
 
 
 def _names_shape(item: object) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from ..runtime.errors import TflgpuWarning
 from ..runtime.store.cache import variant_folder
+from .choices import each_choice
 from .codegen.generate import generate
 from .devices.attached import choose_profile
 from .emit.compiled_model import CompiledModel
@@ -31,6 +33,7 @@ from .options import Options
 from .rewrites import CANONICALIZE, LOWER, PIPELINE, Pass
 from .rewrites.decompose.resolve_variables import VARIABLES
 from .rewrites.formats import apply_formats
+from .rewrites.keep_state import keep_state
 from .rewrites.quantized.lower_quantized import is_quantized
 from .rewrites.rewrite import check
 from .schedule.sizes import Sizing, schedule
@@ -83,8 +86,11 @@ def build(model: Model, options: Options, progress: Progress = silent) -> Compil
     table = read_table(Path(options.tuning)) if options.tuning else None
     target = target_of(options)
     sizing = TableSizing(table, target) if table else Sizing()
-    chosen = (select(model, each, target, progress) for each in options.for_each_choice())
-    compiled = generate_plan(chosen, options, target, _name(model), digest, sizing, progress)
+    choices = each_choice(model, options)
+    chosen = (select(model, choice, target, progress) for choice in choices)
+    compiled = generate_plan(
+        chosen, options, target, _name(model), digest, sizing, progress, choices
+    )
     metadata, fault = _metadata(model)
     if fingerprint(model) != digest:
         name = compiled.plan.model
@@ -104,7 +110,7 @@ def select(
 ) -> Selected:
     """Run the stages from reading to the choice of implementations.
 
-    The options have a single choice of input shapes. Events are appended to `events`, if given,
+    The options are those of a single choice. Events are appended to `events`, if given,
     even if an UnsupportedError is raised.
     """
     events = [] if events is None else events
@@ -112,7 +118,7 @@ def select(
 
     progress("read", 0, 1)
     shapes = dict(options.input_shapes)
-    graph = read(model, shapes, options.signature or None)
+    graph = read(model, shapes, options.signature_key or None)
     operators = len(graph)
     observe("read", graph)
     chosen = chosen_by_user(graph, options.fallback_ops)
@@ -125,9 +131,11 @@ def select(
     if litert:
         graph.foreign_shape = ForeignShapes(model, shapes)
 
+    run = count()
+
     def rewrite(passes: Sequence[Pass]) -> None:
         for each in passes:
-            progress("rewrite", PIPELINE.index(each), len(PIPELINE))
+            progress("rewrite", next(run), len(PIPELINE))
             if each.name not in options.disable_passes:
                 events.extend(each(graph, target))
                 check(graph, each.name, everything=True)
@@ -148,6 +156,7 @@ def select(
         raise UnsupportedError(in_order(hosted.values()))
     fallback = fall_back(graph, hosted) if hosted else ()
 
+    keep_state(graph, options.keep)
     rewrite(LOWER)
     if target.half:
         keep(graph, kept)
@@ -169,13 +178,15 @@ def generate_plan(
     fingerprint: str,
     sizing: Sizing,
     progress: Progress = silent,
+    choices: Sequence[Options] = (),
 ) -> CompiledModel:
-    """Run the stages after `select` for each choice of input shapes in the options.
+    """Run the stages after `select` for each choice.
 
-    `name` and `fingerprint` are those of the model file.
+    `name` and `fingerprint` are those of the model file. `choices` are the options of each, if
+    there are several.
     """
     weights = Weights(target.device.alignment)
-    several = len(options.for_each_choice()) > 1
+    several = len(choices) > 1
     emitted = []
     for selected in chosen:
         emitted.append(
@@ -183,22 +194,21 @@ def generate_plan(
         )
         if several and _keeps_state(selected.graph):
             raise OptionError(
-                f"{name} keeps variables from run to run, which would be those of one choice of "
-                f"input_shapes alone; compile each choice by itself"
+                f"{name} keeps variables from run to run, which would be those of one signature or "
+                f"choice of input_shapes alone; compile each by itself"
             )
     # Two tables with the same entries for this model must give the same plan, so the plan records
     # the entries and not the path.
-    return complete(emitted, weights, replace(options, tuning=digest(sizing.used)))
+    used = digest(sizing.used)
+    recorded = [replace(choice, tuning=used) for choice in choices or [options]]
+    return complete(emitted, weights, recorded, replace(options, tuning=used))
 
 
 def _keeps_state(graph: Graph) -> bool:
-    """Whether there are variables, on the device or in parts on LiteRT."""
+    """Whether there are variables that choices cannot share, on the device or on LiteRT."""
     operators = {inner.name for op in graph.ops for inner in op.ops}
-    return (
-        bool(graph.kept)
-        or any(tensor.variable for tensor in graph.tensors)
-        or not operators.isdisjoint(VARIABLES)
-    )
+    kept = {*graph.kept.values(), *(tensor for tensor in graph.tensors if tensor.variable)}
+    return not kept.issubset(graph.state) or not operators.isdisjoint(VARIABLES)
 
 
 def _emit(

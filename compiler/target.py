@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .devices import Profile
-from .language import GLSL, OPENCL, VULKAN, Language
+from .language import GLSL, OPENCL, VULKAN, WGSL, Language
 
-SOURCE_LANGUAGES = {"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN}
+SOURCE_LANGUAGES = {
+    **{"opencl": OPENCL, "glsl": GLSL, "vulkan": VULKAN, "metal": VULKAN, "wgsl": WGSL},
+}
 """The language kernels are generated in, by the option `target`.
 
 Metal's kernels are translated from Vulkan's.

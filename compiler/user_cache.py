@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from platformdirs import user_cache_path
 
+from ..runtime import Session, load
+from ..runtime.api import Progress
+from ..runtime.custom_op import CustomOp
 from ..runtime.errors import DeviceError, PlanError
+from ..runtime.launch.foreign import foreign_context
 from .devices.attached import select_device
-from .options import Options
+from .emit.compiled_model import fallback_texts
+from .emit.variant_name import compiled_folder
+from .errors import FallbackWarning, OptionError
+from .options import Options, TargetName
+from .pipeline import build, store
+from .telling import tell
 
 T = TypeVar("T")
 
@@ -20,6 +30,55 @@ T = TypeVar("T")
 def user_cache() -> Path:
     """The folder of the user's own cache, which may not exist yet."""
     return user_cache_path("tflgpu") / "models"
+
+
+def load_model(
+    model: str,
+    name: str | os.PathLike[str] | None = None,
+    *,
+    device: str = "auto",
+    context: Any = None,
+    custom_ops: Mapping[str, CustomOp] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Session:
+    """What `tflgpu.load` does with a model file, compiled into the user's own cache if need be.
+
+    Raises what `tflgpu.compile` and `tflgpu.load` raise; OptionError if `name` chooses a model.
+    """
+    if name is not None:
+        raise OptionError(f"{model} is a model itself; {os.fspath(name)} chooses from a cache")
+    chosen = Options(device=device, custom_ops=tuple(sorted(custom_ops or ())))
+    if context is not None:
+        chosen = replace(chosen, target=cast(TargetName, foreign_context(context).target))
+    else:
+        chosen = for_attached_device(chosen)
+
+    begun = ""
+
+    def stage(name: str, done: int, total: int) -> None:
+        nonlocal begun
+        if progress and name != begun:
+            progress(name)
+        begun = name
+
+    def loaded(folder: Path) -> Session:
+        return load(
+            folder,
+            device=device,
+            context=context,
+            custom_ops=custom_ops,
+            progress=progress,
+            **options,
+        )
+
+    def compiled() -> Path:
+        found = build(model, chosen, stage)
+        for text in fallback_texts(found.report):
+            tell(FallbackWarning(text))
+        return store(found, user_cache())
+
+    return load_or_compile(compiled_folder(model, chosen, user_cache()), loaded, compiled)
 
 
 def load_or_compile(folder: Path, load: Callable[[Path], T], compile: Callable[[], Path]) -> T:
@@ -33,13 +92,16 @@ def load_or_compile(folder: Path, load: Callable[[Path], T], compile: Callable[[
 
 
 def for_attached_device(options: Options) -> Options:
-    """The options for OpenCL if it has the device they name, else for OpenGL (DeviceError)."""
-    try:
-        select_device(options.device, "opencl")
-    except DeviceError as error:
+    """The options for the first target that has the device they name (DeviceError).
+
+    OpenCL comes first, then OpenGL, then WebGPU.
+    """
+    errors = []
+    targets: tuple[TargetName, ...] = ("opencl", "glsl", "wgsl")
+    for target in targets:
         try:
-            select_device(options.device, "glsl")
-        except DeviceError:
-            raise error from None
-        return replace(options, target="glsl")
-    return options
+            select_device(options.device, target)
+            return replace(options, target=target)
+        except DeviceError as error:
+            errors.append(error)
+    raise errors[0]

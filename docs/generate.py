@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from man_page import man_page
+from public_api import api_markdown
 
 from tflgpu.compiler.cli.listing import operators_markdown
 from tflgpu.compiler.codegen.intrinsics import Intrinsic, intrinsics
@@ -33,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-_NAMES = {"opencl": "OpenCL C", "glsl": "GLSL", "vulkan": "Vulkan"}
+_NAMES = {"opencl": "OpenCL C", "glsl": "GLSL", "vulkan": "Vulkan", "wgsl": "WGSL"}
 
 
 def intrinsics_markdown() -> str:
@@ -46,9 +47,9 @@ def intrinsics_markdown() -> str:
 
 
 def _defines(entry: Intrinsic, language: str) -> bool:
-    """Whether a language has a definition of its own; Vulkan may use that of GLSL."""
+    """Whether a language has a definition of its own; others may use that of GLSL."""
     own = entry.definitions.get(language)
-    shared = language == "vulkan" and own == entry.definitions.get("glsl")
+    shared = language != "glsl" and own == entry.definitions.get("glsl")
     return own is not None and not shared
 
 
@@ -149,6 +150,7 @@ def _kernel(model: bytes, name: str, **options: Any) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "api": api_markdown,
     "intrinsics": intrinsics_markdown,
     "operators": operators_markdown,
     "profiles": profiles_markdown,

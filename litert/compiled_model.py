@@ -57,7 +57,7 @@ class CompiledModel:
         device: str | None = None,
         cache: str | os.PathLike[str] | None = None,
     ) -> CompiledModel:
-        """The same for the content of a model file."""
+        """A compiled model from the content of a model file."""
         model = _opened(bytes(model_data), device, cache, hardware_accel, options)
         return cls(model, environment or Environment.create())
 
@@ -95,7 +95,7 @@ class CompiledModel:
         return self._signatures.details(index, self._signatures.at(index)[1].inputs)
 
     def get_output_tensor_details(self, signature_key: str) -> dict[str, dict[str, Any]]:
-        """The same for the outputs."""
+        """Name, index, dtype and shape of each output, by the signature's names (RuntimeError)."""
         index = self._signatures.index(signature_key)
         return self._signatures.details(index, self._signatures.at(index)[1].outputs)
 
@@ -117,7 +117,7 @@ class CompiledModel:
     def get_output_buffer_requirements(
         self, output_index: int, signature_index: int = 0
     ) -> dict[str, Any]:
-        """The same for an output."""
+        """The bytes of an output, and the number of the only type of buffer (RuntimeError)."""
         return _requirements(_nth(self.create_output_buffers(signature_index), output_index))
 
     def create_input_buffer_by_name(self, signature_key: str, input_name: str) -> TensorBuffer:
@@ -159,7 +159,7 @@ class CompiledModel:
     def resize_input_tensor_by_name(
         self, signature_key: str, input_name: str, dims: Sequence[int], strict: bool = True
     ) -> None:
-        """The same by name (ValueError if there is no such input)."""
+        """Resize an input by its name (ValueError if there is no such input)."""
         if signature_key not in self._signatures.by_key:
             raise ValueError(f"Unknown signature: {signature_key}")
         names = list(self._signatures.by_key[signature_key].inputs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,14 +86,22 @@ class File:
     """An open model file. ModelError if it cannot be read or is damaged."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
-        name = "model" if isinstance(model, bytes) else os.fspath(model)
-        content = model if isinstance(model, bytes) else mapped(name)
+        self._model = model
+        self._name = "model" if isinstance(model, bytes) else model
+        content = model if isinstance(model, bytes) else mapped(model)
+        self._opened = None if isinstance(model, bytes) else os.stat(model)
         self._source = Source(memoryview(content))
-        self._name = name
-        with self._source.at(name):
+        with self._source.at(self._name):
             self._file = ModelFile(self._source)
         self._subgraphs: dict[int, FileSubgraph] = {}
+
+    def model(self) -> Model:
+        """The path while this file lies there, or else the content, as it was when it was opened"""
+        if self._opened is not None:
+            with suppress(OSError):
+                if os.path.samestat(self._opened, os.stat(self._name)):
+                    return self._model
+        return bytes(self._source.data)
 
     def __len__(self) -> int:
         """The number of subgraphs."""

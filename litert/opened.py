@@ -47,12 +47,12 @@ class Opened:
 
     def _open(self, index: int) -> Subgraph:
         key = self._signature(index)
-        model: Model = self.file.model
-        preserved: tuple[int, ...] = ()
+        extended, preserved = b"", tuple[int, ...]()
         if self._preserve and not index:
-            model, preserved = with_all_outputs(self.file)
+            extended, preserved = with_all_outputs(self.file)
         names = self._input_names(index, key)
         choices = {} if index else self._choices(names)
+        model = (lambda: extended) if extended else self.file.model
         variants = Variants(model, key, self._device, self._cache, self._custom_ops, choices)
         return Subgraph(self.file, index, names, variants, preserved)
 

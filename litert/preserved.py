@@ -16,7 +16,7 @@ def with_all_outputs(file: File) -> tuple[bytes, tuple[int, ...]]:
     Returns it with the indices in the file of these others. ModelError if the model cannot be read,
     PassError if it cannot be written.
     """
-    graph = read(file.model)
+    graph = read(file.model())
     computed = [tensor for op in graph.ops for tensor in op.outputs]
     others = [
         tensor

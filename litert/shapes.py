@@ -18,7 +18,7 @@ def inferred_shapes(model: Model, options: Options) -> Mapping[str, Shape]:
     Shapes that are known only while the model runs are those in the file. ModelError if the model
     is invalid, DeviceError if there is no such device.
     """
-    graph = read(model, dict(options.input_shapes), options.signature or None)
+    graph = read(model, dict(options.input_shapes), options.signature_key or None)
     tensors = list(graph.tensors)
     infer_and_fold(graph, target_of(options))
     return {tensor.name: tensor.shape for tensor in tensors}

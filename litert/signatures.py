@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .details import TYPES
 from .file import FileSignature
 from .opened import Opened
 from .subgraph import Subgraph
@@ -64,10 +65,14 @@ class Signatures:
         return found
 
     def buffer(self, index: int, numbers: Mapping[str, int], name: str) -> TensorBuffer:
-        """A buffer for one of some tensors, by the signature's name for it."""
+        """A buffer for one of some tensors, by the signature's name for it (RuntimeError)."""
         if name not in numbers:
             raise RuntimeError(f"Tensor not found: {name}")
         info = self.subgraph(index).details(numbers[name])
+        if info["dtype"] is TYPES["string"]:
+            raise RuntimeError(
+                f"tensor {name} holds strings, which a TensorBuffer cannot; use the Interpreter"
+            )
         return TensorBuffer(np.zeros(tuple(info["shape"]), info["dtype"]))
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 
@@ -33,7 +33,7 @@ Shapes = Mapping[str, Shape]
 """The input shapes that differ from the model's, by name."""
 
 Key = tuple[tuple[str, Shape], ...]
-"""The same as sorted pairs; or the pairs of all choices that are compiled at once."""
+"""Such shapes as sorted pairs; or the pairs of all choices that are compiled at once."""
 
 
 class Variants:
@@ -44,7 +44,7 @@ class Variants:
 
     def __init__(
         self,
-        model: Model,
+        model: Callable[[], Model],
         signature: str,
         device: str,
         cache: Path,
@@ -80,29 +80,29 @@ class Variants:
 
     def shapes(self, shapes: Shapes) -> Shapes:
         """The shapes of all tensors for these input shapes. Raises what `tflgpu.compile` raises."""
-        return inferred_shapes(self._model, self._options(tuple(sorted(shapes.items()))))
+        return inferred_shapes(self._model(), self._options(tuple(sorted(shapes.items()))))
 
     def _options(self, shapes: Key) -> Options:
         return Options(
             device=self._device,
             fallback="litert" if _litert_is_installed() else "none",
             custom_ops=tuple(sorted(self._custom_ops)),
-            signature=self._signature,
+            signature=(self._signature,) if self._signature else (),
             input_shapes=shapes,
         )
 
     def _load(self, shapes: Key) -> Session:
-        options = for_attached_device(self._options(shapes))
-        folder = compiled_folder(self._model, options, self._cache)
+        options, model = for_attached_device(self._options(shapes)), self._model()
+        folder = compiled_folder(model, options, self._cache)
         return load_or_compile(
             folder,
             lambda found: load(found, device=self._device, custom_ops=self._custom_ops),
-            lambda: self._compile(options),
+            lambda: self._compile(model, options),
         )
 
-    def _compile(self, options: Options) -> Path:
+    def _compile(self, model: Model, options: Options) -> Path:
         start = perf_counter()
-        compiled = build(self._model, options)
+        compiled = build(model, options)
         self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = store(compiled, self._cache)
         on_litert = sum(len(part.operators) for part in compiled.plan.parts)

@@ -6,27 +6,39 @@ They import what they need when they are called, so importing this module is che
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError, PlanError
+from .forks import DRIVER_PROCESS
 from .launch.device import Device, DeviceInfo
 from .launch.foreign import foreign_context
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
+    from .launch.unusable import Unusable
     from .plan.records import Plan
     from .remote.keys import Trust
     from .session import Session
 
 
+Progress = Callable[[str], None]
+"""Is called with the name of each step as it begins."""
+
+
 class Loading:
     """Is told of the steps of loading a model, and may stand in for the device; this does not."""
 
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+
     def step(self, name: str) -> AbstractContextManager[None]:
         """A block for a step to take place in."""
+        if self._progress:
+            self._progress(name)
         return nullcontext()
 
     def opened(self, device: Device) -> Device:
@@ -43,21 +55,27 @@ def load(
     store_binaries: bool = True,
     custom_ops: Mapping[str, CustomOp] | None = None,
     trust: Trust = (),
+    timeout: float = 10.0,
+    progress: Progress | None = None,
 ) -> Session:
     """Load a compiled model onto a device and return it as a `Session`, ready to run.
 
-    `cache` is the folder that the model was compiled into, or the folder of one compiled variant in
-    it. `model` is the .tflite file, its name or the first digits of its fingerprint (hex SHA-256
-    digest), and may be omitted if the cache holds only one model.
+    `cache` is the folder that the model was compiled into, or the folder of the model or of one
+    compiled variant in it. A .tflite file is compiled for the device into the user's own cache,
+    unless that has been done; `tflgpu.compile` has options for that. `model` is the .tflite file,
+    its name or the first digits of its fingerprint (hex SHA-256 digest), and may be omitted if the
+    cache holds only one model.
 
     `device` is "auto" for the best device, or part of a device's text as `devices` returns it,
-    ignoring case. Plans for opencl run on OpenCL devices, plans for glsl on OpenGL devices. If the
-    cache holds several variants of the model, the newest one that can run on the device is loaded.
+    ignoring case. Plans for opencl run on OpenCL devices, plans for glsl on OpenGL devices, and
+    plans for wgsl on those of WebGPU, which have "WebGPU" in their text. If the cache holds several
+    variants of the model, the newest one that can run on the device is loaded; a CacheWarning says
+    of those whose plan is damaged that they are left out.
 
     `context` is the caller's, for `Session.bind` to use its memory: a pyopencl.Context, a
-    pyopencl.CommandQueue, which is then used instead of a queue of its own and must be in-order, or
-    a moderngl.Context, whose program in use and bindings of buffers then change. `device` names one
-    of its devices.
+    pyopencl.CommandQueue, which is then used instead of a queue of its own and must be in-order, a
+    moderngl.Context, whose program in use and bindings of buffers then change, or a wgpu.GPUDevice.
+    `device` names one of its devices.
 
     The first load on a device compiles the kernels, which takes seconds. Unless `store_binaries` is
     false, they are stored beside the plan and restored by later loads; a CacheWarning says if they
@@ -72,7 +90,13 @@ def load(
     "s3://models" or "sftp://host/models/<fingerprint>/<variant>". That variant alone is fetched
     into the user's own cache, from where it is loaded while the store cannot be reached. `trust` is
     then whose variants to run: public keys, given as files or as text, one of which must have
-    signed the variant; or "anyone".
+    signed the variant; or "anyone". With keys, a folder must be a store, too, for nothing in a
+    cache is signed: whoever can write to it decides what runs. `timeout` is for how many seconds a
+    store may be silent before it counts as one that cannot be reached, as does one that sends less
+    than 1 KiB a second; a download may take as long as more arrives.
+
+    `progress` is called with the name of each step as it begins, such as "rewrite" of a
+    model that is compiled, or "build the kernels", which takes longest.
 
     PlanError if there is no such plan, its files are damaged or writable by other users, it
     cannot run on the device, is not trusted, or a function is missing. StoreError if a store cannot
@@ -80,24 +104,37 @@ def load(
     driver call fails, or LiteRT is needed but not installed; BuildError, a DeviceError, if the
     driver rejects a kernel.
     """
-    from .remote.url import is_url
-
     if not isinstance(device, str):
         raise DeviceError(f'device={device!r}: give a name, or "auto"')
+    watch = Loading(progress)
+    with watch.step("find the model"):
+        place, model = located(cache, model, device, trust, context, timeout)
+    return load_folder(place, model, device, context, store_binaries, custom_ops, watch)
 
-    if is_url(cache):
-        from .remote.fetch import fetch
 
-        place = fetch(cache, model, trust, lambda found: _first_runnable(found, device, context))
-        model = None
-    elif trust:
-        raise PlanError(
-            f"{os.fspath(cache)} is a folder of yours, which is trusted as it is; trust={trust!r} "
-            f"is for stores, given by a URL"
-        )
-    else:
-        place = Path(cache)
-    return load_folder(place, model, device, context, store_binaries, custom_ops)
+def located(
+    cache: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None,
+    device: str,
+    trust: Trust,
+    context: Any = None,
+    timeout: float = 10.0,
+) -> tuple[Path, str | os.PathLike[str] | None]:
+    """The folder to load from, and which model in it; what a store has is fetched, as `load` says.
+
+    PlanError, StoreError or DeviceError, as `load` raises them.
+    """
+    from .remote.url import is_url
+
+    if not is_url(cache) and (not trust or trust == "anyone"):
+        return Path(cache), model
+    from .remote.fetch import fetch
+
+    def choose(found: Sequence[tuple[Path, Plan]]) -> Path:
+        return _first_runnable(found, device, context)
+
+    store = cache if is_url(cache) else _signed(Path(cache), model)
+    return fetch(store, model, trust, choose, timeout), None
 
 
 def load_folder(
@@ -117,6 +154,20 @@ def load_folder(
         return read_settled(
             cache, lambda: _load(cache, model, device, context, store_binaries, custom_ops, told)
         )
+
+
+def _signed(folder: Path, model: str | os.PathLike[str] | None) -> str:
+    """The URL of a store in a folder (PlanError for a cache)."""
+    from .store.cache import find_variants
+
+    try:
+        find_variants(folder, model)
+    except PlanError:
+        return f"file://{folder.absolute()}"
+    raise PlanError(
+        f"{folder} is a cache, in which nothing is signed; give trust=... for a store, which "
+        f"`tflgpu-compile MODEL -o file://FOLDER --sign KEY` makes of a folder"
+    )
 
 
 def _first_runnable(found: Sequence[tuple[Path, Plan]], device: str, context: Any) -> Path:
@@ -144,12 +195,12 @@ def _load(
     custom_ops: Mapping[str, CustomOp] | None,
     watch: Loading,
 ) -> Session:
-    from .store.cache import find_variants, first_runnable, newest_first
-    from .store.variant import Weights, open_variant, read_plan
+    from .store.cache import find_variants, first_runnable, newest_first, readable
+    from .store.variant import Weights, open_variant
 
     with watch.step("read the plan"):
         folders = newest_first(find_variants(cache, model))
-        found = [(folder, read_plan(folder)) for folder in folders]
+        found = readable(folders)
     targets = _targets(found)
     # On other threads, drivers start and weights are checked while this one imports numpy.
     _start_drivers(targets[0])
@@ -166,7 +217,8 @@ def _load(
     except BaseException:
         opened.release()
         raise
-    return Session(variant, watched, store_binaries, custom_ops)
+    with watch.step("build the kernels, or restore them"):
+        return Session(variant, watched, store_binaries, custom_ops)
 
 
 def _start_drivers(target: str) -> None:
@@ -178,6 +230,8 @@ def _start_drivers(target: str) -> None:
         from .opengl.egl import DRIVERS
 
         DRIVERS.start()
+    else:
+        DRIVER_PROCESS.start()
 
 
 def open_device(device: str, targets: Sequence[str], context: Any = None) -> Device:
@@ -204,25 +258,39 @@ def open_device(device: str, targets: Sequence[str], context: Any = None) -> Dev
     raise DeviceError("\n".join([*map(str, errors), compiled_for])) from errors[0]
 
 
+_DRIVERS = {"opencl": ".opencl.find", "glsl": ".opengl.find", "wgsl": ".webgpu.find"}
+"""The module that finds and opens the devices of a target."""
+
+
 def _driver(target: str) -> Any:
-    """The module that finds and opens the devices of a target (DeviceError)."""
-    if target == "opencl":
-        from .opencl import find as opencl
-
-        return opencl
-    if target == "glsl":
-        from .opengl import find as opengl
-
-        return opengl
-    raise DeviceError(f"this runtime runs kernels for opencl and glsl, not for {target}")
+    """That module (DeviceError)."""
+    if target not in _DRIVERS:
+        *others, last = _DRIVERS
+        raise DeviceError(
+            f"this runtime runs kernels for {', '.join(others)} and {last}, not for {target}"
+        )
+    return import_module(_DRIVERS[target], __package__)
 
 
 def devices() -> list[DeviceInfo]:
-    """The attached devices: those of OpenCL, best first, then those of OpenGL, best first.
+    """The attached devices: those of OpenCL, then of OpenGL, then of WebGPU, each best first.
 
-    Without moderngl or libEGL, no OpenGL devices are found. DeviceError if OpenCL is not installed.
+    Without moderngl or libEGL no OpenGL devices are found, and without wgpu none of WebGPU.
+    DeviceError if OpenCL is not installed.
     """
     found = list(_driver("opencl").devices())
+    for target in ("glsl", "wgsl"):
+        with suppress(DeviceError):
+            found += _driver(target).devices()
+    return found
+
+
+def unusable() -> list[Unusable]:
+    """The devices and drivers of OpenCL and WebGPU that do not work.
+
+    DeviceError if OpenCL is not installed.
+    """
+    found = list(_driver("opencl").unusable())
     with suppress(DeviceError):
-        found += _driver("glsl").devices()
+        found += _driver("wgsl").unusable()
     return found

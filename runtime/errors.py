@@ -60,6 +60,10 @@ class CacheWarning(TflgpuWarning):
     """
 
 
+class DeviceWarning(TflgpuWarning):
+    """A device or a driver does not work, so that another device is used."""
+
+
 class InputError(TflgpuError, ValueError):
     """What the caller gives for an input or output does not fit. The text names all that do not.
 

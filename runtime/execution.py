@@ -93,7 +93,7 @@ class Execution:
         return restore_commands(self.plan, self._schedule, self.device, buffers, binary)
 
     def commands_on(self, buffers: Buffers) -> Commands:
-        """The same commands on other inputs and outputs (DeviceError)."""
+        """The commands bound to other inputs and outputs (DeviceError)."""
         everything = {**self.memory.buffers, **buffers}
         programs = self.commands.programs
         return bind_commands(self.plan, self._schedule, self.device, everything, programs)
@@ -103,10 +103,11 @@ class Execution:
 
         Some drivers compile at a kernel's first launch, so everything runs once before, on zeros.
         """
+        state = self.memory.state()
         self.memory.fill((Region.INPUT,), 0)
         for segment in self.commands.segments:
             self.device.enqueue(segment)
-        self.memory.reset()
+        self.memory.restore(state)
         binary = self.device.binary(self.commands.programs)
         if binary is not None:
             try:

@@ -1,4 +1,4 @@
-"""Which choice of input shapes fits the inputs of a run."""
+"""Which of the choices that a model was compiled for fits the inputs of a run."""
 
 from __future__ import annotations
 
@@ -22,10 +22,29 @@ def shapes_of(infos: Sequence[TensorInfo]) -> Shapes:
     return {info.name: info.shape for info in infos}
 
 
+def signatures_of(plan: Plan) -> tuple[str, ...]:
+    """The signature of a plan and of each of its specializations, in that order."""
+    return (plan.signature, *(item.signature for item in plan.specializations))
+
+
 def choices_of(plan: Plan) -> tuple[Shapes, ...]:
     """The shapes of the inputs for a plan and for its specializations, in that order."""
     each = (plan.inputs, *(item.inputs for item in plan.specializations))
     return tuple(map(shapes_of, each))
+
+
+def choices_for(plan: Plan, signature: str | None) -> list[int]:
+    """The numbers of the choices for a signature; by default for the first.
+
+    InputError, with a list of the signatures, if there are none.
+    """
+    signatures = signatures_of(plan)
+    wanted = signatures[0] if signature is None else signature
+    found = [number for number, key in enumerate(signatures) if key == wanted]
+    if not found:
+        names = ", ".join(dict.fromkeys(filter(None, signatures))) or "none"
+        raise InputError(f"the model was not compiled for signature {wanted!r}, but for {names}")
+    return found
 
 
 def chosen(choices: Sequence[Shapes], shapes: Mapping[str, Sequence[int]]) -> int:
@@ -41,9 +60,16 @@ def chosen(choices: Sequence[Shapes], shapes: Mapping[str, Sequence[int]]) -> in
     return found[0]
 
 
-def specialized(variant: Variant, shapes: Mapping[str, Sequence[int]] | None) -> Variant:
-    """A variant for input shapes by name, as `chosen` takes them, if any are given (PlanError)."""
-    number = chosen(choices_of(variant.plan), shapes) if shapes else 0
+def specialized(
+    variant: Variant, shapes: Mapping[str, Sequence[int]] | None, signature: str | None = None
+) -> Variant:
+    """A variant for a signature, by default the first, and for its input shapes, likewise.
+
+    InputError if there is no such choice, PlanError if it is damaged.
+    """
+    numbers = choices_for(variant.plan, signature)
+    choices = choices_of(variant.plan)
+    number = numbers[chosen([choices[n] for n in numbers], shapes) if shapes else 0]
     return variant.specialized(variant.plan.specializations[number - 1]) if number else variant
 
 
@@ -75,6 +101,12 @@ def matching(choices: Sequence[Shapes], infos: Sequence[TensorInfo], inputs: Any
 def listed(shapes: Shapes) -> str:
     """Shapes as text, such as "ids [1, 16], mask [1, 16]"."""
     return ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+
+
+def described_choices(plan: Plan) -> list[str]:
+    """Each choice as text, such as "decode: tokens [1, 1]"."""
+    each = zip(signatures_of(plan), choices_of(plan), strict=True)
+    return [f"{key}: {listed(shapes)}" if key else listed(shapes) for key, shapes in each]
 
 
 def lines(choices: Sequence[Shapes]) -> str:

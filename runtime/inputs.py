@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,16 @@ from .plan.records import HostTensor, TensorInfo
 from .plan.storage import device_dtype
 
 Array = NDArray[Any]
+
+PIXELS = (
+    'if these are pixels, scale them as the model was trained: (x.astype("float32") - mean) / std, '
+    "`tflgpu run` with --mean and --std, or compile(inputs={name: "
+    '"rgb8, mean=127.5, std=127.5"}) for a model that takes bytes; if not: x.astype("float32")'
+)
+"""What to do about bytes for an input of floats, of which only the caller knows the scale."""
+
+_MOST_AXES = 6
+"""Of more, no order is looked for."""
 
 
 def arrays_for(infos: Sequence[TensorInfo], inputs: Any) -> list[Array]:
@@ -142,10 +153,18 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     if info.dtype == "string":
         return _texts(info, array, form)
     dtype = np.dtype(info.dtype)
-    if not np.can_cast(array.dtype, dtype, "safe" if typed else "same_kind") and array.size:
-        advice = f'; convert it: x.astype("{info.dtype}")' if array.dtype.kind in "biufc" else ""
-        raise InputError(f"{form}{advice}")
-    _check_shape(info, array, form)
+    wrong, advice = False, []
+    if typed and array.dtype == np.uint8 and dtype.kind == "f":
+        wrong, advice = True, [PIXELS]
+    elif not np.can_cast(array.dtype, dtype, "safe" if typed else "same_kind") and array.size:
+        wrong = True
+        if array.dtype.kind in "biufc":
+            advice = [f'convert it: x.astype("{info.dtype}")']
+    if array.shape != info.shape:
+        wrong = True
+        advice += _reordered(info, array)
+    if wrong:
+        raise InputError("; ".join([form, *advice]))
     with np.errstate(over="ignore"):
         result = np.asarray(array, dtype, order="C")
     if dtype.kind in "iu" and not typed and not np.array_equal(result, array):
@@ -166,7 +185,8 @@ def _is_ready(info: TensorInfo, value: Any) -> bool:
 
 def _texts(info: TensorInfo, array: Array, form: str) -> Array:
     """Strings as `bytes` objects, text in UTF-8."""
-    _check_shape(info, array, form)
+    if array.shape != info.shape:
+        raise InputError("; ".join([form, *_reordered(info, array)]))
     result = np.empty(array.shape, object)
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (str, bytes)):
@@ -175,9 +195,37 @@ def _texts(info: TensorInfo, array: Array, form: str) -> Array:
     return result
 
 
-def _check_shape(info: TensorInfo, array: Array, form: str) -> None:
-    if array.shape != info.shape:
-        advice = ""
-        if array.size == np.prod(info.shape, dtype=np.int64):
-            advice = f"; reshape it: x.reshape({list(info.shape)})"
-        raise InputError(f"{form}{advice}")
+def _reordered(info: TensorInfo, array: Array) -> list[str]:
+    call = reordering(array.shape, info.shape)
+    return [f"reorder its axes: {call}"] if call else []
+
+
+def reordering(given: Sequence[int], wanted: Sequence[int]) -> str | None:
+    """What makes an array `x` of one shape fit another one, its axes reordered or those of 1 moved.
+
+    Of several orders, the one that leaves most axes as they are, such as NHWC for NCHW. None if
+    there is no such, or no single best one: an array reshaped at will would hold other pixels.
+    """
+    shape = f"reshape({list(wanted)})"
+    long, needed = ([size for size in sizes if size != 1] for sizes in (given, wanted))
+    if long == needed:
+        return f"x.{shape}"
+    if sorted(long) != sorted(needed) or len(long) > _MOST_AXES:
+        return None
+    order = _order(given, wanted) if len(given) == len(wanted) else None
+    if order is not None:
+        return f"x.transpose{order}"
+    order = _order(long, needed)
+    return None if order is None else f"x.squeeze().transpose{order}.{shape}"
+
+
+def _order(given: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...] | None:
+    """The permutation of axes with the fewest pairs in another order, if there is a single one."""
+    fitting = [
+        (sum(a > b for a, b in combinations(order, 2)), order)
+        for order in permutations(range(len(given)))
+        if [given[axis] for axis in order] == list(wanted)
+    ]
+    best = min(fitting, default=(0, ()))[0]
+    orders = [order for swapped, order in fitting if swapped == best]
+    return orders[0] if len(orders) == 1 else None

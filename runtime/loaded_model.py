@@ -1,4 +1,4 @@
-"""A model on a device: a plan for each choice of input shapes, loaded when it is first used."""
+"""A model on a device: a plan for each signature and input shapes, loaded when first used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .custom_op import CustomOp
 from .execution import Execution
-from .input_shapes import choices_of, chosen, matching
+from .input_shapes import Shapes, choices_for, choices_of, chosen, matching
 from .launch.device import Device
 from .session_device import SessionDevice
 from .store.variant import Variant
@@ -28,7 +28,10 @@ class LoadedModel:
         self._store_binaries, self._custom_ops = store_binaries, custom_ops
         self._variant: Variant | None = variant
         """None once it is closed: a variant has its files mapped."""
-        self.choices = choices_of(variant.plan)
+        plan = variant.plan
+        self._inputs = [plan.inputs, *(item.inputs for item in plan.specializations)]
+        """Of each plan."""
+        self._choices = choices_of(plan)
         """The input shapes of each plan, by name."""
         try:
             self.first = Execution(variant, self.device, store_binaries, custom_ops)
@@ -38,16 +41,35 @@ class LoadedModel:
         self.device.loaded.append((self.first.parts.clear, None))
         self._loaded: dict[int, Execution] = {0: self.first}
         """By their number among the choices."""
+        self._numbers: dict[str | None, list[int]] = {}
+        """Those of the choices for each signature that has been used."""
 
-    def for_inputs(self, inputs: Any) -> Execution:
+    def choices(self, signature: str | None) -> list[Shapes]:
+        """The input shapes of each plan for a signature, by default the first (InputError)."""
+        return [self._choices[number] for number in self._for(signature)]
+
+    def for_inputs(self, inputs: Any, signature: str | None) -> Execution:
         """The execution for the shapes of inputs as `Session.run` takes them (InputError)."""
-        if len(self.choices) == 1:
-            return self.first
-        return self.execution(matching(self.choices, self.first.plan.inputs, inputs))
+        numbers = self._for(signature)
+        if len(numbers) == 1:
+            return self.execution(numbers[0])
+        found = matching(self.choices(signature), self._inputs[numbers[0]], inputs)
+        return self.execution(numbers[found])
 
-    def for_shapes(self, shapes: Mapping[str, Sequence[int]]) -> Execution:
+    def for_shapes(self, shapes: Mapping[str, Sequence[int]], signature: str | None) -> Execution:
         """The execution for input shapes by name, as `chosen` picks it (InputError)."""
-        return self.execution(chosen(self.choices, shapes))
+        return self.execution(self._for(signature)[chosen(self.choices(signature), shapes)])
+
+    def first_of(self, signature: str | None) -> Execution:
+        """The execution for the first choice of a signature (InputError)."""
+        return self.execution(self._for(signature)[0])
+
+    def _for(self, signature: str | None) -> list[int]:
+        """The numbers of the choices for a signature (InputError)."""
+        found = self._numbers.get(signature)
+        if found is None:
+            found = self._numbers[signature] = choices_for(self.first.plan, signature)
+        return found
 
     def of_last_run(self) -> Execution:
         """The execution whose run was started last, or the first one."""
@@ -74,6 +96,12 @@ class LoadedModel:
         self.device.loaded.append((free, None))
         self._loaded[number] = execution
         return execution
+
+    def reset(self) -> None:
+        """Give all variables their initial content (DeviceError)."""
+        with self.device:
+            for execution in self._loaded.values():
+                execution.reset()
 
     def close(self) -> None:
         """Release the device, once runs in flight are done."""

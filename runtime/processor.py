@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -18,15 +19,33 @@ def instructions() -> frozenset[str]:
     return frozenset(_features().partition(":")[2].split())
 
 
+def processor_name() -> str:
+    """The processor's name as the system gives it; empty if it gives none."""
+    return _line("model name").partition(":")[2].strip() or _fallback_name()
+
+
+@cache
 def _features() -> str:
     """The line of /proc/cpuinfo that lists them; empty if there is none."""
+    return _line("flags", "Features")
+
+
+def _line(*beginnings: str) -> str:
+    """The line of /proc/cpuinfo about the first core that begins so; empty if there is none."""
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
         for line in file:
-            if line.startswith(("flags", "Features")):
+            if line.startswith(beginnings):
                 return line
             if line == "\n":
                 break
     return ""
+
+
+def _fallback_name() -> str:
+    # Imported only where there is no such file, because it is slow.
+    import platform
+
+    return f"{platform.machine()} {platform.processor()}".strip()
 
 
 def instruction_set() -> str:
@@ -37,10 +56,7 @@ def instruction_set() -> str:
     """
     if line := _features():
         return hashlib.sha256(line.encode()).hexdigest()
-    # Imported only where there is no such file, because it is slow.
-    import platform
-
-    return f"{platform.machine()} {platform.processor()}"
+    return _fallback_name()
 
 
 def usable_cores() -> int:

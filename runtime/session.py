@@ -11,7 +11,7 @@ from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime, as_declared
 from .execution import Execution
-from .input_shapes import shapes_of
+from .input_shapes import shapes_of, signatures_of
 from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
 from .loaded_model import LoadedModel
@@ -50,16 +50,20 @@ class Session:
         """
         self._use(LoadedModel(variant, device, store_binaries, custom_ops or {}))
 
-    def _use(self, model: LoadedModel, chosen: Execution | None = None) -> None:
-        """Run a model, for all its choices of input shapes unless one is chosen."""
-        self._model, self._chosen = model, chosen
-        self._execution = chosen or model.first
+    def _use(
+        self, model: LoadedModel, signature: str | None = None, chosen: Execution | None = None
+    ) -> None:
+        """Run a signature, for all its choices of input shapes unless one is chosen."""
+        self._model, self._signature, self._chosen = model, signature, chosen
+        self._execution = chosen or model.first_of(signature)
         self.plan: Plan = self._execution.plan
         """The compiled model, for the first choice of input shapes."""
 
-    def _for(self, inputs: Any) -> Execution:
+    def _for(self, inputs: Any, signature: str | None = None) -> Execution:
         """The execution for the shapes of inputs (InputError)."""
-        return self._chosen or self._model.for_inputs(inputs)
+        if signature is not None:
+            return self._model.for_inputs(inputs, signature)
+        return self._chosen or self._model.for_inputs(inputs, self._signature)
 
     # -- running ----------------------------------------------------------------------------
 
@@ -83,7 +87,28 @@ class Session:
         `run`, `bind`, `stream` and `profile` choose by the shapes of their inputs. A choice is
         loaded when it is first used; all of them share the weights on the device.
         """
-        return (shapes_of(self.inputs),) if self._chosen else self._model.choices
+        if self._chosen:
+            return (shapes_of(self.inputs),)
+        return tuple(self._model.choices(self._signature))
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        """The model's signatures that it was compiled for; () if for none.
+
+        `run` takes one of them, the first by default. A signature is loaded when it is first used;
+        all of them share the weights on the device.
+        """
+        return tuple(dict.fromkeys(filter(None, signatures_of(self._model.first.plan))))
+
+    def with_signature(self, signature: str) -> Session:
+        """This session for one of the `signatures`, with its `inputs`, `outputs` and `plan`.
+
+        Both sessions share the device and its memory, and closing either closes both. InputError if
+        there is no such signature; otherwise raises what `load` raises.
+        """
+        session = Session.__new__(Session)
+        session._use(self._model, signature)
+        return session
 
     def with_shapes(self, shapes: Mapping[str, Sequence[int]]) -> Session:
         """This session for one of the `input_shapes`, which also are its `inputs` and `plan`.
@@ -92,9 +117,9 @@ class Session:
         sessions share the device and its memory, and closing either closes both. InputError, with
         a list of the choices, unless exactly one fits; otherwise raises what `load` raises.
         """
-        chosen = self._model.for_shapes(shapes)
+        chosen = self._model.for_shapes(shapes, self._signature)
         session = Session.__new__(Session)
-        session._use(self._model, chosen)
+        session._use(self._model, self._signature, chosen)
         return session
 
     @property
@@ -109,13 +134,18 @@ class Session:
         quantize: bool = False,
         check: bool = False,
         outputs: Mapping[str, Any] | None = None,
+        signature: str | None = None,
     ) -> dict[str, Any]:
         """Run the model and return its outputs by name, in the model's order.
+
+        `signature` is one of the `signatures`, by default the session's own: that of
+        `with_signature`, or else the first.
 
         `inputs` is a mapping of names to arrays, a list or tuple of arrays in the model's order, or
         a single array for a model with one input; a model without inputs needs none. Each array
         must have the shape of its `TensorInfo`, or together those of one of the `input_shapes`. It
-        must have its dtype or one that numpy converts safely, such as float16 to float32. Numbers
+        must have its dtype or one that numpy converts safely, such as float16 to float32, but not
+        uint8 to float32, because pixels have to be scaled. Numbers
         and nested lists work as well if their values fit, and arrays need not be contiguous.
         Quantized inputs take integers or, with `quantize`, arrays of real numbers as well, which
         are rounded to integers by the scale and the zero point of their `TensorInfo`. Strings are
@@ -139,7 +169,7 @@ class Session:
         InputError names all inputs or outputs that do not fit. DeviceError if a driver call fails
         or the session is closed.
         """
-        execution = self._for(inputs)
+        execution = self._for(inputs, signature)
         plan = execution.plan
         if quantize:
             inputs = quantized(plan.inputs, inputs)
@@ -237,10 +267,10 @@ class Session:
     def reset(self) -> None:
         """Reset the model's variables to their initial content, as before the first run.
 
-        Does nothing for a model without variables. DeviceError if the session is closed.
+        Those of all signatures and input shapes. Does nothing for a model without variables.
+        DeviceError if the session is closed.
         """
-        with self._execution as execution:
-            execution.reset()
+        self._model.reset()
 
     # -- debugging --------------------------------------------------------------------------
 
@@ -285,6 +315,17 @@ class Session:
         Closing a session again, or in a forked process, does nothing.
         """
         self._model.close()
+
+    def __repr__(self) -> str:
+        from .shown import one_line
+
+        return one_line("Session", self._execution)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from .shown import table
+
+        return table(self._execution, len(self.input_shapes))
 
     def __enter__(self) -> Session:
         with self._execution:

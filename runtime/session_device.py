@@ -19,7 +19,8 @@ class SessionDevice:
     """A device that a session owns, for use by one thread at a time.
 
     It must be used inside a `with` block, for which other threads wait. Entering one raises
-    DeviceError if the session is closed, or belongs to the process that this one was forked from.
+    DeviceError if the session is closed, belongs to the process that this one was forked from, or
+    is in use by this thread already, which would wait for itself.
     """
 
     def __init__(self, device: Device) -> None:
@@ -33,6 +34,7 @@ class SessionDevice:
         self.used: tuple[Plan, Buffers] | None = None
         """What the last run was of, and its buffers; None before the first."""
         self._lock = threading.Lock()
+        self._thread: int | None = None
         self._closed = False
         weakref.finalize(self, _free, device, self.dropped).atexit = False
         weakref.finalize(self, _free, device, self.loaded).atexit = False
@@ -40,16 +42,31 @@ class SessionDevice:
     def __enter__(self) -> Device:
         # Another thread of the process that was forked may have held the lock.
         self.check_process()
-        self._lock.acquire()
+        self._acquire()
         if self._closed:
-            self._lock.release()
+            self.__exit__()
             raise DeviceError("the session is closed; load the model again")
         if self.dropped:
             _free(self.device, self.dropped)
         return self.device
 
     def __exit__(self, *_: object) -> None:
+        self._thread = None
         self._lock.release()
+
+    def _acquire(self) -> None:
+        if self._thread == threading.get_ident():
+            raise DeviceError(
+                "the session runs on this thread already: what it calls, such as a function in "
+                "custom_ops, can neither use nor close it"
+            )
+        self._lock.acquire()
+        self._thread = threading.get_ident()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the device has been released."""
+        return self._closed
 
     def check_process(self) -> None:
         """DeviceError if it belongs to a process that this one was forked from."""
@@ -59,7 +76,8 @@ class SessionDevice:
         """Release the device. Closing again, or in a forked process, does nothing."""
         if DRIVER_PROCESS.lost:
             return
-        with self._lock:
+        self._acquire()
+        try:
             if not self._closed:
                 self._closed = True
                 for slot in list(self.slots):
@@ -67,6 +85,8 @@ class SessionDevice:
                 _free(self.device, self.dropped)
                 _free(self.device, self.loaded)
                 self.device.release()
+        finally:
+            self.__exit__()
 
 
 def _free(device: Device, dropped: list[tuple[Callable[[], None], Any]]) -> None:

@@ -8,26 +8,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from devices import need_programs, unavailable
+from devices import need_packages, need_programs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PROGRAM = "chromium"
+WEBGPU = (
+    *("--headless=new", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"),
+    *("--enable-features=Vulkan", "--disable-gpu-watchdog"),
+)
+"""Flags for WebGPU on Chromium's own software driver."""
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*flags: str) -> Iterator[Browser]:
     """The browser, without a window; the running test is skipped or fails where there is none."""
     need_programs(PROGRAM)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        unavailable("the Python package playwright is not installed")
+    need_packages("playwright")
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         # Its sandbox needs rights that a container's root does not have.
         browser = playwright.chromium.launch(
-            executable_path=shutil.which(PROGRAM), args=["--no-sandbox"]
+            executable_path=shutil.which(PROGRAM), args=["--no-sandbox", *flags]
         )
         yield browser
         browser.close()

@@ -24,10 +24,8 @@ class Callers:
     def __init__(self, session: Session, info: TensorInfo, size: int) -> None:
         self._device: Any = session._execution.device
         self._info, self._size = info, size
-        if session.device.target == "opencl":
-            self.buffer, self._read = self._opencl()
-        else:
-            self.buffer, self._read = self._opengl()
+        made = {"opencl": self._opencl, "glsl": self._opengl, "wgsl": self._webgpu}
+        self.buffer, self._read = made[session.device.target]()
 
     def _opencl(self) -> tuple[Any, Callable[[], Array]]:
         import pyopencl as cl
@@ -50,10 +48,18 @@ class Callers:
             self._device._owned.add(buffer)
         return buffer, read
 
+    def _webgpu(self) -> tuple[Any, Callable[[], Array]]:
+        device = self._device._device
+        content = b"\xff" * (self._size + GUARD)
+        buffer = device.create_buffer_with_data(data=content, usage="STORAGE | COPY_SRC | COPY_DST")
+        return buffer, lambda: np.frombuffer(device.queue.read_buffer(buffer), np.uint8)
+
     def write(self, array: Array) -> None:
         content = array.astype(device_dtype(self._info.dtype)).tobytes()
         if self._device.info.target == "opencl":
             self._memory[: len(content)] = np.frombuffer(content, np.uint8)
+        elif self._device.info.target == "wgsl":
+            self._device._queue.write_buffer(self.buffer, 0, content.ljust(self._size, b"\0"))
         else:
             with self._device.calls:
                 self.buffer.write(content)

@@ -1,28 +1,44 @@
 """Fixtures of all tests.
 
 A test that needs a device asks for `opencl_device` and so runs once on every OpenCL device present,
-for `opengl_device`, or for `attached`, which is each of them in turn, or for a `way` to reach each
-with a slice width of its own. Where nothing is present it is skipped, or fails if
-TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
+for `opengl_device`, for `webgpu_device`, or for `attached`, which is each of them in turn, or for a
+`way` to reach each with a slice width of its own. Where nothing is present it is skipped, or fails
+if TFLGPU_REQUIRE_DEVICES=1 says that there must be one.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-from devices import ATTACHED, Attached, Way, opencl_devices, short_name, unavailable, ways
+from devices import (
+    ATTACHED,
+    DEVICE_OF,
+    Attached,
+    NeedyModule,
+    Way,
+    opencl_devices,
+    reached,
+    short_name,
+    unavailable,
+    ways,
+)
 from paths import TESTS
+from shared_programs import sharing
 
 from tflgpu.compiler.litert import regions
 from tflgpu.runtime import DeviceError
+from tflgpu.runtime.opencl.programs import OpenCLPrograms
 
 DEVICES_AND_MODELS = frozenset(
-    {"opencl_device", "opengl_device", "attached", "way", "models", "browser"}
+    {"opencl_device", "opengl_device", "webgpu_device", "attached", "way", "models", "browser"}
 )
 """Fixtures whose tests are not in the quick tier."""
 
@@ -54,6 +70,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="some",
         help="the cases of operators that run on Oclgrind",
     )
+    parser.addoption(
+        "--webgpu",
+        choices=["some", "all"],
+        default="some",
+        help="the cases of operators that run on WebGPU",
+    )
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> NeedyModule:
+    found: NeedyModule = NeedyModule.from_parent(parent, path=module_path)
+    return found
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,6 +90,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         slow = item.get_closest_marker("slow") is not None
         if not slow and not DEVICES_AND_MODELS & set(getattr(item, "fixturenames", ())):
             item.add_marker("quick")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each thing for want of which tests were skipped, however they asked for it."""
+    skipped = terminalreporter.getreports("skipped")
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped tests, and why")
+    for reason, tests in reasons.most_common():
+        terminalreporter.write_line(f"{tests:6}  {reason}")
 
 
 @pytest.fixture(params=opencl_devices() or [""], ids=short_name)
@@ -81,30 +118,38 @@ def opengl_device() -> str:
 
         return str(select_device())
     except DeviceError as error:
-        unavailable(f"there is no OpenGL device: {error}")
+        unavailable(f"no OpenGL device is present: {error}")
+
+
+@pytest.fixture(scope="session")
+def webgpu_device() -> str:
+    """The text of the best adapter of WebGPU, to be handed over as `device=`."""
+    try:
+        from tflgpu.runtime.webgpu.find import select_device
+
+        return str(select_device())
+    except DeviceError as error:
+        unavailable(f"there is no adapter of WebGPU: {error}")
 
 
 @pytest.fixture(params=ATTACHED, ids=str)
 def attached(request: pytest.FixtureRequest) -> Attached:
-    """Every OpenCL device with OpenCL C, then the best OpenGL device with GLSL."""
-    found = request.param
-    assert isinstance(found, Attached)
-    if found.target == "glsl":
-        return Attached("glsl", request.getfixturevalue("opengl_device"))
-    if not found.device:
-        unavailable("no OpenCL device is present")
-    return found
+    """Every device of `ATTACHED`."""
+    return reached(request)
 
 
 @pytest.fixture(params=ways(), ids=str)
 def way(request: pytest.FixtureRequest) -> Way:
     """Every device with a slice width of its own."""
-    assert isinstance(request.param, Way)
-    if request.param.target == "glsl":
-        request.getfixturevalue("opengl_device")
+    found = request.param
+    assert isinstance(found, Way)
+    if found.target == "wgsl" and request.config.getoption("--webgpu") == "all":
+        found = replace(found, share=(0, 1))
+    if found.target != "opencl":
+        request.getfixturevalue(DEVICE_OF[found.target])
     elif not opencl_devices():
         unavailable("no OpenCL device is present")
-    return request.param
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +159,15 @@ def models() -> Path:
     if not (folder / "networks.tsv").is_file():
         unavailable("TFLGPU_MODELS names no folder with networks.tsv")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What one test has built, others of this process restore."""
+    shared = sharing(OpenCLPrograms.build, tmp_path_factory.mktemp("programs"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OpenCLPrograms, "build", shared)
+        yield
 
 
 @pytest.fixture

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -16,6 +18,7 @@ from paths import PROFILES
 
 import tflgpu
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.devices.attached import choose_profile
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError
 from tflgpu.runtime.launch.device import DeviceInfo
@@ -34,9 +37,29 @@ def unavailable(reason: str) -> NoReturn:
 
 def need_programs(*names: str) -> None:
     """Skip the running test, or fail it, where one of these programs is not installed."""
-    missing = [name for name in names if shutil.which(name) is None]
-    if missing:
-        unavailable(f"not installed: {', '.join(missing)}")
+    for name in names:
+        if shutil.which(name) is None:
+            unavailable(f"not installed: {name}")
+
+
+def need_packages(*names: str) -> None:
+    """Skip the running test, or fail it, where one of these packages of Python is missing."""
+    for name in names:
+        if find_spec(name) is None:
+            unavailable(f"not installed: the Python package {name}")
+
+
+class NeedyModule(pytest.Module):
+    """A file of tests, which are skipped together if it imports a package that is missing."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        try:
+            return super().collect()
+        except self.CollectError as error:
+            cause = error.__cause__
+            if isinstance(cause, ModuleNotFoundError) and cause.name:
+                need_packages(cause.name.partition(".")[0])
+            raise
 
 
 @cache
@@ -63,12 +86,37 @@ class Attached:
     target: TargetName
     device: str
 
+    @property
+    def keeps_binaries(self) -> bool:
+        """Whether compiled kernels are stored beside the plan."""
+        return self.target != "wgsl"
+
     def __str__(self) -> str:
         return f"{self.target}-{short_name(self.device)}" if self.device else self.target
 
 
-ATTACHED = (*(Attached("opencl", name) for name in opencl_devices() or [""]), Attached("glsl", ""))
-"""Every OpenCL device with OpenCL C, then the best OpenGL device with GLSL."""
+ATTACHED = (
+    *(Attached("opencl", name) for name in opencl_devices() or [""]),
+    Attached("glsl", ""),
+    Attached("wgsl", ""),
+)
+"""Every OpenCL device with OpenCL C, then the best devices of OpenGL with GLSL and of WebGPU with
+WGSL."""
+
+
+DEVICE_OF = {"glsl": "opengl_device", "wgsl": "webgpu_device"}
+"""The fixture of the device that runs a target's kernels."""
+
+
+def reached(request: pytest.FixtureRequest) -> Attached:
+    """The device that a fixture's parameter names; the running test is skipped without it."""
+    found = request.param
+    assert isinstance(found, Attached)
+    if found.target != "opencl":
+        return Attached(found.target, request.getfixturevalue(DEVICE_OF[found.target]))
+    if not found.device:
+        unavailable("no OpenCL device is present")
+    return found
 
 
 @dataclass(frozen=True)
@@ -93,11 +141,12 @@ class Way:
 
 
 def ways() -> list[Way]:
-    """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL.
+    """Every OpenCL device with its widest slices or, every other one, with slices of 4; OpenGL and
+    WebGPU.
 
     A single device has both. Those with slices of 4 run every fourth case, since OpenGL runs all
     with such slices, but these with all implementations; wide ones do so with every other case,
-    but none of these.
+    but none of these. WebGPU runs a sample, and all with --webgpu all.
     """
     devices = list(opencl_devices() or [""])
     rows = []
@@ -107,28 +156,40 @@ def ways() -> list[Way]:
             rows.append(Way("opencl", fitting[-1], device, others=(0, 2)))
         else:
             rows.append(Way("opencl", fitting[0], device, share=(1, 4), others=(0, 1)))
-    return [*rows, Way("glsl", "gpu", "auto")]
+    return [*rows, Way("glsl", "gpu", "auto"), Way("wgsl", "webgpu", "auto", share=(3, 8))]
 
 
 def fitting_profiles(device: str) -> list[str]:
-    """The processors' profiles whose slices fit the vectors of an OpenCL device, widest last.
+    """The profile of a GPU; of the processors', those whose slices fit the vectors, widest last.
 
     Drivers fail on kernels that need many more registers than there are.
     """
+    if is_gpu(device):
+        return [choose_profile(device, "opencl").name]
     width = max((info.vector_width for info in tflgpu.devices() if str(info) == device), default=4)
     names = ("cpu", "cpu_avx2", "cpu_avx512")
     return [name for name in names if profile(name).slice_width <= max(width, 4)]
+
+
+def is_gpu(device: str) -> bool:
+    """Whether an OpenCL device is one, with memory of its own and no persistent kernels."""
+    return any(info.type == "gpu" for info in tflgpu.devices() if str(info) == device)
 
 
 def device_kinds() -> list[Any]:
     """The classes of the devices there can be here."""
     from tflgpu.runtime.opencl.device import OpenCLDevice
 
-    try:
+    kinds: list[Any] = [OpenCLDevice]
+    with suppress(DeviceError):
         from tflgpu.runtime.opengl.device import OpenGLDevice
-    except DeviceError:
-        return [OpenCLDevice]
-    return [OpenCLDevice, OpenGLDevice]
+
+        kinds.append(OpenGLDevice)
+    with suppress(DeviceError):
+        from tflgpu.runtime.webgpu.device import WebGPUDevice
+
+        kinds.append(WebGPUDevice)
+    return kinds
 
 
 def fake(platform: str, version: str, type_: str, unified: bool = True, **said: Any) -> DeviceInfo:

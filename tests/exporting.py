@@ -11,6 +11,7 @@ from pathlib import Path
 from cases import Case
 from devices import fitting_profiles, need_programs
 from graphs import model
+from wgpu_native import wgpu_native
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, pipeline
@@ -83,14 +84,20 @@ class Demo:
 
 
 def exported(
-    compiled: CompiledModel, folder: Path, options: Sequence[str] = ("-O1",), embed: bool = False
+    compiled: CompiledModel,
+    folder: Path,
+    options: Sequence[str] = ("-O1",),
+    embed: bool = False,
+    backend: str | None = None,
 ) -> Demo:
     """Export a compiled model and build its demo."""
     need_programs("gcc")
     stored = pipeline.store(compiled, folder / "cache")
     project = folder / "project"
-    export([read_variant(stored)], project, "net", embed)
-    build(project, "demo", *options, *sorted(path.name for path in project.glob("*.c")))
+    export([read_variant(stored)], project, "net", embed, backend=backend)
+    libraries = wgpu_native(folder) if backend == "webgpu" else ()
+    sources = sorted(path.name for path in project.glob("*.c"))
+    build(project, "demo", *options, *sources, *libraries)
     return Demo(project, stored)
 
 
@@ -103,7 +110,8 @@ def run(folder: Path, *command: str, sanitizer: str = "") -> subprocess.Complete
         text=True,
         check=False,
         timeout=600,
-        env={**os.environ, "ASAN_OPTIONS": sanitizer} if sanitizer else None,
+        # Mesa complains where the other variable is not set.
+        env={**os.environ, "ASAN_OPTIONS": sanitizer, "XDG_RUNTIME_DIR": str(folder)},
     )
 
 

@@ -6,6 +6,7 @@ memory, a descriptor set for each dispatch, and a barrier after each.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from devices import need_packages, unavailable
 
 from tflgpu.compiler import CompiledModel
 from tflgpu.compiler.ir import Array
@@ -28,8 +30,9 @@ DRIVERS = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
 def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lavapipe]:
     """The device; the test is skipped without Mesa's drivers or the Python package."""
     if not DRIVERS:
-        pytest.skip("needs mesa-vulkan-drivers")
-    vk: Any = pytest.importorskip("vulkan")
+        unavailable("not installed: mesa-vulkan-drivers")
+    need_packages("vulkan")
+    vk: Any = importlib.import_module("vulkan")
     monkeypatch.setenv("VK_ICD_FILENAMES", str(DRIVERS[0]))
     application = vk.VkApplicationInfo(apiVersion=vk.VK_MAKE_VERSION(1, 1, 0))
     described = vk.VkInstanceCreateInfo(pApplicationInfo=application)

@@ -11,19 +11,22 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from devices import need_packages, need_programs
 
 SECONDS_TO_START = 20
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
 
-def make_key(path: Path) -> Path:
+def make_key(path: Path, passphrase: str = "") -> Path:
     """A private key of ssh-keygen, with its public key beside it."""
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    need_programs("ssh-keygen")
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", str(path)]
     subprocess.run(command, check=True)
     return path
 
@@ -82,8 +85,35 @@ def http_server(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def odd_server(answer: Callable[[str, Callable[[bytes], None]], None]) -> Iterator[str]:
+    """A server of HTTP that answers each path by a function, which sends bytes as it likes.
+
+    A connection ends when the function returns, and the function when its client has gone.
+    """
+
+    def served(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            path = connection.recv(1 << 16).split(b" ")[1].decode()
+            answer(path, connection.sendall)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    connection = listening.accept()[0]
+                    threading.Thread(target=served, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
 def s3_server(bucket: str) -> Iterator[str]:
     """moto's emulation of S3 with a bucket; yields its address, for AWS_ENDPOINT_URL."""
+    need_packages("moto", "s3fs")
     import boto3
     from moto.server import ThreadedMotoServer
 
@@ -103,6 +133,7 @@ def s3_server(bucket: str) -> Iterator[str]:
 @contextmanager
 def gs_server(bucket: str) -> Iterator[str]:
     """An emulation of Google's storage with a bucket; yields its address."""
+    need_packages("gcp_storage_emulator", "gcsfs")
     from gcp_storage_emulator.server import create_server
 
     port = _free_port()

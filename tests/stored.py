@@ -7,7 +7,7 @@ from typing import Any
 
 from devices import Attached
 
-from tflgpu.runtime.opencl.find import open_device
+from tflgpu.runtime.api import open_device
 from tflgpu.runtime.store.binaries import BINARIES
 
 FILES = [
@@ -22,11 +22,7 @@ FILES = [
 
 def open_attached(attached: Attached) -> Any:
     """The device alone, without a session."""
-    if attached.target == "glsl":
-        from tflgpu.runtime.opengl import find
-
-        return find.open_device(attached.device)
-    return open_device(attached.device)
+    return open_device(attached.device, [attached.target])
 
 
 def stored(folder: Path) -> list[Path]:

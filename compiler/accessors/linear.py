@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from ..ir import Shape
-from ..language import affine, horner, quotient, remainder, spread
+from ..language import FLOAT, INT, Call, Element, Expression, Name, Operand, expression, horner
 from ..ops.base import bhwc
+from .gaps import spread
 from .position import Position
 
 WHOLE_NUMBERS = {
@@ -93,129 +94,149 @@ class LinearAccessor:
         """The same tensor in runs of elements, a pitch apart; None if one splits the last axis."""
         return None if length % self.shape[-1] else replace(self, run=length, pitch=pitch)
 
-    def based(self, index: str) -> str:
+    def based(self, index: Operand) -> Expression:
         """The index in the array, from the index relative to the start of the tensor."""
-        return affine(index, 1, self.base)
+        return expression(index) + self.base
 
-    def element_index(self, index: str) -> str:
+    def element_index(self, index: Operand) -> Expression:
         """The index in the array of the element at a flat index of the tensor."""
         if not self.run:
             return self.based(index)
-        return self.based(affine(quotient(index, self.run), self.pitch, remainder(index, self.run)))
+        return self.based(index // self.run * self.pitch + index % self.run)
 
-    def offset(self, batch: str, row: str, column: str, channel: str) -> str:
+    def offset(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         """The index in the array of one channel of one pixel."""
         batches, *sizes = bhwc(self.shape)
         extents = spread(sizes, self.run, self.pitch) if self.run else sizes
         coordinates = zip((row, column, channel), sizes, strict=True)
-        given = (c if size > 1 else "0" for c, size in coordinates)
+        given = (c if size > 1 else 0 for c, size in coordinates)
         if extents is not None:
             return self.based(horner((batch, batches), *zip(given, extents, strict=True)))
         return self.element_index(horner((batch, batches), *zip(given, sizes, strict=True)))
 
-    def at(self, place: str) -> str:
+    def at(self, place: Operand) -> Expression:
         """What is stored at an index of the array, which arithmetic takes for an int if narrow."""
-        return f"{self.array}[{place}]"
+        return Element(self.array, place, self.kind)
 
-    def element_at(self, place: str) -> str:
+    def element_at(self, place: Operand) -> Expression:
         """The element at an index of the array, as a value of type `element`."""
         return self._as_element(self.at(place))
 
-    def set(self, place: str, value: str) -> str:
+    def set(self, place: Operand, value: object) -> str:
         """The statement that stores a value, as it is to be stored, at an index of the array."""
         return f"{self.array}[{place}] = {value};"
 
-    def set_element(self, place: str, value: str) -> str:
+    def set_element(self, place: Operand, value: object) -> str:
         """The statement that stores a value of type `element` at an index of the array."""
         if self.zero_point is not None:
-            value = self.call("whole_number", value, str(self.zero_point))
+            value = f"{self.called('whole_number')}({value}, {self.zero_point})"
         return self.set(place, value)
 
-    def load_slice(self, place: str) -> str:
+    def load_slice(self, place: Operand) -> Expression:
         """As many elements as a slice has lanes, from an index of the array on."""
         if self.zero_point is None:
-            return self.call("load_lanes", self.array, place)
-        return self._less_zero(self.call("load_integers", self.array, place))
+            return self.call("load_lanes", place)
+        return self._less_zero(self.call("load_integers", place))
 
-    def store_slice(self, place: str, value: str) -> str:
+    def store_slice(self, place: Operand, value: object) -> str:
         """The statement that stores the lanes of a slice from an index of the array on."""
         if self.zero_point is not None:
-            value = self.call(WHOLE_NUMBERS[self.narrow], value, str(self.zero_point))
-        return self.call("store_lanes", self.array, place, value) + ";"
+            value = f"{self.called(WHOLE_NUMBERS[self.narrow])}({value}, {self.zero_point})"
+        return f"{self.called('store_lanes')}({self.array}, {place}, {value});"
 
-    def call(self, intrinsic: str, *arguments: str) -> str:
-        """The call of an intrinsic."""
+    def called(self, intrinsic: str) -> str:
+        """The name of an intrinsic, which the kernel then needs."""
         self.used.add(intrinsic)
-        return f"{intrinsic}({', '.join(arguments)})"
+        return intrinsic
 
-    def lane(self, batch: str, row: str, column: str, channel: str) -> str:
+    def call(self, intrinsic: str, *arguments: Operand, kind: str = FLOAT) -> Expression:
+        """The call of an intrinsic with the array."""
+        return Call(self.called(intrinsic), Name(self.array), *arguments, type=kind)
+
+    def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         """One channel of one pixel."""
         return self.element_at(self.offset(batch, row, column, channel))
 
-    def pixel(self, batch: str, row: str, column: str) -> str:
+    def pixel(self, batch: Operand, row: Operand, column: Operand) -> Expression:
         """The index of a pixel's first channel, which `channel` takes."""
-        return self.offset(batch, row, column, "0")
+        return self.offset(batch, row, column, 0)
 
-    def channel(self, pixel: str, slice: str, lane: str) -> str:
+    def channel(self, pixel: Operand, slice: Operand, lane: Operand) -> Expression:
         """One lane of a slice of the pixel at that index, as if the tensor were sliced."""
-        return self.element_of(pixel, affine(slice, self.lanes, lane))
+        return self.element_of(pixel, slice * self.lanes + lane)
 
     @property
     def with_sign(self) -> bool:
         """Whether bytes in memory have a sign."""
         return self.narrow == "int8"
 
-    def word(self, pixel: str, slice: str, number: str) -> str:
+    def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:
         """Four bytes of the pixel at that index as one integer, as if the tensor were sliced."""
-        place = affine(slice, self.lanes, affine(number, 4))
-        return self.call("word_at", self.array, affine(pixel, 1, place))
+        place = slice * self.lanes + number * 4
+        return self.call("word_at", pixel + place, kind=INT)
 
-    def element_of(self, start: str, offset: str) -> str:
+    def element_of(self, start: Operand, offset: Operand) -> Expression:
         """An element by base address and offset, for which CPU compilers generate better code."""
-        return self._as_element(self.call("element_of", self.array, start, offset))
+        return self._as_element(self.call("element_of", start, offset, kind=self.kind))
 
-    def read(self, index: str) -> str:
+    def read(self, index: Operand) -> Expression:
         """The element at a flat index of the tensor, as a value of type `element`."""
         return self.element_at(self.element_index(index))
 
-    def _as_element(self, stored: str) -> str:
-        # Functions such as max() do not take a char together with an int.
-        return self._less_zero(f"({self.element}){stored}" if self.narrow else stored)
+    @property
+    def kind(self) -> str:
+        """The type of what is stored, as kernels compute with it."""
+        return FLOAT if self.element == FLOAT and not self.narrow else INT
 
-    def _less_zero(self, stored: str) -> str:
+    def _as_element(self, stored: Expression) -> Expression:
+        # Functions such as max() do not take a char together with an int.
+        element = Name(f"({self.element}){stored}", self.element) if self.narrow else stored
+        return self._less_zero(element)
+
+    def _less_zero(self, stored: Expression) -> Expression:
         """The floats that integers stand for which are stored plus a zero point."""
         if not self.zero_point:
             return stored
-        return f"({stored} {'-' if self.zero_point > 0 else '+'} {abs(self.zero_point)}.0f)"
+        sign = "-" if self.zero_point > 0 else "+"
+        return Name(f"({stored} {sign} {abs(self.zero_point)}.0f)", FLOAT)
 
-    def assign(self, index: str, value: str) -> str:
+    def assign(self, index: Operand, value: object) -> str:
         """The statement that stores a value of type `element` at a flat index of the tensor."""
         return self.set_element(self.element_index(index), value)
 
-    def entry(self, index: str) -> str:
+    def entry(self, index: Operand) -> Expression:
         """An element of the tensor by its number."""
         return self.read(index)
 
-    def write(self, position: Position, value: str) -> str:
-        """The statement that stores an element at the position's flat index."""
+    def write(self, position: Position, value: object) -> str:
+        """The statement that stores an element, or a slice, at the position's flat index."""
+        if position.lanes:
+            return self.store_slice(self.element_index(position.index), value)
         return self.assign(position.index, value)
 
-    def broadcast(self, position: Position, shape: Shape) -> str:
+    def broadcast(self, position: Position, shape: Shape) -> Expression:
         """The element for a flat index of a tensor of shape `shape`, to which this one broadcasts.
 
-        A tensor with fewer channels, but more than one, is zero past its last channel.
+        For a slice, as many elements, or the one for all of them if `one_a_row`. A tensor with
+        fewer channels, but more than one, is zero past its last channel.
         """
         own = (1,) * (len(shape) - len(self.shape)) + self.shape
-        if own == tuple(shape):
-            return self.read(position.index)
         terms = []
         for axis, size in enumerate(own):
             stride = prod(shape[axis + 1 :])
-            coordinate = quotient(position.index, stride)
+            coordinate = position.index // stride
             if axis and prod(shape[:axis]) > 1:
-                coordinate = remainder(coordinate, shape[axis])
+                coordinate = coordinate % shape[axis]
             terms.append((coordinate, size))
-        element = self.read(horner(*terms))
+        index = position.index if own == tuple(shape) else horner(*terms)
+        if position.lanes and not self.one_a_row(shape):
+            return self.load_slice(self.element_index(index))
+        element = self.read(index)
         if own and 1 < own[-1] < shape[-1]:
-            return f"({terms[-1][0]} < {own[-1]} ? {element} : 0.0f)"
+            inside = expression(terms[-1][0]) < own[-1]
+            return Name(f"({inside} ? {element} : 0.0f)", FLOAT)
         return element
+
+    def one_a_row(self, shape: Shape) -> bool:
+        """Whether the elements of a row of a tensor of shape `shape` all share one of this."""
+        return (1, *self.shape)[-1] < (1, *shape)[-1]

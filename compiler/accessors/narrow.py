@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..language import affine, quotient, remainder
+from ..language import FLOAT, INT, Call, Element, Expression, Name, Number, Operand, Operation
 from .linear import LinearAccessor
 from .sliced import ImageAccessor, RowsAccessor, SlicedAccessor
 
@@ -22,23 +22,23 @@ class HalfAccessor(SlicedAccessor):
     def repeats(self) -> bool:
         return True
 
-    def slice_at(self, index: str) -> str:
-        return self.call("load_half", self.array, index)
+    def slice_at(self, index: Operand) -> Expression:
+        return self.call("load_half", index)
 
-    def lane_at(self, index: str, lane: str) -> str:
-        return self.call("half_lane", self.array, index, lane)
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
+        return self.call("half_lane", index, lane)
 
-    def assign(self, index: str, value: str) -> str:
-        return self.call("store_half", self.array, index, value) + ";"
+    def assign(self, index: Operand, value: object) -> str:
+        return f"{self.called('store_half')}({self.array}, {index}, {value});"
 
-    def entry(self, index: str) -> str:
-        place = affine(quotient(index, self.lanes), 1, self.base)
-        return self.lane_at(place, remainder(index, self.lanes))
+    def entry(self, index: Operand) -> Expression:
+        place = index // self.lanes + self.base
+        return self.lane_at(place, index % self.lanes)
 
 
 @dataclass(frozen=True)
 class HalvesAccessor(HalfAccessor):
-    """The same in kernels that compute in half precision, whose arrays have slices of halves.
+    """An array of slices of halves, in kernels that compute in half precision.
 
     In languages without such arrays, slices are unpacked into variables of half precision.
     """
@@ -48,42 +48,49 @@ class HalvesAccessor(HalfAccessor):
 
     stored = "halves"
 
-    def slice_at(self, index: str) -> str:
+    def slice_at(self, index: Operand) -> Expression:
         if not self.language.half_arrays:
-            return self.call("load_half" if self.widens else "load_medium", self.array, index)
-        halves = f"{self.array}[{index}]"
-        return self.language.widen(halves, self.lanes) if self.widens else halves
+            return self.call("load_half" if self.widens else "load_medium", index)
+        return self._widened(Element(self.array, index, FLOAT))
 
-    def lane_at(self, index: str, lane: str) -> str:
+    def _widened(self, halves: Expression) -> Expression:
+        """A slice of halves as one with which the kernel computes."""
+        if not self.widens:
+            return halves
+        return Name(self.language.widen(str(halves), self.lanes), FLOAT)
+
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
         if not self.language.half_arrays:
             return super().lane_at(index, lane)
-        return self.call("lane_of_halves", self.array, index, lane)
+        return self.call("lane_of_halves", index, lane)
 
-    def assign(self, index: str, value: str) -> str:
+    def assign(self, index: Operand, value: object) -> str:
         if not self.language.half_arrays:
             return super().assign(index, value)
-        return f"{self.array}[{index}] = {self.language.narrow(value, self.lanes)};"
+        return f"{self.array}[{index}] = {self.language.narrow(str(value), self.lanes)};"
 
 
 @dataclass(frozen=True)
 class HalvesImageAccessor(ImageAccessor):
-    """The same for an image of a buffer."""
+    """An image whose texels are slices of halves, in kernels that compute in half precision."""
 
     widens: bool = False
     """Whether what is read becomes floats, with which epilogues compute."""
 
-    def slice_at(self, index: str) -> str:
+    def slice_at(self, index: Operand) -> Expression:
         intrinsic = "read_texel" if self.widens else "read_half_texel"
-        return self.call(intrinsic, self.array, index)
+        return self.call(intrinsic, index)
 
-    def lane_at(self, index: str, lane: str) -> str:
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
         value = super().lane_at(index, lane)
-        return value if self.widens else self.language.convert(self.language.half, value)
+        if self.widens:
+            return value
+        return Name(self.language.convert(self.language.half, str(value)), FLOAT)
 
 
 @dataclass(frozen=True)
 class PairsAccessor(HalvesAccessor):
-    """The same for an array whose elements are two slices; indices still count slices."""
+    """An array whose elements are two slices of halves each; indices still count slices."""
 
     single: bool = False
     """Whether the kernel computes in single precision, so that it may not name halves."""
@@ -92,25 +99,23 @@ class PairsAccessor(HalvesAccessor):
     pairs = True
     together = 2
 
-    def slice_at(self, index: str) -> str:
-        return self.unpacked(self.call("words_at", self.array, index))
+    def slice_at(self, index: Operand) -> Expression:
+        return self.unpacked(self.call("words_at", index))
 
-    def unpacked(self, words: str) -> str:
+    def unpacked(self, words: object) -> Expression:
         """The slice of which two integers hold two halves each."""
-        if self.single:
-            return self.call("from_halves", words)
-        halves = self.call("halves_of", words)
-        return self.language.widen(halves, self.lanes) if self.widens else halves
+        intrinsic = self.called("from_halves" if self.single else "halves_of")
+        halves = Name(f"{intrinsic}({words})", FLOAT)
+        return halves if self.single else self._widened(halves)
 
-    def lane_at(self, index: str, lane: str) -> str:
-        return f"{self.slice_at(index)}[{lane}]"
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
+        return Name(f"{self.slice_at(index)}[{lane}]", FLOAT)
 
-    def pair_at(self, start: str, number: str = "0") -> str:
+    def pair_at(self, start: Expression, number: Operand = 0) -> Expression:
         """A pair of slices, by the index of an even slice and the number of pairs after it."""
-        index = f"({start}) >> 1" if number == "0" else affine(f"({start} >> 1)", 1, number)
-        return f"{self.array}[{index}]"
+        return Element(self.array, Operation(">>", start, Number(1)) + number, INT)
 
-    def pair_of(self, pixel: str, slice: str) -> str:
+    def pair_of(self, pixel: Operand, slice: Operand) -> Expression:
         """A slice of two neighbouring pixels, by the index of the first one, which is even."""
         return self.pair_at(self._further(pixel, slice))
 
@@ -122,15 +127,15 @@ class JoinedHalvesAccessor(HalfAccessor):
     stored = "pairs"
     together = 2
 
-    def part(self, number: int, value: str) -> str:
+    def part(self, number: int, value: object) -> str:
         """The statement that makes a slice of floats a part of `joined`."""
         pair = "joined"
         if self.together > 2:
             self.used.add(self.stored)
             pair = f"joined.pair[{number // 2}]"
-        return f"{pair}.{('xy', 'zw')[number % 2]} = {self.call('half_words', value)};"
+        return f"{pair}.{('xy', 'zw')[number % 2]} = {self.called('half_words')}({value});"
 
-    def assign_joined(self, first: str) -> str:
+    def assign_joined(self, first: Expression) -> str:
         """The statement that stores `joined`, by the index of its first slice."""
         return f"{self.array}[({first}) >> {self.together.bit_length() - 1}] = joined;"
 
@@ -160,12 +165,11 @@ class HalfRowsAccessor(LinearAccessor):
 
     stored = "half_rows"
 
-    def at(self, place: str) -> str:
-        self.used.add("half_at")
-        return f"half_at({self.array}, {place})"
+    def at(self, place: Operand) -> Expression:
+        return self.call("half_at", place)
 
-    def element_of(self, start: str, offset: str) -> str:
-        return self.at(affine(start, 1, offset))
+    def element_of(self, start: Operand, offset: Operand) -> Expression:
+        return self.at(start + offset)
 
 
 @dataclass(frozen=True)
@@ -186,18 +190,22 @@ class WholeAccessor(SlicedAccessor):
     def repeats(self) -> bool:
         return True
 
-    def slice_at(self, index: str) -> str:
-        return self.call(self.load, self.array, index, f"{self.least}.0f")
+    @property
+    def _least(self) -> Expression:
+        return Name(f"{self.least}.0f", FLOAT)
 
-    def lane_at(self, index: str, lane: str) -> str:
-        return self.call(self.load_lane, self.array, index, lane, f"{self.least}.0f")
+    def slice_at(self, index: Operand) -> Expression:
+        return self.call(self.load, index, self._least)
 
-    def assign(self, index: str, value: str) -> str:
-        return self.call(self.save, self.array, index, value, f"{self.least}.0f") + ";"
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
+        return self.call(self.load_lane, index, lane, self._least)
 
-    def entry(self, index: str) -> str:
-        place = affine(quotient(index, self.lanes), 1, self.base)
-        return self.lane_at(place, remainder(index, self.lanes))
+    def assign(self, index: Operand, value: object) -> str:
+        return f"{self.called(self.save)}({self.array}, {index}, {value}, {self._least});"
+
+    def entry(self, index: Operand) -> Expression:
+        place = index // self.lanes + self.base
+        return self.lane_at(place, index % self.lanes)
 
 
 @dataclass(frozen=True)
@@ -208,9 +216,9 @@ class ByteAccessor(WholeAccessor):
     load, load_lane, save = "load_bytes", "byte_lane", "store_bytes"
     with_sign = False
 
-    def word(self, pixel: str, slice: str, number: str) -> str:
+    def word(self, pixel: Operand, slice: Operand, number: Operand) -> Expression:
         """Four lanes of a slice of the pixel at that index, as one integer."""
-        return self.call("bytes_at", self.array, self._further(pixel, slice), number)
+        return self.call("bytes_at", self._further(pixel, slice), number, kind=INT)
 
 
 @dataclass(frozen=True)
@@ -233,7 +241,7 @@ class _Packed:
     store: str
     store_slice: str
     store_words: str
-    """The same for a slice that begins with a word."""
+    """Stores a slice that begins with a word."""
 
 
 _PACKED = {
@@ -250,41 +258,41 @@ class PackedAccessor(LinearAccessor):
     Indices count integers.
     """
 
-    def at(self, place: str) -> str:
-        return self.call(_PACKED[self.narrow].read, self.array, place)
+    def at(self, place: Operand) -> Expression:
+        return self.call(_PACKED[self.narrow].read, place, kind=INT)
 
-    def set(self, place: str, value: str) -> str:
-        return self.call(_PACKED[self.narrow].store, self.array, place, value) + ";"
+    def set(self, place: Operand, value: object) -> str:
+        return f"{self.called(_PACKED[self.narrow].store)}({self.array}, {place}, {value});"
 
-    def load_slice(self, place: str) -> str:
-        lanes = (self.element_at(affine(place, 1, number)) for number in range(self.lanes))
-        return f"vec{self.lanes}({', '.join(lanes)})"
+    def load_slice(self, place: Operand) -> Expression:
+        lanes = (self.element_at(place + number) for number in range(self.lanes))
+        return Call(f"vec{self.lanes}", *lanes, type=FLOAT)
 
-    def store_slice(self, place: str, value: str) -> str:
-        integers = self.call("whole_numbers", value, str(self.zero_point))
-        return self.call(_PACKED[self.narrow].store_slice, self.array, place, integers) + ";"
+    def store_slice(self, place: Operand, value: object) -> str:
+        integers = f"{self.called('whole_numbers')}({value}, {self.zero_point})"
+        store = self.called(_PACKED[self.narrow].store_slice)
+        return f"{store}({self.array}, {place}, {integers});"
 
-    def element_of(self, start: str, offset: str) -> str:
-        return self.element_at(affine(start, 1, offset))
+    def element_of(self, start: Operand, offset: Operand) -> Expression:
+        return self.element_at(start + offset)
 
-    def _as_element(self, stored: str) -> str:
-        return stored if self.element == "int" else self._less_zero(f"float({stored})")
+    def _as_element(self, stored: Expression) -> Expression:
+        return stored if self.element == INT else self._less_zero(Name(f"float({stored})", FLOAT))
 
 
 @dataclass(frozen=True)
 class PackedRowsAccessor(RowsAccessor):
     """The same, written slice by slice: whole words where every slice begins with one."""
 
-    def set(self, place: str, value: str) -> str:
-        return self.call(_PACKED[self.narrow].store, self.array, place, value) + ";"
+    def set(self, place: Operand, value: object) -> str:
+        return f"{self.called(_PACKED[self.narrow].store)}({self.array}, {place}, {value});"
 
-    def set_lanes(self, place: str, value: str) -> str:
+    def set_lanes(self, place: Operand, value: object) -> str:
         pitch = (self.extents or self.nested)[-1]
         aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
         packed = _PACKED[self.narrow]
-        return self.call(
-            packed.store_words if aligned else packed.store_slice, self.array, place, value
-        )
+        store = self.called(packed.store_words if aligned else packed.store_slice)
+        return f"{store}({self.array}, {place}, {value})"
 
-    def as_stored(self, lanes: str) -> str:
-        return self.call("whole_numbers", lanes, str(self.zero_point))
+    def as_stored(self, lanes: object) -> str:
+        return f"{self.called('whole_numbers')}({lanes}, {self.zero_point})"

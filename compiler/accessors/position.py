@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..language import Operand
+
 
 @dataclass(frozen=True)
 class Position:
-    """Integer expressions for batch, row, column and slice, or for a flat index."""
+    """Batch, row, column and slice, or a flat index."""
 
-    batch: str = "0"
-    row: str = "0"
-    column: str = "0"
-    slice: str = "0"
-    index: str = "0"
+    batch: Operand = 0
+    row: Operand = 0
+    column: Operand = 0
+    slice: Operand = 0
+    index: Operand = 0
+    lanes: int = 0
+    """How many elements of a row follow from the flat index on; 0 for that element alone."""

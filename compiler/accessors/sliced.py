@@ -7,9 +7,23 @@ from math import prod
 from typing import TypeVar
 
 from ..ir import Shape
-from ..language import Language, affine, horner, number, quotient, remainder, spread
+from ..language import (
+    FLOAT,
+    Call,
+    Choice,
+    Element,
+    Expression,
+    Language,
+    Name,
+    Number,
+    Operand,
+    expression,
+    horner,
+    select,
+)
 from ..ops.base import bhwc
 from ..target import Target
+from .gaps import spread
 from .linear import WHOLE_NUMBERS
 from .position import Position
 
@@ -49,19 +63,23 @@ class SlicedAccessor:
     def of(cls: type[Kind], array: str, shape: Shape, target: Target, used: set[str]) -> Kind:
         return cls(array, *bhwc(shape), target.lanes, target.language, used=used)
 
-    def call(self, intrinsic: str, *arguments: str) -> str:
-        """The call of an intrinsic."""
+    def called(self, intrinsic: str) -> str:
+        """The name of an intrinsic, which the kernel then needs."""
         self.used.add(intrinsic)
-        return f"{intrinsic}({', '.join(arguments)})"
+        return intrinsic
+
+    def call(self, intrinsic: str, *arguments: Operand, kind: str = FLOAT) -> Expression:
+        """The call of an intrinsic with the array."""
+        return Call(self.called(intrinsic), Name(self.array), *arguments, type=kind)
 
     @property
     def repeats(self) -> bool:
         """Whether the store contains the value's expression more than once."""
         return bool(self.tail)
 
-    def splat(self, value: str) -> str:
+    def splat(self, value: object) -> Expression:
         """A slice with the same value in every lane."""
-        return self.language.splat(value, self.lanes)
+        return Name(self.language.splat(str(value), self.lanes), FLOAT)
 
     @property
     def slices(self) -> int:
@@ -96,92 +114,91 @@ class SlicedAccessor:
         extents = spread(self.nested, length, pitch)
         return None if extents is None else replace(self, extents=extents)
 
-    def at(self, batch: str, row: str, column: str, slice: str) -> str:
+    def at(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
         """The index of a slice in the array."""
-        return affine(self.nest(batch, slice, row, column), 1, self.base)
+        return self.nest(batch, slice, row, column) + self.base
 
-    def nest(self, batch: str, *coordinates: str) -> str:
+    def nest(self, batch: Operand, *coordinates: Operand) -> Expression:
         """The index relative to the tensor's start, from the batch and coordinates in `nested`."""
         # Along an axis of size 1 the coordinate is always 0.
-        given = (c if size > 1 else "0" for c, size in zip(coordinates, self.nested, strict=True))
+        given = (c if size > 1 else 0 for c, size in zip(coordinates, self.nested, strict=True))
         inner = zip(given, self.extents or self.nested, strict=True)
-        return horner((batch if self.batches > 1 else "0", self.batches), *inner)
+        return horner((batch if self.batches > 1 else 0, self.batches), *inner)
 
-    def read(self, batch: str, row: str, column: str, slice: str) -> str:
+    def read(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
         return self.slice_at(self.at(batch, row, column, slice))
 
-    def slice_at(self, index: str) -> str:
+    def slice_at(self, index: Operand) -> Expression:
         """The slice at an index of the array."""
-        return f"{self.array}[{index}]"
+        return Element(self.array, index, FLOAT)
 
-    def lane_at(self, index: str, lane: str) -> str:
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
         """One lane of the slice at an index of the array."""
-        return self.call("lane_of", self.array, index, lane)
+        return self.call("lane_of", index, lane)
 
-    def assign(self, index: str, value: str) -> str:
+    def assign(self, index: Operand, value: object) -> str:
         """The statement that stores a slice at an index of the array."""
         return f"{self.array}[{index}] = {value};"
 
-    def lane(self, batch: str, row: str, column: str, channel: str) -> str:
+    def lane(self, batch: Operand, row: Operand, column: Operand, channel: Operand) -> Expression:
         """One channel of one pixel."""
         if self.slices == 1:
-            return self.lane_at(self.at(batch, row, column, "0"), channel)
-        slice, lane = quotient(channel, self.lanes), remainder(channel, self.lanes)
+            return self.lane_at(self.at(batch, row, column, 0), channel)
+        slice, lane = channel // self.lanes, channel % self.lanes
         return self.lane_at(self.at(batch, row, column, slice), lane)
 
-    def pixel(self, batch: str, row: str, column: str) -> str:
+    def pixel(self, batch: Operand, row: Operand, column: Operand) -> Expression:
         """The index of a pixel's first slice, which `channel` and `slice_of` take."""
-        return self.at(batch, row, column, "0")
+        return self.at(batch, row, column, 0)
 
-    def channel(self, pixel: str, slice: str, lane: str) -> str:
+    def channel(self, pixel: Operand, slice: Operand, lane: Operand) -> Expression:
         """One lane of a slice of the pixel at that index."""
         return self.lane_at(self._further(pixel, slice), lane)
 
-    def slice_of(self, pixel: str, slice: str) -> str:
+    def slice_of(self, pixel: Operand, slice: Operand) -> Expression:
         """A slice of the pixel at that index."""
         return self.slice_at(self._further(pixel, slice))
 
-    def _further(self, pixel: str, slice: str) -> str:
-        offset = horner((slice, self.slices), ("0", self.plane))
-        return affine(pixel, 1, offset)
+    def _further(self, pixel: Operand, slice: Operand) -> Expression:
+        offset = horner((slice, self.slices), (0, self.plane))
+        return offset + pixel if isinstance(pixel, int) else pixel + offset
 
-    def entry(self, index: str) -> str:
+    def entry(self, index: Operand) -> Expression:
         """A float of the tensor by its number, where it is a row of slices."""
-        return self.call("float_at", self.array, affine(index, 1, self.base * self.lanes))
+        return self.call("float_at", index + self.base * self.lanes)
 
-    def broadcast(self, position: Position, channels: int) -> str:
+    def broadcast(self, position: Position, channels: int) -> Expression:
         """The slice at a position in a tensor of `channels` channels to which this one broadcasts.
 
         A tensor with fewer channels, but more than one, is zero past its last slice.
         """
         if self.channels == 1 and channels > 1:
-            lane = self.lane(position.batch, position.row, position.column, "0")
+            lane = self.lane(position.batch, position.row, position.column, 0)
             return self.splat(lane)
         element = self.read(position.batch, position.row, position.column, position.slice)
         if self.channels == 1 or self.slices * self.lanes >= channels:
             return element
-        known = number(position.slice)
-        if known is not None:
-            return element if known < self.slices else self.splat("0.0f")
-        return f"({position.slice} < {self.slices} ? {element} : {self.splat('0.0f')})"
+        inside = expression(position.slice) < self.slices
+        chosen = select(inside, element, self.splat("0.0f"))
+        return Name(f"({chosen})", FLOAT) if isinstance(chosen, Choice) else chosen
 
-    def _is_last(self, slice: str) -> bool:
+    def _is_last(self, slice: Operand) -> bool:
         """Whether `slice` is the last slice for every work-item."""
-        return self.slices == 1 or number(slice) == self.slices - 1
+        return self.slices == 1 or expression(slice).value == self.slices - 1
 
-    def _may_be_last(self, slice: str) -> bool:
-        return number(slice) in (None, self.slices - 1)
+    def _may_be_last(self, slice: Operand) -> bool:
+        return expression(slice).value in (None, self.slices - 1)
 
-    def write(self, position: Position, value: str) -> str:
+    def write(self, position: Position, value: object) -> str:
         """The statement that stores a slice, with lanes past the last channel set to zero."""
         index = self.at(position.batch, position.row, position.column, position.slice)
         return self.assign(index, self.keep_tail(position, value))
 
-    def keep_tail(self, position: Position, value: str) -> str:
+    def keep_tail(self, position: Position, value: object) -> str:
         """The value with the lanes past the last channel set to zero."""
         if not self.tail or not self._may_be_last(position.slice):
-            return value
-        kept = self.call("keep_lanes", value, str(self.tail))
+            return str(value)
+        kept = f"{self.called('keep_lanes')}({value}, {self.tail})"
         if self._is_last(position.slice):
             return kept
         return f"({position.slice} == {self.slices - 1}) ? {kept} : {value}"
@@ -194,11 +211,11 @@ class FoursAccessor(SlicedAccessor):
     stored = "four"
     together = 4
 
-    def part(self, number: int, value: str) -> str:
+    def part(self, number: int, value: object) -> str:
         """The statement that makes a slice a part of `joined`."""
         return f"joined[{number}] = {value};"
 
-    def assign_joined(self, first: str) -> str:
+    def assign_joined(self, first: Expression) -> str:
         """The statement that stores `joined`, by the index of its first slice."""
         return f"{self.array}[({first}) >> 2] = joined;"
 
@@ -212,15 +229,15 @@ class ImageAccessor(SlicedAccessor):
 
     texel: int = 16
 
-    def slice_at(self, index: str) -> str:
-        return self.call("read_texel", self.array, index)
+    def slice_at(self, index: Operand) -> Expression:
+        return self.call("read_texel", index)
 
-    def lane_at(self, index: str, lane: str) -> str:
-        return self.call("texel_lane", self.array, index, lane)
+    def lane_at(self, index: Operand, lane: Operand) -> Expression:
+        return self.call("texel_lane", index, lane)
 
-    def entry(self, index: str) -> str:
-        texel = affine(quotient(index, self.lanes), 1, self.base)
-        return self.lane_at(texel, remainder(index, self.lanes))
+    def entry(self, index: Operand) -> Expression:
+        texel = index // self.lanes + self.base
+        return self.lane_at(texel, index % self.lanes)
 
 
 @dataclass(frozen=True)
@@ -234,8 +251,8 @@ class WholeRowsAccessor(SlicedAccessor):
     def nested(self) -> tuple[int, ...]:
         return self.height, self.width, self.slices
 
-    def at(self, batch: str, row: str, column: str, slice: str) -> str:
-        return affine(self.nest(batch, row, column, slice), 1, self.base)
+    def at(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
+        return self.nest(batch, row, column, slice) + self.base
 
 
 @dataclass(frozen=True)
@@ -259,13 +276,13 @@ class RowsAccessor(SlicedAccessor):
     def nested(self) -> tuple[int, ...]:
         return self.height, self.width, self.channels
 
-    def write(self, position: Position, value: str) -> str:
+    def write(self, position: Position, value: object) -> str:
         """The statements that store the lanes of a slice up to the last channel."""
         place = self._place(position)
         if not self.tail or not self._may_be_last(position.slice):
-            return self._whole(place, value) + ";"
+            return f"{self._whole(place, value)};"
         lanes = [
-            self.set(affine(place, 1, number), self._whole_number(value, number))
+            self.set(place + number, self._whole_number(value, number))
             for number in range(self.lanes)
         ]
         some = " ".join(lanes[: self.tail])
@@ -278,38 +295,40 @@ class RowsAccessor(SlicedAccessor):
         whole = self._whole(place, value)
         return f"if ({position.slice} < {self.slices - 1}) {{ {whole}; }} else {{ {some} }}"
 
-    def _place(self, position: Position) -> str:
+    def _place(self, position: Position) -> Expression:
         """The index of a slice's first lane in the array.
 
         Where lanes are stored one by one, the pixels of a tile are at fixed distances from the
         first one: compilers do not find that out, and run out of registers for addresses.
         """
-        first, _, further = position.column.partition(" + ")
-        if self.language.vector_stores or not (first.isidentifier() and further.isalnum()):
-            first, further = position.column, "0"
-        pixel = affine(self.nest(position.batch, position.row, first, "0"), 1, self.base)
-        place = affine(pixel, 1, horner((position.slice, self.slices), ("0", self.lanes)))
-        return affine(place, 1, affine(further, (self.extents or self.nested)[-1]))
+        first, further = expression(position.column).first_term
+        if self.language.vector_stores or not (first.simple and further.simple):
+            first, further = expression(position.column), Number(0)
+        pixel = self.nest(position.batch, position.row, first, 0) + self.base
+        place = pixel + horner((position.slice, self.slices), (0, self.lanes))
+        return place + further * (self.extents or self.nested)[-1]
 
-    def _whole(self, place: str, value: str) -> str:
+    def _whole(self, place: Operand, value: object) -> str:
         """The expression that stores all lanes of a slice."""
-        return self.set_lanes(place, value if self.zero_point is None else self.as_stored(value))
+        return self.set_lanes(
+            place, str(value) if self.zero_point is None else self.as_stored(value)
+        )
 
-    def _whole_number(self, value: str, number: int) -> str:
+    def _whole_number(self, value: object, number: int) -> str:
         """One lane of a value as it is stored."""
-        lane = self.language.lane(value, number, self.lanes)
+        lane = self.language.lane(str(value), number, self.lanes)
         if self.zero_point is None:
             return lane
-        return self.call("whole_number", lane, str(self.zero_point))
+        return f"{self.called('whole_number')}({lane}, {self.zero_point})"
 
-    def set(self, place: str, value: str) -> str:
+    def set(self, place: Operand, value: object) -> str:
         """The statement that stores an element at an index of the array."""
         return f"{self.array}[{place}] = {value};"
 
-    def set_lanes(self, place: str, value: str) -> str:
+    def set_lanes(self, place: Operand, value: object) -> str:
         """The expression that stores the elements of a slice from an index of the array on."""
-        return self.call("store_lanes", self.array, place, value)
+        return f"{self.called('store_lanes')}({self.array}, {place}, {value})"
 
-    def as_stored(self, lanes: str) -> str:
+    def as_stored(self, lanes: object) -> str:
         """The lanes of a slice as the integers that are stored."""
-        return self.call(WHOLE_NUMBERS[self.narrow], lanes, str(self.zero_point))
+        return f"{self.called(WHOLE_NUMBERS[self.narrow])}({lanes}, {self.zero_point})"

@@ -12,11 +12,13 @@ import click
 from .benchmarking import benchmark_command
 from .caching import cache
 from .compiling import compile_command
+from .doctor import doctor
 from .editing import edit
 from .explaining import explain
 from .exporting import export
 from .inspecting import inspect
 from .listing import devices, ops
+from .rewriting import opt
 from .running import run
 from .shell import Program
 from .tuning import tune_command
@@ -37,10 +39,12 @@ for _command in (
     benchmark_command,
     inspect,
     explain,
+    opt,
     edit,
     export,
     cache,
     devices,
+    doctor,
     ops,
 ):
     main.add_command(_command)

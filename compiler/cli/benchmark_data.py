@@ -54,6 +54,7 @@ def as_dict(result: Benchmark, plot: Path | None) -> dict[str, Any]:
         "first_run_ms": result.first_run * 1e3,
         "litert": {**_spread_dict(litert.runs), "threads": result.threads} if litert else None,
         "ratio": litert.ratio if litert else None,
+        "busy": result.busy,
         "litert_gpu": {**_spread_dict(gpu.runs), "ratio": gpu.ratio} if gpu else None,
         "kernels": [
             {**_kernel_dict(kernel), "operators": dispatch.operators}

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.filesize import decimal
 
+from ..choices import each_choice
 from ..litert.reference import ReferenceMissingError
 from ..options import Options
 from ..tools.benchmark import plot as drawing
@@ -20,24 +21,27 @@ from .compile_options import compile_options
 from .input_arrays import feed_of
 from .options import input_options, model_argument
 from .paths import FilePath
-from .printing import json_option, print_json, print_table
+from .printing import full_names_option, json_option, print_json, print_table
 from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure
 from .stages import progress
 from .tracing import print_types, trace_option, write_trace
-from .whole_file import write_whole
+from .whole_file import check_folders, write_whole
 
 TOP = 12
 """Kernels shown without --all, the slowest ones."""
 
-BEYOND = """A kernel exceeds 100% of the roofline if it reads only parts of its tensors, as GATHER
-does, or needs fewer operations than are counted for its operators.
+BEYOND = """A kernel without a share is beyond the roofline, which is that of floats: it multiplies
+bytes, several in the place of a float, reads only parts of its tensors, as GATHER does, or needs
+fewer operations than are counted for its operators.
 """
 
 MAX_THREADS = 256
-"""Most threads for LiteRT, which aborts the process if the system cannot provide them."""
+"""Most threads for LiteRT, which aborts the process if the system cannot provide them; and most
+other programs."""
 
 
+@full_names_option
 @click.command(
     "benchmark", cls=Command, short_help="Measure a model, per kernel and next to LiteRT."
 )
@@ -71,6 +75,13 @@ MAX_THREADS = 256
     default=2,
     show_default=True,
     help="Threads for LiteRT.",
+)
+@click.option(
+    "--busy",
+    type=click.IntRange(0, MAX_THREADS),
+    default=0,
+    metavar="N",
+    help="Let N other programs compute while runs are timed, as on a busy machine.",
 )
 @click.option(
     "--litert/--no-litert", default=True, help="Also measure LiteRT with XNNPACK, or leave it out."
@@ -107,6 +118,7 @@ def benchmark_command(
     min_seconds: float,
     warmup: int,
     threads: int,
+    busy: int,
     litert: bool,
     litert_gpu: bool,
     everything: bool,
@@ -120,10 +132,11 @@ def benchmark_command(
     A run is what an application waits for: copying inputs to the device, running all kernels, and
     copying outputs back. Inputs that are not given are random.
     """
+    check_folders(plot, trace_file, csv_file)
     feed = feed_of(model, named, seed, mean, std)
     if plot is not None:
         drawing.require()
-    choices = options.for_each_choice()
+    choices = each_choice(model, options)
     if len(choices) > 1 and (plot or trace_file or csv_file):
         raise click.UsageError("--plot, --trace and --csv show one choice of input shapes")
     trace = Trace() if trace_file is not None else None
@@ -139,6 +152,7 @@ def benchmark_command(
                 threads=threads,
                 litert=litert,
                 litert_gpu=litert_gpu,
+                busy=busy,
                 trace=trace,
                 progress=show,
             )
@@ -183,6 +197,7 @@ def _print(result: Benchmark, everything: bool) -> None:
             for p in result.parts
         ],
         right=("from the device", "LiteRT", "to the device", "bytes copied"),
+        names=("operators",),
     )
     memory, kept = result.memory, result.roofline
     roof = kept.roofline
@@ -205,7 +220,7 @@ def _rows(result: Benchmark) -> list[tuple[str, str, str]]:
         ("first load", _ms(result.build), "the driver compiles the kernels, unless it cached them"),
         ("load", _ms(result.load), "again, in the same process"),
         ("first run", _ms(result.first_run), "after that load"),
-        ("run", _ms(result.runs.median), _spread_text(result.runs)),
+        ("run", _ms(result.runs.median), _spread_text(result.runs) + _busy_text(result.busy)),
     ]
     if result.litert is not None:
         threads = "1 thread" if result.threads == 1 else f"{result.threads} threads"
@@ -228,6 +243,10 @@ def _spread_text(spread: Spread) -> str:
     return f"median of {spread.runs} runs, quartiles {quartiles}, including copies in and out"
 
 
+def _busy_text(busy: int) -> str:
+    return f"; {busy} other programs computed" if busy else ""
+
+
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3f} ms"
 
@@ -240,16 +259,18 @@ def _print_kernels(result: Benchmark, everything: bool) -> None:
         title = f"The {TOP} slowest of {len(shown)} kernels (--all shows all of them)"
         shown = sorted(shown, key=lambda item: -item[1].seconds)[:TOP]
     numbers = ("#", "ms", "share", "GFLOP/s", "GB/s", "of the roofline")
-    rest = "the rest of a run is copies and dispatch overhead"
+    others = "parts on LiteRT, copies" if result.parts else "copies"
+    rest = f"the rest of a run is {others} and dispatch overhead"
     if result.plan.persistent:
-        rest = "launched one by one, unlike in a run"
+        rest = f"launched one by one, unlike in a run, which has {others} besides"
     print_table(
         f"{title}; {total * 1e3:.3f} ms in total, {rest}",
         ("#", "operators", "file", *numbers[1:]),
         [_kernel_row(index, kernel, total) for index, kernel in shown],
         right=numbers,
+        names=("operators",),
     )
-    if any(kernel.roofline > 1 for _, kernel in shown):
+    if any(kernel.roofline is None for _, kernel in shown):
         click.echo(BEYOND)
 
 
@@ -262,5 +283,5 @@ def _kernel_row(index: int, kernel: KernelTime, total: float) -> tuple[object, .
         f"{kernel.seconds / total:.1%}",
         f"{kernel.flops / kernel.seconds / 1e9:.1f}",
         f"{kernel.moved / kernel.seconds / 1e9:.1f}",
-        f"{kernel.roofline:.0%}",
+        "" if kernel.roofline is None else f"{kernel.roofline:.0%}",
     )

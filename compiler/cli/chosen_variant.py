@@ -17,17 +17,19 @@ def newest_variant(
     model: str | None,
     target: str | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    signature: str | None = None,
 ) -> Variant:
     """The variant compiled last, of a model if there are several; others are listed on stderr.
 
-    With a target, only its variants count; `shapes` are the input shapes to take, by name.
-    PlanError if there is none or it is damaged, InputError if it is not for these shapes.
+    With a target, only its variants count; `shapes` are the input shapes to take, by name, and
+    `signature` is the signature. PlanError if there is none or it is damaged, InputError if it is
+    not for these.
     """
     newest, *others = _folders(cache, model, target)
     if others:
         listed = "".join(f"\n  {folder}" for folder in others)
         note(f"this is the variant compiled last; the others are{listed}")
-    return specialized(read_variant(newest), shapes)
+    return specialized(read_variant(newest), shapes, signature)
 
 
 def variants_for(
@@ -36,8 +38,9 @@ def variants_for(
     target: str | None,
     profiles: Sequence[str],
     shapes: Mapping[str, Sequence[int]] | None = None,
+    signature: str | None = None,
 ) -> list[Variant]:
-    """The variant compiled last for each device profile (PlanError), for input shapes by name."""
+    """The variant compiled last for each device profile (PlanError); see `newest_variant`."""
     newest: dict[str, Path] = {}
     for folder in _folders(cache, model, target):
         newest.setdefault(read_plan(folder).profile, folder)
@@ -49,7 +52,7 @@ def variants_for(
                 f"tflgpu-compile MODEL -o {cache} --device {profile}"
             )
     found = [read_variant(newest[profile]) for profile in dict.fromkeys(profiles)]
-    return [specialized(variant, shapes) for variant in found]
+    return [specialized(variant, shapes, signature) for variant in found]
 
 
 def _folders(cache: Path, model: str | None, target: str | None) -> list[Path]:

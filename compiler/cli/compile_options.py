@@ -13,7 +13,7 @@ from ..fleet.tasks import for_each
 from ..options import FALLBACKS, NANS, PRECISIONS, TARGETS, Options
 from .device_names import DeviceName
 from .options import Function, with_options
-from .parsing import parse_formats, parse_operators, parse_shapes
+from .parsing import parse_formats, parse_kept, parse_operators, parse_shapes
 
 _FIELDS = tuple(item.name for item in fields(Options))
 
@@ -100,9 +100,12 @@ def compile_options(
         *(() if runs else (custom_ops,)),
         click.option(
             "--signature",
-            default="",
-            metavar="NAME",
-            help="The model's signature to compile, which also names inputs and outputs.",
+            "--signatures",
+            "signature",
+            multiple=True,
+            metavar="NAME|all",
+            help="A signature of the model to compile, which also names inputs and outputs. "
+            "Repeat it for several, or give `all`: they share the weights.",
         ),
         click.option(
             "--input-shape",
@@ -110,9 +113,9 @@ def compile_options(
             callback=parse_shapes,
             multiple=True,
             metavar="NAME=SIZES",
-            help="A shape for an input that replaces the model's, such as image=1,224,224,3."
-            " Repeat it to compile for several: the first shapes of all inputs named are one "
-            "choice, the second ones the next, and so on.",
+            help="A shape for an input that replaces the model's, such as image=1,224,224,3; with "
+            "several signatures also decode/tokens=1,1. Repeat it for several choices: the first "
+            "shapes of all inputs named are one choice, the second ones the next, and so on.",
         ),
         click.option(
             "--disable-pass",
@@ -142,25 +145,34 @@ def compile_options(
 
 
 def format_options(function: Function) -> Function:
-    """The options for the formats of inputs and outputs: --input-format and --output-format."""
+    """The options for what inputs and outputs become: --input-format, --output-format, --keep."""
     choices = (
         click.option(
             "--input-format",
             "inputs",
             callback=parse_formats,
             multiple=True,
-            metavar="NAME=FORMAT",
+            metavar="[NAME=]FORMAT",
             help="Take an input as pictures of bytes, such as image=rgba8,size=1920x1080,"
-            "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes.",
+            "resize=bilinear,mean=127.5,std=127.5; the device crops, resizes and normalizes. "
+            "NAME may be omitted if there is only one input.",
         ),
         click.option(
             "--output-format",
             "outputs",
             callback=parse_formats,
             multiple=True,
-            metavar="NAME=FORMAT",
+            metavar="[NAME=]FORMAT",
             help="What to make of an output: softmax, argmax, or pictures such as "
             "rgba8,mean=127.5,std=127.5.",
+        ),
+        click.option(
+            "--keep",
+            callback=parse_kept,
+            multiple=True,
+            metavar="OUTPUT[=INPUT]",
+            help="An output that stays on the device as the input that it updates, by default of "
+            "the same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
         ),
     )
     return with_options(choices, function)

@@ -11,7 +11,7 @@ import click
 from rich.filesize import decimal
 
 from ...runtime.errors import TflgpuError
-from ...runtime.input_shapes import Shapes, choices_of, listed
+from ...runtime.input_shapes import described_choices
 from ...runtime.plan.records import Plan
 from ...runtime.store.variant import edited_kernels
 from ..api import build_kernels
@@ -156,7 +156,7 @@ def _warn_about_targets(options: Sequence[Options]) -> None:
     target = options[0].target
     if target in FOR_OTHER_RUNTIMES:
         note(
-            f"`tflgpu run` and `tflgpu export` take kernels for opencl or glsl; those for "
+            f"`tflgpu run` and `tflgpu export` take kernels for opencl, glsl or wgsl; those for "
             f"{target} are for a runtime of your own, which docs/deploying.md describes"
         )
 
@@ -204,9 +204,9 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
         ("operators in", report["operators"]),
         ("rewrites", f"{applied} applied, {len(report['passes']) - applied} declined"),
         *(
-            ("input shapes", _choice_text(shapes, each))
-            for shapes, each in zip(
-                choices_of(plan), (report, *report.get("specializations", ())), strict=True
+            ("compiled for", _choice_text(choice, each))
+            for choice, each in zip(
+                described_choices(plan), (report, *report.get("specializations", ())), strict=True
             )
             if plan.specializations
         ),
@@ -236,6 +236,6 @@ def _rows(plan: Plan, report: Mapping[str, Any], tuning: str) -> list[tuple[str,
     ]
 
 
-def _choice_text(shapes: Shapes, report: Mapping[str, Any]) -> str:
+def _choice_text(choice: str, report: Mapping[str, Any]) -> str:
     arena = decimal(report["memory"]["planned"])
-    return f"{listed(shapes)}: {report['kernels']} kernels, memory {arena}"
+    return f"{choice}: {report['kernels']} kernels, memory {arena}"

@@ -12,7 +12,8 @@ import click
 
 from ...runtime.errors import BuildError, InputError
 from ..frontend.metadata import parse_metadata
-from ..tools.compare import Comparison
+from ..pictures.families import family_of
+from ..tools.comparison import Comparison
 from ..tools.editing.edit import (
     Trial,
     check_editable,
@@ -25,7 +26,7 @@ from .chosen_variant import newest_variant
 from .input_arrays import RANDOM, picture_inputs, read_inputs
 from .options import attached_option, cache_argument, input_options, model_option
 from .paths import FilePath
-from .printing import json_option, print_json, print_table
+from .printing import full_names_option, json_option, print_json, print_table
 from .shell import Command, Failure, note
 from .stages import progress
 from .whole_file import write_whole
@@ -34,6 +35,7 @@ _LINE = re.compile(r":(\d+)[:(]\d+")
 """The line in a message of a driver's compiler: `file:23:17` or, of Mesa, `0:23(17)`."""
 
 
+@full_names_option
 @click.command(cls=Command, short_help="Try a kernel changed by hand, and keep it.")
 @cache_argument
 @click.argument("kernel")
@@ -97,7 +99,8 @@ def edit(
     path = Path(model) if model is not None and Path(model).is_file() else None
     plan, given = variant.plan, (*named, RANDOM)
     metadata, pictures = parse_metadata(plan.metadata), picture_inputs(plan)
-    arrays = read_inputs(given, plan.inputs, seed, metadata, mean, std, pictures)
+    family = family_of(plan.model, [tensor.name for tensor in plan.tensors])
+    arrays = read_inputs(given, plan.inputs, seed, metadata, mean, std, pictures, family)
     with progress() as show:
         show("compare", 0, 1)
         try:
@@ -175,6 +178,7 @@ def _show(trial: Trial) -> None:
             for launch in trial.launches
         ],
         right=("largest error", "allowed", "original us", "edited us", "ratio"),
+        names=("operators",),
     )
     rows = [("the original kernel", item) for item in trial.outputs]
     rows += [("LiteRT", item) for item in trial.litert]

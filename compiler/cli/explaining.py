@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ..choices import each_choice
 from ..errors import Finding
 from ..events import Event
 from ..options import Options
@@ -15,7 +16,7 @@ from ..tools.explain import explain as explain_model
 from .compile_options import compile_options, format_options
 from .options import model_argument
 from .paths import FilePath
-from .printing import json_option, print_json, print_table
+from .printing import full_names_option, json_option, print_json, print_table
 from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure
 from .stages import progress
@@ -26,6 +27,7 @@ NAMED = 6
 """Most operators that are named for each reason, without --all."""
 
 
+@full_names_option
 @click.command(cls=Command, short_help="Show what runs where, and why.")
 @model_argument
 @compile_options(fallback="none")
@@ -48,7 +50,7 @@ def explain(
     model: Path, options: Options, dump: Path | None, everything: bool, as_json: bool
 ) -> None:
     """Show which rewrites of MODEL were applied or declined and why, and what cannot run."""
-    choices = options.for_each_choice()
+    choices = each_choice(model, options)
     if dump and len(choices) > 1:
         raise click.UsageError("--dump takes the graphs of one choice of input shapes")
     with progress() as show:
@@ -97,6 +99,7 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
         [(name, reason, count, names) for name, reason, count, names in grouped if reason],
         right=("times",),
         width=WIDTH,
+        names=("reason",),
     )
     print_table(
         "Implementations" if everything else "Implementations; --all shows why not others",
@@ -117,6 +120,7 @@ def _print_explanation(explanation: Explanation, everything: bool) -> None:
                 for name, reason in choice.unsupported
             ],
             width=WIDTH,
+            names=("unsupported",),
         )
         print_table(
             "Tiles and work-groups",
@@ -156,6 +160,7 @@ def _print_summary(explanation: Explanation) -> None:
         ],
         right=("operators",),
         width=WIDTH,
+        names=("reason",),
     )
 
 
@@ -165,4 +170,5 @@ def _print_findings(title: str, findings: Sequence[Finding]) -> None:
         ("operator", "reason", "advice"),
         [(f"{f.index} {f.operator}", f.reason, f.advice) for f in findings],
         width=WIDTH,
+        names=("reason",),
     )

@@ -1,4 +1,4 @@
-"""`tflgpu export`: a compiled model as C99 that needs no Python."""
+"""`tflgpu export`: a compiled model as C99 or for browsers, which needs no Python."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from pathlib import Path
 
 import click
 
-from ..export import RUNTIMES
+from ...runtime.plan.records import Plan
+from ..export import BACKENDS, Pictures
 from ..export import export as export_project
+from ..frontend.metadata import parse_metadata
+from ..pictures.families import family_of
+from ..pictures.scaling import choose_scaling
 from .chosen_variant import newest_variant, variants_for
 from .device_names import DeviceName
-from .options import cache_argument, model_option, shape_option
+from .options import cache_argument, model_option, shape_option, signature_option
 from .paths import FilePath
 from .printing import json_option, print_json
 from .shell import Command, note
 
 
-@click.command(cls=Command, short_help="Write a compiled model as C99.")
+@click.command(cls=Command, short_help="Write a compiled model as C99 or for browsers.")
 @cache_argument
 @model_option
+@signature_option
 @shape_option
 @click.option(
     "-o",
@@ -28,11 +33,17 @@ from .shell import Command, note
     metavar="DIR",
     help="The folder to write, which must be empty or not exist.",
 )
-@click.option("--name", required=True, metavar="NAME", help="Name of the C variable and its files.")
+@click.option(
+    "--name",
+    required=True,
+    metavar="NAME",
+    help="Name of the C variable and its files, or of the module.",
+)
 @click.option(
     "--backend",
-    type=click.Choice(sorted(RUNTIMES.values())),
-    help="The driver it runs on: only variants compiled for it are considered.",
+    type=click.Choice(sorted(BACKENDS)),
+    help="What it runs on: only variants compiled for it are considered. Default: what the "
+    "variant was compiled for; of WGSL, web.",
 )
 @click.option(
     "--device",
@@ -54,6 +65,7 @@ from .shell import Command, note
 def export(
     cache: Path,
     model: str | None,
+    signature: str | None,
     shapes: dict[str, tuple[int, ...]],
     output: Path,
     name: str,
@@ -64,14 +76,17 @@ def export(
 ) -> None:
     """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
 
-    The model must have been compiled for OpenCL or GLSL, without parts on LiteRT.
+    With the backend web, kernels in WGSL become an ES module for browsers, with a page that shows
+    what the model finds in pictures. The model must have been compiled for OpenCL, GLSL or WGSL,
+    without parts on LiteRT.
     """
-    target = next((target for target, runtime in RUNTIMES.items() if runtime == backend), None)
+    target = BACKENDS[backend] if backend else None
     if profiles:
-        variants = variants_for(cache, model, target, profiles, shapes)
+        variants = variants_for(cache, model, target, profiles, shapes, signature)
     else:
-        variants = [newest_variant(cache, model, target, shapes)]
-    export_project(variants, output, name, weights == "embed")
+        variants = [newest_variant(cache, model, target, shapes, signature)]
+    pictures = _pictures(variants[0].plan)
+    export_project(variants, output, name, weights == "embed", pictures, backend)
     for variant in variants:
         if variant.edited:
             note(f"{variant.folder} is edited: {', '.join(variant.edited)}")
@@ -80,3 +95,13 @@ def export(
         print_json({"folder": str(output), "files": files})
     else:
         click.echo(f"{output}: {', '.join(files)}")
+
+
+def _pictures(plan: Plan) -> Pictures:
+    """What the model, or else its family, says about pictures."""
+    metadata = parse_metadata(plan.metadata)
+    family = family_of(plan.model, [tensor.name for tensor in plan.tensors])
+    known = metadata.inputs[0] if metadata.inputs else None
+    scaling = choose_scaling(known, family=family.scaling if family else None)
+    labels = next((output.labels for output in metadata.outputs if output.labels), ())
+    return Pictures(scaling.mean, scaling.std, bool(scaling.source), labels)

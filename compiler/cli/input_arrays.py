@@ -12,10 +12,12 @@ from tokenize import TokenError
 import numpy as np
 
 from ...runtime.errors import InputError
+from ...runtime.inputs import reordering
 from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
 from ..ir import Array
+from ..pictures.families import Family, family_of
 from ..pictures.picture_file import picture_array
 from ..pictures.scaling import Scaling, choose_scaling
 from ..trial_input import random_input
@@ -89,11 +91,13 @@ def read_inputs(
     mean: Sequence[float] = (),
     std: Sequence[float] = (),
     pictures: Collection[str] = (),
+    family: Family | None = None,
 ) -> dict[str, Array]:
     """An array for each input (InputError if a file cannot be read or does not fit its input).
 
     A note on stderr says how the pixels of pictures are scaled, unless the input is one of the
-    `pictures`, and a warning that `mean` and `std` are ignored if nothing is scaled.
+    `pictures`; a warning, if it is a guess. Another warning says that `mean` and `std` are ignored
+    if nothing is scaled.
     """
     sources = assign(values, inputs)
     scaled = {name for name, source in sources.items() if is_picture(source)} - set(pictures)
@@ -103,10 +107,14 @@ def read_inputs(
     known = metadata.inputs if len(metadata.inputs) == len(inputs) else ()
     arrays = {}
     for n, info in enumerate(inputs):
-        scaling = choose_scaling(known[n] if known else None, mean, std)
+        floats = info.dtype.startswith("float")
+        usual = family.scaling if family and floats else None
+        scaling = choose_scaling(known[n] if known else None, mean, std, usual)
         arrays[info.name] = load(sources[info.name], info, generator, scaling)
         if info.name in scaled:
-            note(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
+            # A wrong guess changes the answer; bytes are mostly taken as they are.
+            tell = warn if floats and not scaling.source else note
+            tell(f"{info.name}: {scaling.describe(info)} ({_advice(scaling)})")
     return arrays
 
 
@@ -119,7 +127,9 @@ def feed_of(
     """
 
     def feed(inputs: Sequence[TensorInfo]) -> dict[str, Array]:
-        return read_inputs((*values, RANDOM), inputs, seed, model_metadata(model), mean, std)
+        given, metadata = (*values, RANDOM), model_metadata(model)
+        family = family_of(model.name, [info.name for info in inputs])
+        return read_inputs(given, inputs, seed, metadata, mean, std, family=family)
 
     return feed
 
@@ -132,7 +142,7 @@ def _advice(scaling: Scaling) -> str:
 
 def picture_inputs(plan: Plan) -> list[str]:
     """The inputs that take pictures of bytes, which the device scales."""
-    return [name for name, _ in json.loads(plan.options).get("inputs", ())]
+    return [name or plan.inputs[0].name for name, _ in json.loads(plan.options).get("inputs", ())]
 
 
 def is_picture(source: str) -> bool:
@@ -179,8 +189,10 @@ def array_file(path: str, info: TensorInfo) -> Array:
         with np.errstate(over="ignore"):
             array = array.astype(dtype)
     if array.shape != info.shape or array.dtype != dtype:
+        call = reordering(array.shape, info.shape) if array.shape != info.shape else None
+        advice = f"; reorder its axes: {call}" if call else ""
         raise InputError(
             f"input {info.name}: {path} contains {array.dtype.name}{list(array.shape)}, but the "
-            f"model takes {info.dtype}{list(info.shape)}"
+            f"model takes {info.dtype}{list(info.shape)}{advice}"
         )
     return array

@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from rich.syntax import Syntax
 
 from ...runtime.errors import InputError
-from ...runtime.input_shapes import choices_of, listed
+from ...runtime.input_shapes import choices_of, described_choices, signatures_of
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
@@ -22,9 +22,16 @@ from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant
 from .machine_code import described, print_machine_code
-from .options import cache_argument, model_option, shape_option
+from .options import cache_argument, model_option, shape_option, signature_option
 from .paths import FilePath
-from .printing import console, json_option, kernels_in_launches, print_json, print_table
+from .printing import (
+    console,
+    full_names_option,
+    json_option,
+    kernels_in_launches,
+    print_json,
+    print_table,
+)
 from .shell import Command
 from .writing_report import write_report
 
@@ -32,9 +39,11 @@ BAR = 32
 """Characters that represent the whole arena in the memory map."""
 
 
+@full_names_option
 @click.command(cls=Command, short_help="Show kernels, tensors and memory.")
 @cache_argument
 @model_option
+@signature_option
 @shape_option
 @click.option(
     "--source", metavar="KERNEL", help="Print the kernel with this index or part of a name."
@@ -68,6 +77,7 @@ BAR = 32
 def inspect(
     cache: Path,
     model: str | None,
+    signature: str | None,
     shapes: dict[str, tuple[int, ...]],
     source: str | None,
     html: Path | None,
@@ -88,7 +98,7 @@ def inspect(
             f"--compare {compare} needs --profile, the times to compare with it; or name the "
             f"folder of another variant"
         )
-    variant = newest_variant(cache, model, shapes=shapes)
+    variant = newest_variant(cache, model, shapes=shapes, signature=signature)
     chosen = COMPILERS[compiler] if compiler else None
     if html is not None:
         write_report(variant, html, model, profile, compare, chosen)
@@ -132,6 +142,7 @@ def _as_dict(variant: Variant) -> dict[str, Any]:
         **{key: getattr(plan, key) for key in ("target", "precision", "profile")},
         "inputs": [asdict(info) for info in plan.inputs],
         "outputs": [asdict(info) for info in plan.outputs],
+        "signatures": signatures_of(plan),
         "input_shapes": choices_of(plan),
         "memory": {
             **asdict(plan.memory),
@@ -193,7 +204,8 @@ def _print_plan(variant: Variant) -> None:
         ("compiler", plan.compiler),
         *(("input", f"{i.name} {i.dtype}{list(i.shape)}") for i in plan.inputs),
         *(("output", f"{o.name} {o.dtype}{list(o.shape)}") for o in plan.outputs),
-        *(("also for", listed(choice)) for choice in choices_of(plan)[1:]),
+        *(("signature", key) for key in [plan.signature] if key),
+        *(("also for", text) for text in described_choices(plan)[1:]),
         ("kernels", kernels_in_launches(plan)),
         *([("edited by hand", ", ".join(variant.edited))] if plan.edits else []),
         ("operations", f"{sum(dispatch.flops for dispatch in plan.dispatches):,}"),
@@ -225,12 +237,14 @@ def _print_plan(variant: Variant) -> None:
             for part in plan.parts
         ],
         right=("before dispatch",),
+        names=("operators", "reads", "writes"),
     )
     print_table(
         "Tensors, by when they are written",
         ("tensor", "type", "storage", "location", "bytes", "alive", "in the arena"),
         [_tensor_row(plan, t) for t in sorted(plan.tensors, key=lambda t: (t.first, t.offset))],
         right=("bytes",),
+        names=("tensor",),
     )
 
 
@@ -256,6 +270,7 @@ def _print_dispatches(plan: Plan) -> None:
             for index, dispatch in enumerate(plan.dispatches)
         ],
         right=("#", "operations"),
+        names=("operators",),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ... import runtime
+from ...runtime.api import unusable
 from ...runtime.opencl.find import advice
 from ..devices import profiles
 from ..devices.attached import match
@@ -25,23 +26,35 @@ FOLDED = "none; decomposed or folded"
 @click.command(cls=Command, short_help="List the devices and profiles.")
 @json_option
 def devices(as_json: bool) -> None:
-    """List the devices, best first, and the target and profile to compile with for each."""
+    """List the devices, best first, and the target and profile to compile with for each.
+
+    Devices and drivers that do not work come last, with the reason.
+    """
     found = [(info, match(info)) for info in runtime.devices()]
+    broken = unusable()
     if as_json:
         print_json(
             {
                 "devices": [
-                    {
-                        "name": info.name,
-                        "platform": info.platform,
-                        "version": info.version,
-                        "driver": info.driver,
-                        "type": info.type,
-                        "target": info.target,
-                        "profile": matched.profile.name,
-                        "because": matched.rule.conditions,
-                    }
-                    for info, matched in found
+                    *(
+                        {
+                            "name": info.name,
+                            "platform": info.platform,
+                            "version": info.version,
+                            "driver": info.driver,
+                            "type": info.type,
+                            "target": info.target,
+                            "usable": True,
+                            "profile": matched.profile.name,
+                            "because": matched.rule.conditions,
+                        }
+                        for info, matched in found
+                    ),
+                    *(
+                        {"name": each.name, "target": each.target, "usable": False}
+                        | {"reason": each.reason, "advice": each.advice}
+                        for each in broken
+                    ),
                 ],
                 "profiles": [
                     {"name": item.name, "description": item.description}
@@ -50,15 +63,15 @@ def devices(as_json: bool) -> None:
             }
         )
     else:
-        names = [info.name for info, _ in found]
+        names = [(info.name, info.target) for info, _ in found]
         print_table(
             "Devices, the best one first",
             ("device", "type", "driver", "target", "profile"),
             [
                 (
-                    info.name if names.count(info.name) == 1 else info,
+                    info.name if names.count((info.name, info.target)) == 1 else info,
                     info.type,
-                    info.driver,
+                    info.driver.partition("_")[0],  # without the number of the build
                     info.target,
                     matched.profile.name,
                 )
@@ -66,12 +79,17 @@ def devices(as_json: bool) -> None:
             ],
         )
         print_table(
+            "Unusable, see `tflgpu doctor`",
+            ("device", "reason"),
+            [(each.name, each.reason) for each in broken],
+        )
+        print_table(
             "Device profiles for --device, which also takes the path of your own profile",
             ("profile", "description"),
             [(item.name, item.description) for item in profiles().values()],
         )
     if not found:
-        raise Failure(f"there is no device; {advice()}")
+        raise Failure("\n".join(map(str, broken)) or f"there is no device; {advice()}")
     if not any(info.target == "opencl" for info, _ in found):
         warn(f"there is no OpenCL device; {advice()}")
 

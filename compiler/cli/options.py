@@ -36,6 +36,12 @@ shape_option = click.option(
     "default: the first.",
 )
 
+signature_option = click.option(
+    "--signature",
+    metavar="NAME",
+    help="Of a model with several signatures, the one to take; default: the first.",
+)
+
 model_option = click.option(
     "--model",
     type=str,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+from ..errors import OptionError
+from ..formats import PICTURES, SCORES, input_format, output_format
+
 
 def parse_choice(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
@@ -23,6 +26,11 @@ def parse_numbers(
         return tuple(map(float, value.split("/"))) if value is not None else ()
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is not a number, or one for each channel") from error
+
+
+def parse_list(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(filter(None, (name.strip() for name in (value or "").split(","))))
 
 
 def parse_shapes(
@@ -52,14 +60,29 @@ def parse_operators(
     return tuple(int(value) if value.isdecimal() else value for value in values)
 
 
+def parse_kept(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """(output, input) of each value such as cache_out=cache_in; a single name is both."""
+    pairs = (value.partition("=") for value in values)
+    return tuple((output, name if equals else output) for output, equals, name in pairs)
+
+
 def parse_formats(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
-    """(name, format) of each value such as image=rgba8."""
+    """(name, format) of each value such as image=rgba8; the name is empty if it is left out."""
+    parse = input_format if parameter.name == "inputs" else output_format
     pairs = []
     for value in values:
-        name, _, text = value.partition("=")
-        if not (name and text):
-            raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT")
+        name, equals, text = value.partition("=")
+        if value.partition(",")[0].strip() in (*PICTURES, *SCORES):
+            name, text = "", value
+        elif not (name and equals and text):
+            raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT or FORMAT")
+        try:
+            parse(name, text)
+        except OptionError as error:
+            raise click.BadParameter(str(error)) from error
         pairs.append((name, text))
     return tuple(pairs)

@@ -29,7 +29,7 @@ class FilePath(click.Path):
         if is_url(value):
             self.fail(
                 f"{without_password(value)} is a URL; this takes a path. `tflgpu-compile -o`, "
-                f"`tflgpu cache` and `tflgpu.load` take URLs",
+                f"`tflgpu run`, `tflgpu cache` and `tflgpu.load` take URLs",
                 parameter,
                 context,
             )

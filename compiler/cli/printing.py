@@ -16,6 +16,8 @@ from rich.table import Table
 
 from ...runtime.plan.records import HostPart, Plan
 from ...runtime.printable import printable, printable_lines
+from .shell import asked_for, remembered
+from .short_names import short_names, with_short_names
 
 WIDTH_IN_A_PIPE = 120
 """Width of tables, at most, if stdout is not a terminal."""
@@ -26,6 +28,16 @@ FEW = 8
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print only JSON, for other programs."
 )
+
+FULL_NAMES = "--full-names"
+
+
+def full_names_option(command: click.Command) -> click.Command:
+    """The option that shows names of tensors whole, for a command that prints them in tables."""
+    command.params.insert(
+        -2, remembered(FULL_NAMES, help="Show long names of tensors whole in tables, as --json.")
+    )
+    return command
 
 
 def print_json(value: Any) -> None:
@@ -76,18 +88,29 @@ def print_table(
     rows: Iterable[Sequence[object]],
     right: Sequence[str] = (),
     width: int | None = None,
+    names: Sequence[str] = (),
 ) -> None:
     """Print a table with a title, unless it has no rows; columns in `right` are right-aligned.
 
     It is at most as wide as the terminal and as `width`; longer cells are wrapped. Cells are text
-    of one line, which may come from files.
+    of one line, which may come from files. Names of tensors in the columns `names` are shortened if
+    they are long, unless --full-names was given.
     """
+    cells = [[str(cell) for cell in row] for row in rows]
+    named = [column in names and not asked_for(FULL_NAMES) for column in columns]
+    short = short_names(cell for row in cells for cell, has in zip(row, named, strict=True) if has)
+    if short:
+        title += f"; long names are shortened, {FULL_NAMES} shows them whole"
+        cells = [
+            [with_short_names(c, short) if has else c for c, has in zip(row, named, strict=True)]
+            for row in cells
+        ]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         justify = "right" if column in right else "left"
         table.add_column(column, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        table.add_row(*(printable_lines(str(cell).replace("\n", "\\n")) for cell in row))
+    for row in cells:
+        table.add_row(*(printable_lines(cell.replace("\n", "\\n")) for cell in row))
     if table.row_count:
         click.echo(printable(title))
         shown = console(width)

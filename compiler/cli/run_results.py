@@ -30,9 +30,13 @@ class RunResult:
     plan: Plan
     outputs: list[dict[str, Any]]
     classes: list[Class] = field(default_factory=list)
+    probable: bool = False
+    """Whether the scores of classes are probabilities."""
     kind: str = ""
     """What the outputs show of the picture, such as boxes; empty for nothing."""
     records: list[dict[str, Any]] = field(default_factory=list)
+    nothing: str = ""
+    """What to say if they show it nowhere for certain; empty if they do."""
     written: Path | None = None
     """The file of --output."""
     types: list[TypeTime] = field(default_factory=list)
@@ -57,7 +61,8 @@ class RunResult:
             [(part.file, operators_of(part)) for part in self.plan.parts],
         )
         rows = [(item.label, f"{item.score:.6g}") for item in self.classes]
-        print_table("Most probable", ("class", "score"), rows, right=("score",))
+        title = "Most probable" if self.probable else "Highest scores, which are no probabilities"
+        print_table(title, ("class", "score"), rows, right=("score",))
         self._print_shown()
         print_types(self.types)
         for path in (self.written, self.trace):
@@ -67,8 +72,8 @@ class RunResult:
     def _print_shown(self) -> None:
         if not self.kind:
             return
-        if not self.records:
-            click.echo(f"No {self.kind} found")
+        if self.nothing:
+            click.echo(self.nothing)
         shown = self.records[:SHOWN_RECORDS]
         title = f"Found: {self.kind}"
         if len(shown) < len(self.records):

@@ -1,4 +1,4 @@
-"""Results of commands for each of several choices of input shapes."""
+"""Results of commands for each of several signatures and choices of input shapes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,27 @@ from ..options import Options
 
 
 def per_choice(choices: Sequence[Options], results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A result as JSON; if there are several, under "choices", each with its input shapes."""
+    """A result as JSON; several under "choices", each with its signature and input shapes."""
     if len(results) == 1:
         return dict(results[0])
     each = zip(choices, results, strict=True)
     return {
         "choices": [
-            {"input_shapes": dict(choice.input_shapes), **result} for choice, result in each
+            {
+                **({"signature": choice.signature_key} if choice.signature else {}),
+                "input_shapes": dict(choice.input_shapes),
+                **result,
+            }
+            for choice, result in each
         ]
     }
 
 
 def print_choice(choice: Options, choices: Sequence[Options]) -> None:
-    """Print the input shapes that what follows is about, if there are several choices."""
+    """Print the signature and input shapes that what follows is about, if there are several."""
     if len(choices) > 1:
-        click.echo(f"Input shapes {listed(dict(choice.input_shapes))}:\n")
+        shapes = listed(dict(choice.input_shapes))
+        parts = [f"signature {key}" for key in choice.signature]
+        parts += [f"input shapes {shapes}"] if shapes else []
+        text = ", ".join(parts)
+        click.echo(f"{text[0].upper()}{text[1:]}:\n")

@@ -23,8 +23,8 @@ INTERRUPTED = 130
 """The exit code of a command that Ctrl-C or SIGTERM ends: 128 and the number of SIGINT."""
 
 
-def _volume(*names: str, help: str) -> click.Option:
-    """An option that is not passed to the command, but remembered."""
+def remembered(*names: str, help: str) -> click.Option:
+    """An option that is not passed to the command, but that `asked_for` knows of."""
 
     def remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
         context.meta[names[-1]] = value
@@ -33,7 +33,7 @@ def _volume(*names: str, help: str) -> click.Option:
 
 
 def asked_for(name: str) -> bool:
-    """Whether the command that runs was given --quiet or --verbose."""
+    """Whether the command that runs was given an option such as --quiet."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(name))
 
@@ -57,9 +57,23 @@ class Command(click.Command):
         settings = {"help_option_names": ["-h", "--help"]}
         super().__init__(*arguments, **{"context_settings": settings, **options})
         self.params += [
-            _volume("-q", "--quiet", help="Show no notes and no progress, only warnings."),
-            _volume("-v", "--verbose", help="Show each stage with its time, also in a pipe."),
+            remembered("-q", "--quiet", help="Show no notes and no progress, only warnings."),
+            remembered("-v", "--verbose", help="Show each stage with its time, also in a pipe."),
         ]
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """UsageError for an option that is given twice, of which one would be ignored."""
+        seen: set[click.Parameter] = set()
+        for parameter in self.make_parser(context).parse_args(list(args))[2]:
+            once = isinstance(parameter, click.Option) and not (
+                parameter.multiple or parameter.is_flag or parameter.count
+            )
+            if once and parameter in seen:
+                raise click.UsageError(
+                    f"{parameter.opts[-1]} is given twice; give it once", context
+                )
+            seen.add(parameter)
+        return super().parse_args(context, args)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _interruptible():
@@ -76,6 +90,8 @@ class Command(click.Command):
             # Only errors on stdout name no file; click handles a closed pipe.
             if error.filename is not None or error.errno == errno.EPIPE:
                 raise
+            # What is still to be written would fail again at the end of the process.
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
             raise Failure(f"cannot write the output: {error.strerror}") from error
 
 

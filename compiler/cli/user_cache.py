@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .. import pipeline
+from ..arguments import signatures
 from ..emit.variant_name import compiled_folder
 from ..options import Options
 from ..tools.trace.events import Trace
@@ -23,14 +24,22 @@ def load_compiled(
     shapes: Mapping[str, tuple[int, ...]],
     load: Callable[[Path], Loaded],
     trace: Trace | None = None,
+    signature: str | None = None,
 ) -> Loaded:
     """What `load` makes of the folder of a model, compiled for an attached device.
 
     The model is compiled unless it was before and can be loaded. `shapes` are input shapes that
-    replace the model's, by name. `trace` records the stages. Raises what `pipeline.build` and
+    replace the model's, by name, and `signature` is the signature to compile. `trace` records the
+    stages. Raises what `pipeline.build` and
     `load` raise.
     """
-    options = for_attached_device(Options(device=device, input_shapes=tuple(shapes.items())))
+    options = for_attached_device(
+        Options(
+            device=device,
+            signature=signatures(signature or ()),
+            input_shapes=tuple(shapes.items()),
+        )
+    )
     cache = user_cache()
 
     def compile() -> Path:

@@ -7,14 +7,16 @@ from typing import Any
 
 import click
 
+from ..choices import each_choice
 from ..keep_f32 import settle
 from ..options import Options
 from ..tools import compare as verification
 from ..tools.bisect import bisect as find_culprit
+from ..tools.comparison import Comparison
 from .compile_options import compile_options
 from .input_arrays import feed_of
 from .options import input_options, model_argument, tolerance_option
-from .printing import json_option, print_json, print_table
+from .printing import full_names_option, json_option, print_json, print_table
 from .shape_choices import per_choice, print_choice
 from .shell import Command, Failure
 from .stages import progress
@@ -26,6 +28,7 @@ SINGLE = (
 """What to try if results differ in half precision."""
 
 
+@full_names_option
 @click.command(cls=Command, short_help="Compare a model's results with LiteRT's.")
 @model_argument
 @compile_options(fallback="none", runs=True)
@@ -52,7 +55,7 @@ def verify(
     """
     feed = feed_of(model, named, seed, mean, std)
     with progress() as show:
-        choices = settle(model, options, tolerance, show).for_each_choice()
+        choices = each_choice(model, settle(model, options, tolerance, show))
         results = [
             verification.verify(model, each, feed, layers=layers, progress=show) for each in choices
         ]
@@ -95,20 +98,22 @@ def _as_dict(result: verification.Verification, layers: bool) -> dict[str, Any]:
     return value
 
 
-def _comparison_dict(item: verification.Comparison) -> dict[str, Any]:
+def _comparison_dict(item: Comparison) -> dict[str, Any]:
     return {
         "name": item.name,
         "ok": item.ok,
         "max_error": item.max_error,
         "tolerance": item.tolerance,
         "problem": item.problem,
+        "kernels": item.kernels,
+        "litert": dict(item.errors),
+        "spread": item.spread,
     }
 
 
 def _print(result: verification.Verification) -> None:
-    def figures(item: verification.Comparison) -> tuple[str, str, str]:
-        verdict = item.problem or ("ok" if item.ok else "differs")
-        return f"{item.max_error:.3g}", f"{item.tolerance:.3g}", verdict
+    def figures(item: Comparison) -> tuple[str, str, str]:
+        return f"{item.max_error:.3g}", f"{item.tolerance:.3g}", item.verdict
 
     numbers = ("largest error", "tolerance")
     print_table(
@@ -116,10 +121,12 @@ def _print(result: verification.Verification) -> None:
         ("tensor", "operators", *numbers, "verdict"),
         [(item.name, item.label, *figures(item)) for item in result.layers],
         right=numbers,
+        names=("tensor", "operators"),
     )
     print_table(
         "Outputs",
         ("output", *numbers, "verdict"),
         [(item.name, *figures(item)) for item in result.outputs],
         right=numbers,
+        names=("output",),
     )

@@ -9,6 +9,13 @@ from pathlib import Path
 from .shell import Failure
 
 
+def check_folders(*paths: Path | None) -> None:
+    """Failure, before hours of work, if there is no folder for a file that is to be written."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise Failure(f"cannot write {path}: there is no folder {path.parent}")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file, or replace it (Failure).
 

@@ -100,6 +100,8 @@ class Binding:
         # operands, because constant operands are appended to them.
         for role, tensor in self.launch.reads.items():
             self._bind(role, tensor, self._reading(role, tensor, self.implementation.reads))
+        for role, tensor in self.launch.packed.items():
+            self._bind(role, tensor, self._accessor(role, tensor, SLICED))
         for role, array in self.launch.constants.items():
             base = self._add_constant(role, array)
             self.roles[role] = replace(self._constants(self._in_a_row(array.size)), base=base)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..language import number
+from ..language import TRUE, Element, Expression, Name, Number, Operand, every, expression
 from ..target import Target
 
-Body = Callable[[str], str]
+Body = Callable[[Expression], str]
 """Returns the body of a loop for a counter."""
 
 WIDTH = 100
@@ -26,9 +26,9 @@ class Variables:
     name: str
     count: int
 
-    def __call__(self, index: str | int) -> str:
+    def __call__(self, index: Operand) -> Expression:
         """The variable at an index."""
-        return self.name if self.count == 1 else f"{self.name}[{index}]"
+        return Name(self.name) if self.count == 1 else Element(self.name, index)
 
     def __str__(self) -> str:
         """The declarator, which follows the type."""
@@ -43,22 +43,23 @@ def each(name: str, count: int, start: int = 0, *, caller: Body, scope: bool = F
     if count <= start:
         return ""
     if count == start + 1:
-        return _block(caller(str(start)), scope)
-    return headed(f"for (int {name} = {start}; {name} < {count}; {name}++)", caller(name))
+        return _block(caller(Number(start)), scope)
+    return headed(f"for (int {name} = {start}; {name} < {count}; {name}++)", caller(Name(name)))
 
 
 def _repeated(name: str, count: int, body: Body) -> str:
     """The body for every counter, written out, or a loop if that would be too long."""
-    first = body("0")
+    first = body(Number(0))
     if count * len(first.splitlines()) > LONGEST_REPETITION:
         return each(name, count, caller=body)
-    bodies = (first, *(body(str(number)) for number in range(1, count)))
+    bodies = (first, *(body(Number(number)) for number in range(1, count)))
     return "".join(_block(text, "\n" in text.strip()) for text in bodies)
 
 
-def when(condition: str, *, caller: Callable[[], str], scope: bool = False) -> str:
-    """The body under a condition; an empty condition always holds."""
-    return headed(f"if ({condition})", caller()) if condition else _block(caller(), scope)
+def when(condition: Expression, *, caller: Callable[[], str], scope: bool = False) -> str:
+    """The body under a condition."""
+    always = condition == TRUE
+    return _block(caller(), scope) if always else headed(f"if ({condition})", caller())
 
 
 def headed(head: str, body: str) -> str:
@@ -73,19 +74,10 @@ def _block(body: str, scope: bool) -> str:
     return f"{{\n{body.strip()}\n}}\n" if scope else f"{body.strip()}\n"
 
 
-def all_of(*conditions: str) -> str:
-    """The conjunction of the conditions that are not empty."""
-    return " && ".join(condition for condition in conditions if condition)
-
-
-def inside(place: str, size: int, low: bool = True, high: bool = True) -> str:
+def inside(place: Operand, size: int, low: bool = True, high: bool = True) -> Expression:
     """The condition that a coordinate is in range, if it can be too low or too high."""
-    return all_of(f"{place} >= 0" if low else "", f"{place} < {size}" if high else "")
-
-
-def simple(text: str) -> bool:
-    """Whether an expression is a variable or a number, so that it can be repeated."""
-    return text.isidentifier() or number(text) is not None
+    known = expression(place)
+    return (known >= 0 if low else TRUE) & (known < size if high else TRUE)
 
 
 def vocabulary(target: Target) -> Mapping[str, Any]:
@@ -114,12 +106,12 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         return f"{hint}\n{loop}" if count > 1 else loop
 
     return {
-        "all_of": all_of,
+        "all_of": every,
+        "either": lambda one, other: one | other,
         "array": Variables,
         "each": kept,
         "inside": inside,
         "nested": nested,
-        "simple": simple,
         "unrolled": unrolled,
         "when": when,
     }

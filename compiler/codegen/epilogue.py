@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..ir import Op, Tensor
-from ..language import Language, affine
+from ..language import FLOAT, Expression, Name
 from ..ops.base import kernel_dtype
-from ..ops.elementwise import ELEMENTWISE
-from .intrinsics import Use
-from .literal import literal
+from ..ops.elementwise import ELEMENTWISE, computes_integers
+from .kernel_functions import KernelFunctions
 
 
 class Operands(Protocol):
@@ -20,40 +18,15 @@ class Operands(Protocol):
     def read(self, tensor: Tensor) -> str:
         """The tensor at the position of the store."""
 
-    def entry(self, tensor: Tensor, index: str) -> str:
+    def entry(self, tensor: Tensor, index: Expression) -> str:
         """The entry of a table at that index."""
-
-
-@dataclass(frozen=True)
-class Expressions:
-    """Renders the expressions of elementwise operators in a kernel language."""
-
-    language: Language
-    use: Use
-    lanes: int
-    """Lanes of a slice; 0 for single values."""
-
-    def of(self, expression: str, **operands: str) -> str:
-        """An expression with operands and attributes in their places."""
-        casts = self.language.casts(self.lanes)
-        return expression.format(
-            use=self.use, to_int=casts["int"], to_float=casts["float"], **operands
-        )
-
-    def literals(self, attrs: Mapping[str, Any]) -> dict[str, str]:
-        """Attributes that are numbers: whole ones as integers."""
-        return {
-            key: literal(value, self.use, "int32" if isinstance(value, int) else "float32")
-            for key, value in attrs.items()
-            if isinstance(value, (int, float))
-        }
 
 
 class Chain:
     """Statements that compute elementwise operators one after another, each result in `v`."""
 
-    def __init__(self, kind: str, expressions: Expressions) -> None:
-        self._kind, self._expressions = kind, expressions
+    def __init__(self, kind: str, functions: KernelFunctions) -> None:
+        self._kind, self._functions = kind, functions
         self._last: Tensor | None = None
         """The tensor whose value is in `v`."""
         self._held: dict[Tensor, str] = {}
@@ -95,33 +68,41 @@ class Chain:
             self.lines.append(f"{self._kind} v{number} = v;")
 
     def _compute(self, op: Op, operands: Sequence[str], number: int) -> None:
-        """Append one operator; an operand that its expression repeats gets a variable."""
-        integers = kernel_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
-        expression = ELEMENTWISE[op.name].chosen(op.attrs, integers)
-        named = {}
-        for name, operand in zip("abcdef", operands, strict=False):
-            named[name] = operand
-            if expression.count(f"{{{name}}}") > 1 and not operand.isidentifier():
-                named[name] = f"{name}{number}"
+        """Append one operator; an operand that its formula repeats gets a variable."""
+        integers, row = computes_integers(op), ELEMENTWISE[op.name]
+        attrs = {name: op.attrs[name] for name in row.attributes if name in op.attrs}
+
+        dtypes = [kernel_dtype(tensor.dtype) for tensor in op.inputs if tensor is not None]
+
+        def result(names: Sequence[str]) -> Expression:
+            typed = map(self._functions.variable, names, dtypes)
+            return self._functions.value(row.chosen(integers), *typed, **attrs)
+
+        letters = "abcdef"[: len(operands)]
+        repeated = result(letters)
+        named = []
+        for letter, operand, dtype in zip(letters, operands, dtypes, strict=True):
+            variable = self._functions.variable(letter, dtype)
+            if repeated.count(variable) > 1 and not operand.isidentifier():
                 kind = "int" if integers else self._kind
-                self.lines.append(f"{kind} {named[name]} = {operand};")
-        literals = self._expressions.literals(op.attrs)
-        text = self._expressions.of(expression, **named, **literals)
-        self._assign(op.output, text, f"  // {op.name}")
+                self.lines.append(f"{kind} {letter}{number} = {operand};")
+                operand = f"{letter}{number}"
+            named.append(operand)
+        self._assign(op.output, result(named), f"  // {op.name}")
 
     def _look_up(self, op: Op, value: str, operands: Operands, number: int) -> None:
         """Each lane reads its own entry of the table."""
-        language, lanes = self._expressions.language, self._expressions.lanes
-        place, offset = f"place{number}", op.attrs["offset"]
+        language, lanes = self._functions.language, self._functions.lanes
+        place = f"place{number}"
         kind = language.ints(lanes) if lanes else "int"
-        index = affine(f"{language.casts(lanes)['int']}({value})", 1, offset)
+        index = self._functions.to_int(Name(value, FLOAT)) + op.attrs["offset"]
         self.lines.append(f"{kind} {place} = {index};")
         places = [language.lane(place, lane, lanes) for lane in range(lanes)] or [place]
-        entries = [operands.entry(op.operand(1), text) for text in places]
+        entries = [operands.entry(op.operand(1), Name(text)) for text in places]
         text = language.convert(self._kind, ", ".join(entries)) if lanes else entries[0]
         self._assign(op.output, text, f"  // {op.name}")
 
-    def _assign(self, tensor: Tensor, value: str, remark: str = "") -> None:
+    def _assign(self, tensor: Tensor, value: object, remark: str = "") -> None:
         declaration = "" if self._last is not None else f"{self._kind} "
         self.lines.append(f"{declaration}v = {value};{remark}")
         self._last = tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -25,6 +25,8 @@ class GeneratedLaunch:
     op: Op
     reads: str
     """The storage in which the kernel reads tensors."""
+    packed: Collection[Tensor]
+    """Constants that it reads in slices whatever that is."""
     rendered: RenderedLaunch
     kernel: int
     """Index of its kernel."""
@@ -76,7 +78,8 @@ def generate(
             number = numbers.setdefault(rendered.source, len(numbers))
             reads = scheduled.implementation.reads
             limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
-            launches.append(GeneratedLaunch(op, reads, rendered, number, limits))
+            packed = launch.packed.values()
+            launches.append(GeneratedLaunch(op, reads, packed, rendered, number, limits))
         progress()
     users: dict[int, list[GeneratedLaunch]] = {number: [] for number in numbers.values()}
     for item in launches:

@@ -60,7 +60,7 @@ def _entry(name: str, entry: dict[str, object]) -> Intrinsic:
         language: str(entry[language]) for language in LANGUAGES if language in entry
     }
     if "glsl" in definitions:
-        definitions.setdefault("vulkan", definitions["glsl"])
+        definitions = {"vulkan": definitions["glsl"], "wgsl": definitions["glsl"]} | definitions
     every, glsl = (entry.get(key, []) for key in ("needs", "glsl_needs"))
     extensions = entry.get("device_extensions", {})
     assert isinstance(every, list) and isinstance(glsl, list) and isinstance(extensions, dict)
@@ -93,7 +93,7 @@ def _of_lanes(name: str, operands: Sequence[str]) -> Intrinsic:
         "glsl": f"\nivec4 {name}S({', '.join(f'ivec4 {operand}' for operand in operands)}) {{\n"
         f"  return ivec4({calls});\n}}",
     }
-    definitions["vulkan"] = definitions["glsl"]
+    definitions["vulkan"] = definitions["wgsl"] = definitions["glsl"]
     needs = dict.fromkeys(definitions, (name,))
     return Intrinsic(f"{name}S", "the same of a slice", definitions, needs)
 
@@ -149,6 +149,11 @@ def defined(used: Collection[str], language: Language) -> list[Intrinsic]:
         for name, entry in intrinsics().items()
         if name in wanted and language.name in entry.definitions
     ]
+
+
+def defined_text(entry: Intrinsic, language: Language) -> str:
+    """The definition of an intrinsic for slices of four lanes."""
+    return "\n".join(_definition(entry, language, 4))
 
 
 @cache

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from ...runtime.plan.kernels import Body, Kernel
-from ..language import OPENCL, Language
+from ..language import OPENCL, WGSL, Language
 from ..ops.base import WorkGroup
 from .bodies import HOLE
 from .environment import environment
 from .indent import indent
 from .intrinsics import defined, definitions
+from .wgsl import Printed, print_kernel
+from .wgsl.types import wgsl
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Parameter:
     writes: bool
     texel: int
     """Bytes of a texel of an image buffer; 0 for a buffer."""
+    writable: bool
+    """Whether it is bound as one that is written, as it is or as its buffer may be elsewhere."""
 
     @property
     def opencl(self) -> str:
@@ -113,10 +118,12 @@ class KernelSource:
     @property
     def indented(self) -> str:
         """The body as it stands in a file."""
-        return indent(self.body, 1)
+        return _in_wgsl(self).body if self.language == WGSL else indent(self.body, 1)
 
     def frame(self, name: str, comment: str) -> str:
         """The kernel's file with a hole for the body, starting with a comment."""
+        if self.language == WGSL:
+            return self._framed("wgsl", name, comment=comment, printed=_in_wgsl(self), wgsl=wgsl)
         entries = defined(self.intrinsics, self.language)
         return self._framed(
             str(self.language),
@@ -135,3 +142,11 @@ class KernelSource:
     def _framed(self, frame: str, name: str, **context: object) -> str:
         template = environment().get_template(f"dialects/{frame}.jinja")
         return template.render(kernel=self, name=name, body=HOLE, **context)
+
+
+@lru_cache(maxsize=16)
+def _in_wgsl(source: KernelSource) -> Printed:
+    arrays = {array.name: f"{array.element}[]" for array in source.parameters}
+    arrays |= {array.name: f"{array.kind}[]" for array in source.shared}
+    axes = (f"int {name} = int(gl_GlobalInvocationID.{'xyz'[axis]});" for axis, name in source.axes)
+    return print_kernel(source.template, "\n".join((*axes, source.body)), arrays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..language import float_text
 from .intrinsics import Use
 
 
@@ -21,13 +22,8 @@ def literal(value: float, use: Use, dtype: str = "float32") -> str:
             value = 2**31 - 1 if value > 0 else -(2**31)
         whole = (int(value) + 2**31) % 2**32 - 2**31
         return str(whole) if whole > -(2**31) else f"({whole + 1} - 1)"
-    number = np.float32(value)
-    if abs(number) < np.finfo(np.float32).tiny:
-        number = np.float32(0)  # denormal numbers are slow, and GPUs take them for zeros
-    if np.isnan(number):
+    if np.isnan(value):
         return use.NAN
-    if np.isinf(number):
-        return use.INFINITY if number > 0 else f"-{use.INFINITY}"
-    text = np.format_float_scientific(number, trim="0", exp_digits=1)
-    plain = np.format_float_positional(number, trim="0")
-    return f"{plain if len(plain) <= len(text) else text}f"
+    if np.isinf(np.float32(value)):
+        return use.INFINITY if value > 0 else f"-{use.INFINITY}"
+    return float_text(value)

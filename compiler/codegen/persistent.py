@@ -9,20 +9,16 @@ of CPU libraries (persistent threads: Gupta et al., InPar 2012).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import Argument, Dispatch, Persistent, Region
 from ..language import OPENCL
 from ..target import Target
-from .generate import GeneratedLaunch, Kernels
+from .generate import Kernels
 from .persistent_source import COUNTERS_APART, PersistentSource, parameter_name
-from .rounds import Rounds, packed, rounds
-
-MAX_ITEMS = 1 << 30
-"""Most work-items of a dispatch; their counter runs past this number without overflow."""
+from .stretches import stretches
 
 
 @dataclass(frozen=True)
@@ -37,16 +33,15 @@ class Merged:
 def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> list[Merged]:
     """The persistent kernels for a plan; none if the target does not use them."""
     merged: list[Merged] = []
-    longest = target.device.persistent_dispatches
-    if target.language != OPENCL or not longest:
+    most = target.device.persistent_kernels
+    if target.language != OPENCL or not most:
         return merged
-    for written in _stretches(kernels, dispatches, longest):
-        first, end = written[0].first, written[-1].end
+    for first, end in stretches(kernels, most):
         spans = _spans(dispatches[first:end])
         if len(spans) < target.device.max_arguments:
             number = len(kernels.records) + len(merged)
             name = f"persistent_{number:03}"
-            text, bodies = PersistentSource(kernels, dispatches, written, spans, target).of(name)
+            text, bodies = PersistentSource(kernels, dispatches, first, end, spans, target).of(name)
             digest = hashlib.sha256(text.encode()).digest()
             file = f"kernels/{number:03}_persistent.cl"
             sources = [launch.rendered.source for launch in kernels.launches[first:end]]
@@ -62,29 +57,6 @@ def merge(kernels: Kernels, dispatches: Sequence[Dispatch], target: Target) -> l
             record = Persistent(number, first, end - first, counters, arguments)
             merged.append(Merged(record, kernel, text))
     return merged
-
-
-def _stretches(
-    kernels: Kernels, dispatches: Sequence[Dispatch], longest: int
-) -> Iterator[list[Rounds]]:
-    """Each run of two or more launches that one persistent kernel can compute.
-
-    Up to `longest` of them are written in it; those of later rounds do not count.
-    """
-    launches = kernels.launches
-    stops = frozenset(kernels.host_steps.values())
-    first = 0
-    for index in range(len(launches) + 1):
-        ends = index == len(launches) or not _divisible(launches[index])
-        if ends or index in stops:
-            for written in packed(rounds(dispatches[first:index], first, longest), longest):
-                if written[-1].end - written[0].first > 1:
-                    yield written
-            first = index + ends
-
-
-def _divisible(launch: GeneratedLaunch) -> bool:
-    return launch.rendered.source.divisible and prod(launch.rendered.grid) <= MAX_ITEMS
 
 
 def _spans(dispatches: Sequence[Dispatch]) -> dict[str, Argument]:

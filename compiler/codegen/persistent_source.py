@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 
 from ...runtime.plan.kernels import Body
@@ -15,57 +15,24 @@ from .environment import environment
 from .generate import Kernels
 from .intrinsics import defined, definitions
 from .kernel_source import KernelSource
-from .rounds import Rounds
 
 COUNTERS_APART = 16
 """Integers from one counter to the next, so that no two share a cache line."""
 SHARES = 4
 """Shares per work-group into which the rest of a dispatch is divided."""
+LOOKS = 200_000
+"""How often a group looks whether the others are done before it sleeps: about 0.1 ms, longer than
+any waits while each has a processor."""
 MAX_INT = (1 << 31) - 1
 
-Offsets = tuple[int, ...]
-"""Where an argument begins in each round, in bytes."""
-
 
 @dataclass(frozen=True)
-class _Step:
-    """A dispatch within a persistent kernel, as the template needs it."""
+class _Row:
+    """A dispatch, as the table of the kernel lists it."""
 
-    number: int
-    """Its place in the persistent kernel; its counters follow from it."""
     title: str
-    items: int
-    """Units to compute, work-items or work-groups."""
-    call: str
-    """The call that computes one unit."""
-
-
-@dataclass(frozen=True)
-class _Loop:
-    """What is written of rounds: the steps of the first, and what differs in the others."""
-
-    rounds: Rounds
-    table: str
-    """Name of the array with `columns`."""
-    steps: list[_Step] = field(default_factory=list)
-    columns: dict[Offsets, int] = field(default_factory=dict)
-    """The offsets that no multiple of the round's number tells, and their places in a row."""
-
-    @property
-    def rows(self) -> list[tuple[int, ...]]:
-        """The offsets of each round."""
-        return list(zip(*self.columns, strict=True))
-
-    def offset(self, offsets: Offsets) -> str:
-        """An expression for the offset of an argument."""
-        first, step = offsets[0], offsets[min(1, len(offsets) - 1)] - offsets[0]
-        if any(offset != first + step * number for number, offset in enumerate(offsets)):
-            column = self.columns.setdefault(offsets, len(self.columns))
-            return f"{self.table}[round][{column}]"
-        if not step:
-            return str(first)
-        number = "(long)round" if max(offsets) > MAX_INT else "round"
-        return f"{first} {'-' if step < 0 else '+'} {abs(step)} * {number}"
+    numbers: tuple[int, ...]
+    """Its case, its units, and the bytes at which its arguments begin."""
 
 
 @dataclass(frozen=True)
@@ -75,53 +42,60 @@ class PersistentSource:
     kernels: Kernels
     dispatches: Sequence[Dispatch]
     """All of the plan."""
-    written: Sequence[Rounds]
+    first: int
+    """The first dispatch that it computes."""
+    end: int
+    """The dispatch after the last one."""
     spans: Mapping[str, Argument]
     """Its parameters: the regions of memory that its dispatches use, by name."""
     target: Target
 
     def of(self, name: str) -> tuple[str, tuple[Body, ...]]:
         """The kernel's file, and where the bodies of the kernels that it computes lie in it."""
-        first, end = self.written[0].first, self.written[-1].end
         functions: dict[KernelSource, str] = {}
         bodies: list[tuple[int, str]] = []
         used: set[str] = set()
-        loops = []
-        for rounds in self.written:
-            loop = _Loop(rounds, f"{name}_offsets_{rounds.first}")
-            for index in range(rounds.first, rounds.first + rounds.period):
-                launch = self.kernels.launches[index]
-                source = launch.rendered.source
-                # All files may become one program, in which every function needs a distinct name.
-                function = f"{name}_{self.kernels.records[launch.kernel].name}"
-                if source not in functions:
-                    functions[source] = source.functions(function)
-                    bodies.append((launch.kernel, source.indented))
-                    used |= source.intrinsics
-                units, call = self._call(index, function, loop)
-                title = f"dispatch {index}: {launch.title}"
-                loop.steps.append(_Step(index - first, title, units, call))
-            loops.append(loop)
+        cases: dict[object, int] = {}
+        calls: list[str] = []
+        rows = []
+        for index in range(self.first, self.end):
+            launch, dispatch = self.kernels.launches[index], self.dispatches[index]
+            source = launch.rendered.source
+            # All files may become one program, in which every function needs a distinct name.
+            function = f"{name}_{self.kernels.records[launch.kernel].name}"
+            if source not in functions:
+                functions[source] = source.functions(function)
+                bodies.append((launch.kernel, source.indented))
+                used |= source.intrinsics
+            units = tuple(a // b for a, b in zip(dispatch.grid, source.group, strict=True))
+            case = cases.setdefault(_kind(dispatch), len(cases))
+            if case == len(calls):
+                calls.append(_call(function, source, units, dispatch.arguments))
+            offsets = (argument.offset for argument in dispatch.arguments)
+            rows.append(_Row(f"dispatch {index}: {launch.title}", (case, prod(units), *offsets)))
         template = environment().get_template("dialects/persistent.jinja")
         frame = template.render(
             name=name,
-            comment=self._comment(name, first, end),
+            comment=self._comment(name),
             definitions=definitions(used, OPENCL, self.target.lanes, name),
             macros=[entry.name for entry in defined(used, OPENCL)],
             half=any(source.half for source in functions),
             functions=list(functions.values()),
-            loops=loops,
-            count=end - first,
+            rows=rows,
+            width=max(len(row.numbers) for row in rows),
+            integer="long" if any(max(row.numbers) > MAX_INT for row in rows) else "int",
+            calls=calls,
             regions=[(region, span.writes) for region, span in self.spans.items()],
             apart=COUNTERS_APART,
             shares=SHARES,
+            looks=LOOKS,
             bits=32 * self.target.lanes,
         )
         return fill(frame, bodies)
 
-    def _comment(self, name: str, first: int, end: int) -> str:
+    def _comment(self, name: str) -> str:
         lines = (
-            f"{name}: dispatches {first} to {end - 1} in one launch",
+            f"{name}: dispatches {self.first} to {self.end - 1} in one launch",
             "counters: of each dispatch, how many work-items are taken and how many are done; of",
             "  groups, how many have left; all 0 before and after",
             f"{', '.join(self.spans)}: bytes, in which each dispatch has its own",
@@ -129,21 +103,24 @@ class PersistentSource:
         )
         return "\n".join(f"// {line}" for line in lines)
 
-    def _call(self, index: int, function: str, loop: _Loop) -> tuple[int, str]:
-        """The number of units of a dispatch, work-items or groups, and the call for one unit."""
-        dispatch, source = self.dispatches[index], self.kernels.launches[index].rendered.source
-        units = tuple(size // part for size, part in zip(dispatch.grid, source.group, strict=True))
-        numbers = [_number(axis, units) for axis, _ in source.axes]
-        later = range(index, loop.rounds.end, loop.rounds.period)
-        pointers = []
-        for place, parameter in enumerate(source.parameters):
-            argument = dispatch.arguments[place]
-            offsets = tuple(self.dispatches[each].arguments[place].offset for each in later)
-            kind = f"{'' if argument.writes else 'const '}{parameter.element}"
-            name = parameter_name(argument.region, argument.index)
-            pointers.append(f"part({name}, {loop.offset(offsets)}, {kind})")
-        unit = "item" if source.alone else "group"
-        return prod(units), f"{function}_{unit}({', '.join([*numbers, *pointers])})"
+
+def _kind(dispatch: Dispatch) -> object:
+    """What dispatches of one case have in common."""
+    arguments = tuple((each.region, each.index, each.writes) for each in dispatch.arguments)
+    return dispatch.kernel, dispatch.grid, arguments
+
+
+def _call(
+    function: str, source: KernelSource, units: tuple[int, ...], arguments: Sequence[Argument]
+) -> str:
+    """The call that computes one unit of a dispatch, a work-item or a work-group."""
+    numbers = [_number(axis, units) for axis, _ in source.axes]
+    pointers = []
+    for place, (parameter, argument) in enumerate(zip(source.parameters, arguments, strict=True)):
+        kind = f"{'' if argument.writes else 'const '}{parameter.element}"
+        name = parameter_name(argument.region, argument.index)
+        pointers.append(f"part({name}, {place}, {kind})")
+    return f"{function}_{'item' if source.alone else 'group'}({', '.join([*numbers, *pointers])})"
 
 
 def parameter_name(region: Region, index: int) -> str:

@@ -21,17 +21,30 @@ from ..accessors import (
 )
 from ..errors import RenderError
 from ..ir import Op, Tensor
-from ..language import affine, horner, quotient, remainder
+from ..language import (
+    FLOAT,
+    TRUE,
+    Expression,
+    Name,
+    Operand,
+    clamp,
+    expression,
+    horner,
+    maximum,
+    minimum,
+    select,
+)
 from ..language.comment import in_comment
 from ..ops.base import Constant, Implementation, Launch, StridedLayout, kernel_dtype
 from ..ops.base.launch import Grid
-from ..ops.elementwise import is_literal
+from ..ops.elementwise import Formula, is_literal
 from ..target import Target
 from . import control
 from .binding import Argument, Binding
 from .environment import environment
-from .epilogue import Chain, Expressions, Operands
+from .epilogue import Chain
 from .intrinsics import Use
+from .kernel_functions import KernelFunctions
 from .kernel_source import KernelSource, Parameter, SharedArray
 from .literal import literal
 from .work_item import WorkItem
@@ -80,7 +93,7 @@ def render(
     body = _Body(op, binding, (columns, rows, outer))
     try:
         text = environment().get_template(launch.template).render(body.vocabulary())
-    except jinja2.TemplateError as error:
+    except (jinja2.TemplateError, TypeError) as error:
         line = getattr(error, "lineno", None)
         place = f"{launch.template}:{line}" if line else launch.template
         known = ", ".join(sorted(body.vocabulary()))
@@ -112,7 +125,9 @@ def render(
 def _parameter(argument: Argument, target: Target) -> Parameter:
     found = argument.accessor
     element = target.language.element(found.stored, target.lanes)
-    return Parameter(found.array, element, argument.writes, found.texel)
+    constant = argument.tensor is None or argument.tensor.constant
+    writable = argument.writes or not (constant or target.language.writes_beside)
+    return Parameter(found.array, element, argument.writes, found.texel, writable)
 
 
 def _describe(binding: Binding, argument: Argument) -> str:
@@ -132,6 +147,15 @@ def _describe(binding: Binding, argument: Argument) -> str:
     return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
 
 
+class _Variables:
+    """The variables that templates declare, by their names: `var.column`."""
+
+    def __getitem__(self, name: str) -> Name:
+        return Name(name)
+
+    __getattr__ = __getitem__
+
+
 class _Body:
     """The names a template can use; records what the rendered body needs."""
 
@@ -139,14 +163,15 @@ class _Body:
         self._op, self._binding = op, binding
         self._target, self._launch = binding.target, binding.launch
         self._output = binding.roles[next(iter(self._launch.writes))]
-        self._expressions = Expressions(
-            self._target.language,
-            Use(binding.used, slices=binding.sliced, keep_nan=self._target.nan == "keep"),
-            self._target.lanes if binding.sliced else 0,
-        )
+        self._functions = self._functions_of(binding.sliced)
         batches = self._output.batches if binding.sliced else 1
         self.work_item = WorkItem(self._launch, grid, self._launch.batches or batches)
         self.shared: list[SharedArray] = []
+
+    def _functions_of(self, slices: bool) -> KernelFunctions:
+        """The functions of slices or of single elements."""
+        use = Use(self._binding.used, slices=slices, keep_nan=self._target.nan == "keep")
+        return KernelFunctions(self._target.language, use, self._target.lanes if slices else 0)
 
     def vocabulary(self) -> Mapping[str, Any]:
         """Everything a template can name: roles, coordinates, stores, types and literals."""
@@ -156,39 +181,45 @@ class _Body:
             **self._binding.roles,
             **self.work_item.coordinates,
             **control.vocabulary(self._target),
-            "affine": affine,
             "apply": self.apply,
+            "clamp": clamp,
             "enter": self.work_item.enter,
             "enter_grid": self.work_item.enter_grid,
             "enter_linear": self.work_item.enter_linear,
-            "express": self._expressions.of,
+            "formula": self.formula,
             "floatS": language.floats(lanes),
             "group": self._launch.group,
             "horner": horner,
             "intS": language.ints(lanes),
             "lane": lambda value, number: language.lane(value, number, lanes),
-            "literal": lambda value: literal(value, self._expressions.use),
+            "literal": lambda value: literal(value, self._functions.use),
+            "max": maximum,
+            "min": minimum,
             "number": self.number,
-            "quotient": quotient,
             "real": language.real(half),
             "realS": language.real(half, lanes),
-            "remainder": remainder,
             "S": lanes,
+            "select": select,
             "share": self.share,
             "slice_loads": self._target.device.slice_loads,
-            "splat": lambda value: language.splat(value, lanes),
-            "splat_ints": lambda value: language.convert(language.ints(lanes), value),
+            "splat": lambda value: language.splat(str(value), lanes),
+            "splat_ints": lambda value: language.convert(language.ints(lanes), str(value)),
             "store": self.store,
             "store_at": self.store_at,
             "store_joined": self.store_joined,
+            "store_slice_at": self.store_slice_at,
             "sub_groups": self._target.sub_groups,
-            "to_float": lambda value: language.convert("float", value),
+            "TRUE": TRUE,
+            "to_float": lambda value: Name(language.convert("float", str(value)), FLOAT),
             "to_floats": lambda value: f"{language.casts(lanes)['float']}({value})",
-            "to_int": lambda value: language.convert("int", value),
-            "to_ints": lambda value: f"{language.casts(lanes)['int']}({value})",
+            "to_int": lambda value: Name(language.convert("int", str(value))),
+            "to_ints": lambda value: Name(f"{language.casts(lanes)['int']}({value})"),
             "uniform": self.uniform,
-            "use": self._expressions.use,
-            "vector": lambda values: language.convert(language.floats(lanes), ", ".join(values)),
+            "use": self._functions.use,
+            "var": _Variables(),
+            "vector": lambda values: language.convert(
+                language.floats(lanes), ", ".join(map(str, values))
+            ),
             "write": self.write,
             "zero": language.zero(half),
             "zeroS": language.zero(half, lanes),
@@ -200,10 +231,16 @@ class _Body:
         lanes = 1 if kind in ("float", "int") else self._target.lanes
         self.shared.append(SharedArray(kind, name, count, 4 * lanes * count))
 
+    def formula(self, formula: Formula, *names: str, of: str = "") -> Expression:
+        """A formula of variables, by default of the type of the output's elements."""
+        dtype = "int32" if (of or self._element) == "int" else "float32"
+        operands = [self._functions.variable(name, dtype) for name in names]
+        return self._functions.value(formula, *operands)
+
     def number(self, value: float) -> str:
         """A literal of the output's element type."""
         whole = self._element == "int"
-        return literal(value, self._expressions.use, "int32" if whole else "float32")
+        return literal(value, self._functions.use, "int32" if whole else "float32")
 
     @property
     def _element(self) -> str:
@@ -216,23 +253,28 @@ class _Body:
         """Whether the epilogue does not depend on the position in the output."""
         return not self._op.early_outputs and all(map(is_literal, self._op.epilogue_inputs))
 
-    def apply(self, ops: Sequence[Op], value: str) -> str:
+    def apply(self, ops: Sequence[Op], value: object) -> str:
         """The statements that apply elementwise operators to a value and leave the result in `v`.
 
         The operators may otherwise read only scalar constants.
         """
         floats = self._target.language.floats(self._target.lanes)
-        chain = Chain(floats, self._expressions)
+        chain = Chain(floats, self._functions)
         computed = [tensor for op in ops[:1] for tensor in op.reads if not tensor.constant]
-        chain.start(computed[0] if computed else self._op.output, value)
-        chain.compute(ops, self._reading(Position()), {})
+        chain.start(computed[0] if computed else self._op.output, str(value))
+        operands = _OperandsAt(self._binding, self._output, self._functions, Position())
+        chain.compute(ops, operands, {})
         return "\n".join(chain.lines)
 
-    def write(self, value: str, batch: str, row: str, column: str, slice: str) -> str:
+    def write(
+        self, value: object, batch: Operand, row: Operand, column: Operand, slice: Operand
+    ) -> str:
         """The statement that stores a slice to which the epilogue has already been applied."""
         return self._output.write(Position(batch, row, column, slice), value)
 
-    def store(self, value: str | None, batch: str, row: str, column: str, slice: str) -> str:
+    def store(
+        self, value: object | None, batch: Operand, row: Operand, column: Operand, slice: Operand
+    ) -> str:
         """The statements that run the epilogue on a slice and store it.
 
         With `value` None the slice is computed by the operator itself, which is elementwise.
@@ -241,25 +283,35 @@ class _Body:
         return self._stored(value, kind, Position(batch, row, column, slice))
 
     def store_joined(
-        self, values: Sequence[str], batch: str, row: str, column: str, slice: str
+        self,
+        values: Sequence[object],
+        batch: Operand,
+        row: Operand,
+        column: Operand,
+        slice: Operand,
     ) -> str:
-        """The same for slices of neighbouring pixels, as many as are stored at once."""
+        """The statements for slices of neighbouring pixels, as many as are stored at once."""
         output, kind = self._output, self._target.language.floats(self._target.lanes)
         assert isinstance(output, JoinedHalvesAccessor | FoursAccessor)
         lines = [f"{self._target.language.element(output.stored, output.lanes)} joined;"]
         for number, value in enumerate(values):
-            place = Position(batch, row, affine(column, 1, number), slice)
+            place = Position(batch, row, column + number, slice)
             part = output.part(number, output.keep_tail(place, "v"))
             lines += ["{", self._stored(value, kind, place, part), "}"]
-        first = output.at(batch, row, column, slice)
+        first = expression(output.at(batch, row, column, slice))
         return "\n".join([*lines, output.assign_joined(first)])
 
-    def store_at(self, value: str | None, index: str) -> str:
-        """The same for a single element at a flat index."""
+    def store_at(self, value: object | None, index: Operand) -> str:
+        """The statements that run the epilogue on an element and store it at a flat index."""
         return self._stored(value, self._element, Position(index=index))
 
+    def store_slice_at(self, value: object | None, index: Operand) -> str:
+        """The statements for a slice of elements of a row, stored from a flat index on."""
+        kind = self._target.language.floats(self._target.lanes)
+        return self._stored(value, kind, Position(index=index, lanes=self._target.lanes))
+
     def _stored(
-        self, value: str | None, kind: str, position: Position, kept: str | None = None
+        self, value: object | None, kind: str, position: Position, kept: str | None = None
     ) -> str:
         """The statements of a store; `kept` is the last one, if it is not a plain write."""
         op, half = self._op, self._binding.half
@@ -267,19 +319,19 @@ class _Body:
             tensor: found.write(position, "v") for tensor, found in self._binding.early.items()
         }
         ops = op.epilogue if self._binding.implementation.fuses else ()
-        chain = Chain(kind, self._expressions)
+        functions = self._functions_of(True) if position.lanes else self._functions
+        chain = Chain(kind, functions)
+        if value is not None and half:
+            value = self._target.language.widen(str(value), self._target.lanes)
         if value is None:
             ops = (*op.core, *ops)
         elif not ops and not self._output.repeats and kept is None:
             return self._output.write(position, value)
         else:
-            value = self._target.language.widen(value, self._target.lanes) if half else value
-            chain.start(op.core[-1].output, value)
-        chain.compute(ops, self._reading(position), stores)
+            chain.start(op.core[-1].output, str(value))
+        operands = _OperandsAt(self._binding, self._output, functions, position)
+        chain.compute(ops, operands, stores)
         return "\n".join([*chain.lines, kept or self._output.write(position, "v")])
-
-    def _reading(self, position: Position) -> Operands:
-        return _OperandsAt(self._binding, self._output, self._expressions, position)
 
 
 @dataclass(frozen=True)
@@ -288,7 +340,7 @@ class _OperandsAt:
 
     binding: Binding
     output: Accessor
-    expressions: Expressions
+    functions: KernelFunctions
     position: Position
 
     def read(self, tensor: Tensor) -> str:
@@ -296,17 +348,22 @@ class _OperandsAt:
             return self._literal(tensor)
         found = self.binding.operands[tensor]
         if isinstance(found, SlicedAccessor):
-            return found.broadcast(self.position, self.output.channels)
-        return found.broadcast(self.position, self.binding.launch.writes["y"].shape)
+            return str(found.broadcast(self.position, self.output.channels))
+        shape = self.binding.launch.writes["y"].shape
+        text = str(found.broadcast(self.position, shape))
+        return self._splat(text) if found.one_a_row(shape) else text
 
-    def entry(self, tensor: Tensor, index: str) -> str:
-        return self.binding.operands[tensor].entry(index)
+    def entry(self, tensor: Tensor, index: Expression) -> str:
+        return str(self.binding.operands[tensor].entry(index))
 
     def _literal(self, tensor: Tensor) -> str:
         assert tensor.data is not None
         value = tensor.data.reshape(()).item()
-        text = literal(value, self.expressions.use, kernel_dtype(tensor.dtype))
+        text = literal(value, self.functions.use, kernel_dtype(tensor.dtype))
         text = f"({text})" if text.startswith("-") else text
-        if not self.binding.sliced:
-            return text
-        return self.expressions.language.splat(text, self.binding.target.lanes)
+        return self._splat(text)
+
+    def _splat(self, text: str) -> str:
+        """A number in every lane, if the functions are those of slices."""
+        lanes = self.functions.lanes
+        return self.functions.language.splat(text, lanes) if lanes else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..ir import Shape
+from ..language import Expression, Name, Number
 from ..ops.base import LINEAR_ROW, Launch
 from ..ops.base.launch import Grid
 
@@ -15,7 +16,7 @@ AXES = ("gx", "gy", "gs")
 class WorkItem:
     """The coordinates of a work-item, declared only if a template asks for them.
 
-    A coordinate that is 0 for every work-item is the text 0 instead of a variable.
+    A coordinate that is 0 for every work-item is the number instead of a variable.
     """
 
     def __init__(self, launch: Launch, grid: Grid, batches: int) -> None:
@@ -27,15 +28,15 @@ class WorkItem:
         """The variables that the kernel needs, by axis."""
 
     @property
-    def coordinates(self) -> dict[str, str]:
+    def coordinates(self) -> dict[str, Expression]:
         """The expressions for column, row, slice and batch, by the names templates use."""
         columns, rows, _ = self._sizes
         several = self._batches > 1
         return {
-            "gx": "gx" if columns > 1 else "0",
-            "gy": "gy" if rows > 1 else "0",
-            "gs": "gs" if self._outer > 1 else "0",
-            "batch": ("gb" if self._outer > 1 else "gs") if several else "0",
+            "gx": Name("gx") if columns > 1 else Number(0),
+            "gy": Name("gy") if rows > 1 else Number(0),
+            "gs": Name("gs") if self._outer > 1 else Number(0),
+            "batch": Name("gb" if self._outer > 1 else "gs") if several else Number(0),
         }
 
     def enter(self) -> str:
@@ -49,7 +50,7 @@ class WorkItem:
         return "\n".join(lines)
 
     def enter_grid(self) -> str:
-        """The same without batches."""
+        """The statement that returns from work-items outside the grid; batches stay in it."""
         for axis, size in enumerate(self._grid):
             if size > 1:
                 self.declared[axis] = AXES[axis]
@@ -57,7 +58,7 @@ class WorkItem:
         return f"if ({outside}) return;" if outside else ""
 
     def enter_linear(self, shape: Shape) -> str:
-        """The same for work-items numbered by the elements of a shape, with variable `index`."""
+        """Statements that number work-items by the elements of a shape, as `index`."""
         count = prod(shape)
         if count <= LINEAR_ROW:
             self.declared[0] = "index"

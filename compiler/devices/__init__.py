@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..errors import OptionError
+from ..side_file import read_text
 from .profile import Profile, parse
 from .rule import Rule
 
@@ -47,12 +48,7 @@ def names_profile(device: str) -> bool:
 
 def _read(path: Path) -> Profile:
     """A user's profile, named by its file and content, as its plans are cached by that name."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise OptionError(f"cannot read the profile {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise OptionError(f"the profile {path} is not a UTF-8 text file") from error
+    text = read_text(path, "the profile", OptionError)
     stem = re.sub(r"[^a-z0-9_]+", "_", path.name[: -len(SUFFIX)].lower())
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return parse(text, f"{stem}_{digest}", str(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
@@ -15,6 +15,8 @@ GLSL_LANES = 4
 """Lanes of a vector in GLSL."""
 GLSL = "gpu"
 """The default profile for GLSL, as OpenGL reports too little about a device to choose one."""
+WEBGPU = "webgpu"
+"""The default profile for WebGPU, whose limits every adapter has."""
 
 
 def choose_profile(device: str, target: str) -> Profile:
@@ -24,14 +26,24 @@ def choose_profile(device: str, target: str) -> Profile:
     file is invalid or its slices do not fit the target's vectors.
     """
     if names_profile(device):
-        return _named(device, target)
+        return _guaranteed(_named(device, target), target)
     if target != "opencl" and device == "auto":
-        return profile(GLSL)
+        return profile(WEBGPU if target == "wgsl" else GLSL)
     try:
-        return profile_for(select_device(device, target))
+        return _guaranteed(profile_for(select_device(device, target)), target)
     except DeviceError as error:
         names = ", ".join(profiles())
         raise DeviceError(f"{error}\nor compile for a device profile: {names}") from error
+
+
+def _guaranteed(chosen: Profile, target: str) -> Profile:
+    """A profile within the limits of the target: programs get no more of WebGPU unless they ask."""
+    if target != "wgsl":
+        return chosen
+    limits = profile(WEBGPU)
+    least = ("max_group", "max_group_depth", "max_arguments", "local_memory", "max_binding")
+    within = {key: min(getattr(chosen, key), getattr(limits, key)) for key in least}
+    return replace(chosen, alignment=max(chosen.alignment, limits.alignment), **within)
 
 
 def _named(name: str, target: str) -> Profile:
@@ -51,12 +63,16 @@ def select_device(device: str, target: str) -> DeviceInfo:
         raise DeviceError(
             f"no device {device!r}: tflgpu's runtime does not run kernels for {target}"
         )
+    if target == "opencl":
+        return opencl.select_device(device)
+    # Imported here because moderngl and wgpu are optional dependencies.
     if target == "glsl":
-        # Imported here because moderngl is an optional dependency.
         from ...runtime.opengl import find as opengl
 
         return opengl.select_device(device)
-    return opencl.select_device(device)
+    from ...runtime.webgpu import find as webgpu
+
+    return webgpu.select_device(device)
 
 
 def attached_device(device: str) -> str:

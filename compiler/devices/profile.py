@@ -65,8 +65,8 @@ class Profile:
     """Work-items that run in lockstep: a warp, wave or sub-group; 1 on processors."""
     load_cost: int
     """Multiply-adds of slices that take as long as the load of a slice, on GPUs."""
-    persistent_dispatches: int
-    """Most dispatches written in a persistent kernel, a loop counting once; 0 disables them."""
+    persistent_kernels: int
+    """Kernels above which a persistent kernel is divided where that pays off; 0 disables them."""
     byte_storage: bool
     """Whether integers of 8 and 16 bits are stored as such rather than as floats."""
     byte_products: tuple[str, ...] = ()
@@ -94,6 +94,8 @@ class Profile:
     Vulkan guarantee. Along the others it is `max_group`."""
     image_texels: int = 65536
     """Most texels of an image buffer; 65536 is the minimum of OpenCL's full profile."""
+    max_binding: int = 1 << 40
+    """Most bytes of a buffer that are bound to a kernel."""
     loop_iterations: int = 1 << 30
     """Iterations of all loops of a work-item, after which the driver ends them without an error."""
     sub_groups: tuple[str, ...] = ()
@@ -126,8 +128,9 @@ LIMITS = {
     "load_cost": (1, 64),
     "registers": (0, 1024),
     "max_group_depth": (1, 65536),
-    "persistent_dispatches": (0, 4096),
+    "persistent_kernels": (0, 4096),
     "image_texels": (1, 1 << 30),
+    "max_binding": (1 << 24, 1 << 40),
     "loop_iterations": (1, 1 << 30),
 }
 """The smallest and the largest value of each number."""
@@ -136,7 +139,7 @@ KINDS = ("processor", "gpu")
 STORAGES = ("buffer", "image")
 BY_LANGUAGE = {
     "half_arithmetic": tuple(LANGUAGES),
-    "byte_products": ("opencl", "vulkan"),
+    "byte_products": ("opencl", "vulkan", "wgsl"),
     "sub_groups": ("opencl", "vulkan"),
 }
 """The keys that list kernel languages, and the languages that have what it takes."""
@@ -223,8 +226,8 @@ def _check_storages(values: Mapping[str, Any], place: str) -> None:
             raise OptionError(f"{place}: {key} is {storage!r}, but must be one of {known}")
         if storage == "image" and values["slice_width"] != TEXEL_LANES:
             raise OptionError(f"{place}: {key} is 'image', so slice_width must be {TEXEL_LANES}")
-        if storage == "image" and values["persistent_dispatches"]:
-            raise OptionError(f"{place}: {key} is 'image', so persistent_dispatches must be 0")
+        if storage == "image" and values["persistent_kernels"]:
+            raise OptionError(f"{place}: {key} is 'image', so persistent_kernels must be 0")
 
 
 def _chosen(values: Any, known: Sequence[str], place: str, kind: str = "") -> tuple[str, ...]:

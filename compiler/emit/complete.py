@@ -1,4 +1,4 @@
-"""A compiled model of what was emitted for each choice of input shapes, on the same weights."""
+"""A compiled model of what was emitted for each choice, on the same weights."""
 
 from __future__ import annotations
 
@@ -16,26 +16,35 @@ from .facts import stated
 from .weights import Weights
 
 
-def complete(emitted: Sequence[CompiledModel], weights: Weights, options: Options) -> CompiledModel:
-    """The model for the first choice of input shapes, with its specializations for the others.
+def complete(
+    emitted: Sequence[CompiledModel], weights: Weights, choices: Sequence[Options], options: Options
+) -> CompiledModel:
+    """The model for the first of several choices, with its specializations for the others.
 
-    `weights` hold the constants of all of them. OptionError if two choices lead to the same shapes.
+    `weights` hold the constants of all of them. OptionError if two choices of a signature lead to
+    the same shapes.
     """
     content = memoryview(weights.data).toreadonly()
     digest = hashlib.sha256(content).digest()
-    found = []
-    for model, chosen in zip(emitted, options.for_each_choice(), strict=True):
+    plans = []
+    for model, chosen in zip(emitted, choices, strict=True):
         plan = replace(
             model.plan,
+            signature=chosen.signature_key,
             options=_recorded(model.plan, chosen),
             weights_size=content.nbytes,
             weights_sha256=digest,
         )
-        found.append(replace(model, plan=sealed(stated(plan)), weights=content))
-    first, *others = found
+        plans.append(stated(plan))
+    if len(plans) > 1:
+        _check_distinct(plans)
+        plans = _with_shared_state(plans)
+    first, *others = (
+        replace(model, plan=sealed(plan), weights=content)
+        for model, plan in zip(emitted, plans, strict=True)
+    )
     if not others:
         return first
-    _check_distinct([model.plan for model in found])
     plan = replace(
         first.plan,
         options=_recorded(first.plan, options),
@@ -50,12 +59,33 @@ def _recorded(plan: Plan, options: Options) -> str:
 
 def _record(number: int, plan: Plan) -> Specialization:
     digest = hashlib.sha256(to_bytes(plan)).digest()
-    return Specialization(f"shapes/{number}", digest, plan.inputs, plan.outputs)
+    folder = f"choices/{number}"
+    return Specialization(folder, digest, plan.inputs, plan.outputs, plan.signature)
+
+
+def _with_shared_state(plans: Sequence[Plan]) -> list[Plan]:
+    """The plans with buffers for variables of the same name that all can use (OptionError)."""
+    sizes: dict[str, int] = {}
+    reaches: dict[str, int] = {}
+    for variable in (variable for plan in plans for variable in plan.variables):
+        name, size = variable.name, variable.size
+        if sizes.setdefault(name, size) != size:
+            raise OptionError(
+                f"keep: {name} has {sizes[name]} bytes in one signature or choice of input shapes "
+                f"and {size} in another, so that they cannot share it; compile each by itself"
+            )
+        reaches[name] = max(reaches.get(name, 0), variable.reach)
+
+    def shared(plan: Plan) -> Plan:
+        variables = (replace(item, reach=reaches[item.name]) for item in plan.variables)
+        return stated(replace(plan, variables=tuple(variables)))
+
+    return list(map(shared, plans))
 
 
 def _check_distinct(plans: Sequence[Plan]) -> None:
-    shapes = [tuple(info.shape for info in plan.inputs) for plan in plans]
-    for number, inputs in enumerate(shapes):
-        if inputs in shapes[:number]:
+    chosen = [(plan.signature, tuple(info.shape for info in plan.inputs)) for plan in plans]
+    for number, choice in enumerate(chosen):
+        if choice in chosen[:number]:
             listed = ", ".join(f"{info.name} {list(info.shape)}" for info in plans[number].inputs)
             raise OptionError(f"two choices of input_shapes lead to the same inputs: {listed}")

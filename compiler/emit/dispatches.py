@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...runtime.plan.records import Dispatch
+from ...runtime.plan.storage import WORD
 from ..codegen.generate import GeneratedLaunch, Kernels, computed
+from ..errors import Finding, UnsupportedError
 from ..ir import Array, Tensor
 from ..memory.allocation import Allocation
 from ..ops.base import SLICED, Constant, device_array, halves_rows, lane_of, pack_slices
@@ -17,8 +19,27 @@ from .weights import Weights, without_denormals
 
 
 def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tuple[Dispatch, ...]:
-    """The dispatches of all launches; their constants are added to `weights`."""
-    return tuple(_dispatch(launch, allocation, weights) for launch in kernels.launches)
+    """The dispatches of all launches; their constants are added to `weights`.
+
+    UnsupportedError for all that bind more of a buffer than the device takes.
+    """
+    found = tuple(_dispatch(launch, allocation, weights) for launch in kernels.launches)
+    most = allocation.target.device.max_binding
+    large = [
+        Finding(
+            launch.op.index,
+            launch.op.name,
+            f"a kernel of it gets {argument.size} bytes of one buffer, of {most} that the device "
+            f"profile {allocation.target.device.name} allows",
+            "run it on LiteRT: fallback_ops, --fallback-op",
+        )
+        for launch, dispatch in zip(kernels.launches, found, strict=True)
+        for argument in dispatch.arguments
+        if argument.size > most
+    ]
+    if large:
+        raise UnsupportedError(large)
+    return found
 
 
 def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights) -> Dispatch:
@@ -29,7 +50,8 @@ def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights)
         if tensor is None:
             argument = weights.add(joined(rendered.constants, rendered.halved))
         elif tensor.constant:
-            argument = weights.add(_stored(tensor, launch.reads, allocation.target))
+            storage = SLICED if tensor in launch.packed else launch.reads
+            argument = weights.add(_stored(tensor, storage, allocation.target))
         else:
             argument = allocation.argument(tensor, parameter.writes)
         arguments.append(replace(argument, texel=parameter.texel))
@@ -71,5 +93,5 @@ def _stored(tensor: Tensor, storage: str, target: Target) -> Array:
     if storage != SLICED:
         rows = device_array(tensor.data)
         return rows.astype(np.float16) if halves_rows(tensor, target) else rows
-    sliced = pack_slices(tensor.data, target.lanes)
-    return sliced.astype(np.float16) if lane_of(tensor, target).dtype == "float16" else sliced
+    sliced, lane = pack_slices(tensor.data, target.lanes), lane_of(tensor, target)
+    return sliced if lane.bytes == WORD else (sliced - lane.base).astype(lane.dtype)

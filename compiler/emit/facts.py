@@ -22,7 +22,7 @@ def stated(plan: Plan) -> Plan:
         input_buffers=_buffers(plan.inputs, Region.INPUT, ends),
         output_buffers=_buffers(plan.outputs, Region.OUTPUT, ends),
         variables=tuple(
-            replace(variable, reach=max(variable.size, ends[Region.STATE, index]))
+            replace(variable, reach=max(variable.size, variable.reach, ends[Region.STATE, index]))
             for index, variable in enumerate(plan.variables)
         ),
     )

@@ -28,7 +28,7 @@ class Weights:
     """Offset and size of each array, by its SHA-256."""
 
     def continued(self, release: Callable[[], None]) -> Weights:
-        """The same weights, for the constants of another graph."""
+        """These weights, for the constants of another graph."""
         return replace(self, release=release)
 
     def add(self, array: Array) -> Argument:

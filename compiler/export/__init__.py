@@ -1,6 +1,7 @@
-"""Compiled models as C99 projects that need no Python: tables for the model, a fixed runtime."""
+"""Compiled models without Python: tables for the model, a fixed runtime in C99 or JavaScript."""
 
 from .project import export
-from .tables import RUNTIMES
+from .tables import BACKENDS
+from .web_page import Pictures
 
-__all__ = ["RUNTIMES", "export"]
+__all__ = ["BACKENDS", "Pictures", "export"]

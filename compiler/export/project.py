@@ -1,4 +1,4 @@
-"""A compiled model as a folder of C99 that builds a library and a demo."""
+"""A compiled model as a folder of C99 that builds a library and a demo, or as one for browsers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...runtime.input_shapes import choices_of, lines
+from ...runtime.input_shapes import described_choices
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.printable import printable
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
-from .tables import RUNTIMES, header, tables
+from .tables import BACKENDS, header, tables
+from .web_page import UNKNOWN, Pictures, web_files
 from .weights import join_weights
 
 _IDENTIFIER = re.compile(r"(?!tflgpu)[a-z][a-z0-9_]{0,62}\Z")
@@ -44,8 +45,8 @@ _TABLES = re.compile(
 
 PROJECT = ("main.c", "CMakeLists.txt", "README.md")
 """Files that name the model."""
-DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1"}
-"""What each runtime needs, in words."""
+DRIVERS = {"opencl": "OpenCL", "gles": "OpenGL ES 3.1", "webgpu": "WebGPU"}
+"""What each runtime in C needs, in words."""
 RUNTIME = (
     *("tflgpu.h", "tflgpu_backend.h", "tflgpu.c"),
     *("android/tflgpu_android.h", "android/tflgpu_android.c"),
@@ -54,19 +55,48 @@ RUNTIME = (
 """Files that every model needs, apart from its driver's runtime."""
 
 
+_ASSET = (
+    f"Put `{WEIGHTS}` into the app's assets, uncompressed, and pass the asset's memory as\n"
+    "`tflgpu_options.weights`.\n"
+)
+
+
+_WEBGPU = """\
+
+## WebGPU
+
+`webgpu/webgpu.h` and the library come with wgpu-native (`-lwgpu_native`, as below) or Dawn
+(`-lwebgpu_dawn`), CMake finds either; Emscripten has both:
+
+```sh
+cc -std=c99 -O2 -Iwgpu/include -o demo *.c -Lwgpu/lib -lwgpu_native -ldl -lpthread
+emcc -O2 --use-port=emdawnwebgpu -sASYNCIFY -o demo.html *.c --preload-file weights.bin
+```
+"""
+
+
 class _Files(Template):
     """Files with names in the form @{name}; CMake and C use the dollar sign themselves."""
 
     delimiter = "@"
 
 
-def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) -> None:
-    """Write variants of a model as a C99 project called `name` into a folder, made if missing.
+def export(
+    variants: Sequence[Variant],
+    folder: Path,
+    name: str,
+    embed: bool,
+    pictures: Pictures = UNKNOWN,
+    backend: str | None = None,
+) -> None:
+    """Write variants of a model as a project called `name` into a folder, made if missing.
 
-    A program that opens the model picks the variant that suits the device. With `embed`, the
-    weights become a part of the program. OptionError, with all reasons, if a variant cannot be
-    exported or the folder has files already; or if it cannot be written, in which case nothing of
-    the project is left.
+    What it runs on is the first of `BACKENDS` for the variants' target unless one is given. "web"
+    is an ES module with a page, which shows `pictures`, of one variant; the others are projects of
+    C99, whose programs pick the variant that suits the device. With `embed`, the weights become a
+    part of the program. OptionError, with all reasons, if a variant cannot be exported or the
+    folder has files already; or if it cannot be written, in which case nothing of the project is
+    left.
     """
     reasons = unsupported([variant.plan for variant in variants])
     if not _IDENTIFIER.match(name) or name in _KEYWORDS or _TABLES.match(name):
@@ -74,32 +104,49 @@ def export(variants: Sequence[Variant], folder: Path, name: str, embed: bool) ->
             f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
             "digits and underscores, other than a word of C or of the runtime"
         )
+    fitting = [key for key, target in BACKENDS.items() if target == variants[0].plan.target]
+    chosen = backend or next(iter(fitting), "")
+    if fitting and chosen not in fitting:
+        reasons.append(f"{chosen} runs {BACKENDS[chosen]}, not {variants[0].plan.target}")
+    web = chosen == "web"
+    if web and (embed or len(variants) > 1):
+        reasons.append("a project for browsers has one variant, and its weights in a file")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         reasons.append(f"{folder} is not an empty folder")
     if reasons:
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
-    _write(folder, _contents(variants, name, embed))
+    if web:
+        plan = variants[0].plan
+        described = {"model": _quoted(plan.model), "tensors": _listed(plan)}
+        _write(folder, web_files(variants[0], name, pictures, described))
+    else:
+        _write(folder, _contents(variants, name, chosen, embed))
 
 
-def _contents(variants: Sequence[Variant], name: str, embed: bool) -> dict[str, Any]:
+def _contents(variants: Sequence[Variant], name: str, backend: str, embed: bool) -> dict[str, Any]:
     """The content of each file of a project, as bytes or as what has the buffer protocol."""
     plan, weights = variants[0].plan, join_weights(variants)
-    runtime = RUNTIMES[plan.target]
-    texts = {f"{name}.h": header(name), f"{name}.c": tables(variants, weights, name, embed)}
+    text = tables(variants, weights, name, backend, embed)
+    texts = {f"{name}.h": header(name), f"{name}.c": text}
+    beside = bool(weights.content) and not embed
     values = {
         "name": name,
-        "runtime": runtime,
-        "driver": DRIVERS[runtime],
-        "model": plan.model,
+        "content": "kernels" if beside or not weights.content else "kernels and weights",
+        "weights_file": f"| `{WEIGHTS}` | the weights |\n" if beside else "",
+        "weights_asset": _ASSET if beside else "",
+        "runtime": backend,
+        "driver": DRIVERS[backend],
+        "webgpu": _WEBGPU if backend == "webgpu" else "",
+        "model": _quoted(plan.model),
         "profiles": ", ".join(f"`{variant.plan.profile}`" for variant in variants),
         "tensors": _listed(plan),
         "edits": _edits(variants),
     }
-    for file in (*PROJECT, *RUNTIME, f"tflgpu_{runtime}.c"):
+    for file in (*PROJECT, *RUNTIME, f"tflgpu_{backend}.c"):
         text = (files(__package__) / "c" / file).read_text(encoding="utf-8")
         texts[file] = _Files(text).substitute(values) if file in PROJECT else text
     found: dict[str, Any] = {file: text.encode() for file, text in texts.items()}
-    if weights.content and not embed:
+    if beside:
         found[WEIGHTS] = weights.content
     return found
 
@@ -131,14 +178,16 @@ def unsupported(plans: Sequence[Plan]) -> list[str]:
     """Why variants of a model cannot be exported, each reason naming what is at fault."""
     first = plans[0]
     reasons = []
-    if first.target not in RUNTIMES:
+    targets = dict.fromkeys(BACKENDS.values())
+    if first.target not in targets:
         reasons.append(
-            f"it was compiled for {first.target}; compile it with --target {' or '.join(RUNTIMES)}"
+            f"it was compiled for {first.target}; compile it with --target {', '.join(targets)}"
         )
     if first.specializations:
+        listed = "".join(f"\n  {text}" for text in described_choices(first))
         reasons.append(
-            f"it was compiled for several input shapes, and a program has those of one; choose "
-            f"them with --input-shape:{lines(choices_of(first))}"
+            f"it was compiled for several signatures or input shapes, and a program has those of "
+            f"one; choose them with --signature and --input-shape:{listed}"
         )
     for plan in plans[1:]:
         if plan.target != first.target:
@@ -157,6 +206,11 @@ def _interface(plan: Plan) -> object:
     return plan.inputs, plan.outputs, variables
 
 
+def _quoted(name: str) -> str:
+    """A name of the model, for Markdown, between backticks."""
+    return printable(name).replace("`", "'")
+
+
 def _listed(plan: Plan) -> str:
     rows = ["| | name | type | shape | quantization |", "|---|---|---|---|---|"]
     for kind, infos in (("input", plan.inputs), ("output", plan.outputs)):
@@ -166,6 +220,6 @@ def _listed(plan: Plan) -> str:
 
 def _row(place: str, info: TensorInfo) -> str:
     quantization = f"{info.scale:g} * (q - {info.zero_point})" if info.scale else ""
-    name = printable(info.name).replace("|", "\\|").replace("`", "'")
+    name = _quoted(info.name).replace("|", "\\|")
     cells = (place, f"`{name}`", info.dtype, str(list(info.shape)), quantization)
     return f"| {' | '.join(cells)} |"

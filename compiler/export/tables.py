@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from ...runtime.plan.records import TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.store.variant import Variant
 from ..language.comment import in_comment
+from ..options import TargetName
 from .literals import array, braced, floating, string
 from .variants import variant_tables
 from .weights import JoinedWeights
@@ -28,8 +29,13 @@ TYPES = {
 }
 """The type of an input or output, by its dtype: all that are on devices."""
 
-RUNTIMES = {"opencl": "opencl", "glsl": "gles"}
-"""The runtime that runs the kernels of each target."""
+BACKENDS: Mapping[str, TargetName] = {
+    "opencl": "opencl",
+    "gles": "glsl",
+    "web": "wgsl",
+    "webgpu": "wgsl",
+}
+"""What projects run on, and the target of its kernels; the first of a target is the default."""
 
 WORDS = 8
 """Words of embedded weights on a line."""
@@ -46,7 +52,9 @@ def header(name: str) -> str:
     )
 
 
-def tables(variants: Sequence[Variant], weights: JoinedWeights, name: str, embed: bool) -> str:
+def tables(
+    variants: Sequence[Variant], weights: JoinedWeights, name: str, backend: str, embed: bool
+) -> str:
     """NAME.c, which defines a model of these variants; with `embed`, including its weights."""
     plan = variants[0].plan
     profiles = ", ".join(in_comment(variant.plan.profile) for variant in variants)
@@ -68,7 +76,7 @@ def tables(variants: Sequence[Variant], weights: JoinedWeights, name: str, embed
             *(_embedded(weights.content) if embed and weights.content else ()),
             *(text for text, _ in described),
             array("tflgpu_variant", "variants", [row for _, row in described]),
-            _model(variants, weights.content, name, embed),
+            _model(variants, weights.content, name, backend, embed),
         ]
     )
 
@@ -118,7 +126,9 @@ def _embedded(content: bytes) -> list[str]:
 # -- the model --------------------------------------------------------------------------------
 
 
-def _model(variants: Sequence[Variant], content: bytes, name: str, embed: bool) -> str:
+def _model(
+    variants: Sequence[Variant], content: bytes, name: str, backend: str, embed: bool
+) -> str:
     plan = variants[0].plan
     weights = "embedded_weights" if embed and content else "NULL"
 
@@ -126,7 +136,7 @@ def _model(variants: Sequence[Variant], content: bytes, name: str, embed: bool) 
         return f"{key if rows else 'NULL'}, {len(rows)}"
 
     lines = [
-        f"&tflgpu_{RUNTIMES[plan.target]}, {string(plan.model)},",
+        f"&tflgpu_{backend}, {string(plan.model)},",
         f"{table('inputs', plan.inputs)}, {table('outputs', plan.outputs)}, "
         f"{table('variables', plan.variables)},",
         f"/* weights */ {len(content)}, 0x{zlib.crc32(content):08x}u, {weights},",

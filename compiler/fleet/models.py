@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...runtime.store.variant import FALLBACK, PLAN
 from ..errors import ModelError
+from ..side_file import read_text
 
 SUFFIX = ".tflite"
 HIDDEN = "."
@@ -70,11 +71,7 @@ def _is_part(file: Path) -> bool:
 
 
 def _listed(path: Path) -> list[Path]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a UTF-8 text file"
-        raise ModelError(f"cannot read the list of models {path}: {reason}") from error
+    lines = read_text(path, "the list of models", ModelError, "utf-8-sig").splitlines()
     items = [line for line in map(str.strip, lines) if line and not line.startswith(COMMENT)]
     nested = [item for item in items if item.startswith(LIST)]
     if nested:

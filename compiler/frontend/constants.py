@@ -45,8 +45,8 @@ def byte_size(dtype: str, shape: Shape) -> int | None:
         size = elements * _stored(dtype).itemsize
     if max(elements, size) > LIMIT:
         raise ModelError(
-            f"the shape {list(shape)} has {elements} elements, but LiteRT allows at most {LIMIT} "
-            f"elements or bytes"
+            f"the shape {list(shape)} has {elements} elements in {size} bytes, but LiteRT allows "
+            f"at most {LIMIT} of either"
         )
     return None if dtype in _WITHOUT_BYTES else size
 

@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..errors import ModelError, ModelFileError
 from ..ir import Signature
 from .constants import Bytes
 from .flatbuffer import Source
+from .foreign_formats import described
 from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 
 CHUNK = 1 << 20
@@ -86,8 +86,8 @@ class ModelFile:
         self.source = source
         if bytes(source.data[4:8]) != IDENTIFIER:
             raise ModelError(
-                f"not a .tflite model: bytes 4 to 8 are not {IDENTIFIER.decode()} "
-                "(is it an archive, or a web page saved in place of the download?)"
+                "not a .tflite model: "
+                + (described(source.data) or f"bytes 4 to 8 are not {IDENTIFIER.decode()}")
             )
         self.root = tflite.Model.GetRootAs(source.data, 0)
         if self.root.Version() != VERSION:
@@ -101,7 +101,7 @@ class ModelFile:
         self.codes = [self._code(code) for code in source.children(self.root, "OperatorCodes")]
         self.operands = 0
         """Number of operands of all operators read so far."""
-        self.tensor_names = lru_cache(maxsize=None)(self._tensor_names)
+        self._names: dict[int, list[str]] = {}
 
     def _code(self, code: Any) -> tuple[str, int, bool]:
         """An operator's name and version, and whether it is custom."""
@@ -127,10 +127,12 @@ class ModelFile:
             return self.source.span(buffer.Offset(), buffer.Size())
         return self.source.view(buffer, "Data")
 
-    def _tensor_names(self, subgraph: int) -> list[str]:
+    def tensor_names(self, subgraph: int) -> list[str]:
         """The names of a subgraph's tensors, made unique with numbers and given to unnamed ones."""
-        tables = self.source.children(self.subgraphs[subgraph], "Tensors")
-        return distinct([self.source.text(table, "Name") for table in tables])
+        if subgraph not in self._names:
+            tables = self.source.children(self.subgraphs[subgraph], "Tensors")
+            self._names[subgraph] = distinct([self.source.text(each, "Name") for each in tables])
+        return self._names[subgraph]
 
     def signatures(self) -> list[Signature]:
         """Every signature of the model (ModelError if one names a tensor that does not exist)."""

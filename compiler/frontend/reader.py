@@ -58,6 +58,13 @@ def read(
     return graph
 
 
+def read_signatures(source: Model) -> list[Signature]:
+    """The signatures of a model, in the order of the file (ModelError)."""
+    data = Source(memoryview(content_of(source)))
+    with data.at(name_of(source)):
+        return ModelFile(data).signatures()
+
+
 def _find(signatures: Sequence[Signature], key: str) -> Signature:
     for signature in signatures:
         if signature.key == key:

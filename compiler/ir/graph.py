@@ -15,7 +15,7 @@ import networkx as nx
 from ..errors import Finding, ModelError
 from .op import FusedOp, Op
 from .tensor import Array, Shape, Tensor
-from .text import to_text
+from .text import graph_text, to_text
 from .verify_fused import verify_fused
 
 ForeignShape = Callable[[Tensor], Shape | None]
@@ -59,6 +59,8 @@ class Graph:
         """The subgraphs that operators such as WHILE run, by index."""
         self.kept: dict[Tensor, Tensor] = {}
         """Tensors that become a variable's content at the end of a run, with their variable."""
+        self.state: list[Tensor] = []
+        """Variables that are inputs in the file, and the same for all signatures."""
         self.contents: dict[Tensor, Array] = {}
         """The content of variables before the first run, if it is not zero."""
         self.set_aside: dict[Op, Finding] = {}
@@ -129,13 +131,13 @@ class Graph:
         self._forget_unused((old,))
 
     def replace_in_core(self, op: Op, old: Tensor, new: Tensor) -> None:
-        """The same for the core of an operator only."""
+        """Let the core of an operator read `new` instead of `old`."""
         with self._rewired(op):
             for inner in op.core:
                 inner.replace_operands({old: new})
 
     def replace_in_epilogue(self, op: Op, old: Tensor, new: Tensor) -> None:
-        """The same for the epilogue of an operator only."""
+        """Let the epilogue of an operator read `new` instead of `old`."""
         with self._rewired(op):
             for inner in op.epilogue:
                 inner.replace_operands({old: new})
@@ -280,6 +282,11 @@ class Graph:
             raise ModelError(
                 f"operator {op.index} {op.name} reads {tensor.name}, which nothing writes"
             )
+
+    @property
+    def text(self) -> str:
+        """The whole graph as text, with types, which `parse.Parser` reads back."""
+        return graph_text(self.inputs, self.ops, self.outputs, self.kept)
 
     def __str__(self) -> str:
         return to_text(self.ops)

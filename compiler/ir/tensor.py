@@ -60,7 +60,7 @@ class Whole:
 
     @property
     def row_dtype(self) -> str:
-        """The same in row-major order: uint8, uint16 or int8."""
+        """The type in row-major order: uint8, uint16 or int8."""
         return "int8" if self.signed else self.dtype
 
     @property

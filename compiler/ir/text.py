@@ -1,40 +1,49 @@
-"""Operators as text, one per line: what `tflgpu explain --dump` writes and tests of rewrites read.
+"""Graphs as text, one operator per line: what `tflgpu opt` prints and tests of rewrites read.
 
-    input x float32[1, 8, 8, 3]
-    constant w float32[4, 3, 3, 3]
+    input x float32[1,8,8,3]
+    constant w float32[4,3,3,3]
+    constant axes int32[2] = 1, 2
+    variable state float32[1,4]
     t = CONV_2D(x, w, none) padding=SAME
-    y = ADD(t, r)
+    y = MEAN(t, axes)
+    keep y as state
     output y
 
-A tensor whose slices are stored as integers, bytes or shorts of 16 bits, is followed by the number
-that a stored 0 stands for:
+Results may have a type, as in `t: float32[1,8,8,4] = ...`; others are float32 and get their shape
+from the operator. A name that is not a single word is in double quotes, as in JSON. A tensor whose
+slices are stored as integers, bytes or shorts of 16 bits, is followed by the number that a stored 0
+stands for:
 
     y (bytes from -128) = tflgpu.requantize(s, scales) low=-128 high=127
 
-A fused operator lists its outputs, and in braces the operators its kernel computes:
+A fused operator lists its outputs, and in braces the operators its kernel computes: those of its
+core, then those of its epilogue, each behind a bar. It has the name of the core's last operator if
+it says no other.
 
     y, t = { t = CONV_2D(x, w, none) | y = RELU6(t) }
+    y = tflgpu.litert { t = ABS(x); y = NEG(t) }
 """
 
 from __future__ import annotations
 
-import ast
+import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
-from ..errors import ModelError
 from .op import FusedOp, Op
-from .tensor import WHOLE_BITS, Array, Shape, Tensor, Whole
+from .tensor import Array, Shape, Tensor
 
-_TENSOR = re.compile(r"(input|constant) (\S+) (\w+)\[(.*)\]")
-_OUTPUT = re.compile(r"output (.+)")
-_OPERATOR = re.compile(r"(.+) = ([\w.]+)\((.*?)\)(.*)")
-_RESULT = re.compile(r"(\S+?)(?: \((signed )?(bytes|shorts) from (-?\d+)\))?")
-_ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
+WORD = re.compile(r"[\w./:;+-]*\w")
+"""A name that needs no quotes."""
 
-Draw = Callable[[str, Shape, str], Array]
-"""Returns the content of a constant of the given name, shape and dtype."""
+SHOWN = 16
+"""Most elements of a constant whose content is printed."""
+
+
+Naming = Callable[[Tensor], str]
+"""The name of a tensor in a text."""
 
 
 def to_text(ops: Iterable[Op]) -> str:
@@ -42,86 +51,85 @@ def to_text(ops: Iterable[Op]) -> str:
     return "\n".join(map(line, ops))
 
 
-def line(op: Op) -> str:
-    """One operator as text."""
-    results = ", ".join(map(_result, op.outputs))
+def graph_text(
+    inputs: Sequence[Tensor],
+    ops: Sequence[Op],
+    outputs: Sequence[Tensor],
+    kept: Mapping[Tensor, Tensor],
+) -> str:
+    """A whole graph with types, which `parse.Parser` reads but for the content of large constants.
+
+    Of several tensors with one name, all but the first get a number behind it.
+    """
+    read = dict.fromkeys((*inputs, *(t for op in ops for t in op.reads), *kept.values(), *outputs))
+    name = _distinct([*read, *(tensor for op in ops for each in op.ops for tensor in each.outputs)])
+    given = set(inputs)
+    lines = [f"input {_declared(tensor, name)}" for tensor in inputs]
+    for tensor in read:
+        if tensor.data is not None:
+            lines.append(f"constant {_declared(tensor, name)}{_content(tensor.data)}")
+        elif tensor.variable and tensor not in given:
+            lines.append(f"variable {_declared(tensor, name)}")
+    lines += [line(op, name, typed=True) for op in ops]
+    lines += [f"keep {name(last)} as {name(variable)}" for last, variable in kept.items()]
+    return "\n".join([*lines, f"output {', '.join(map(name, outputs))}"])
+
+
+def _distinct(tensors: Iterable[Tensor]) -> Naming:
+    names: dict[Tensor, str] = {}
+    taken: set[str] = set()
+    for tensor in dict.fromkeys(tensors):
+        numbered = (f"{tensor.name}.{number}" for number in count(1))
+        own = next(name for name in chain([tensor.name], numbered) if name not in taken)
+        taken.add(own)
+        names[tensor] = _quoted(own)
+    return names.__getitem__
+
+
+def own_name(tensor: Tensor) -> str:
+    return _quoted(tensor.name)
+
+
+def line(op: Op, name: Naming = own_name, typed: bool = False) -> str:
+    """One operator as text, with the types of its results if `typed`."""
+    results = ", ".join(_result(tensor, name, typed) for tensor in op.outputs)
     if isinstance(op, FusedOp):
-        return f"{results} = {{ {' | '.join(map(line, op.ops))} }}"
-    operands = ", ".join("none" if t is None else t.name for t in op.inputs)
+        core = "; ".join(line(inner, name, typed) for inner in op.core)
+        inner = " | ".join([core, *(line(each, name, typed) for each in op.epilogue)])
+        called = "" if op.name == op.core[-1].name else f"{op.name} "
+        return f"{results} = {called}{{ {inner} }}"
+    operands = ", ".join("none" if t is None else name(t) for t in op.inputs)
     attrs = "".join(f" {key}={_value(value)}" for key, value in op.attrs.items())
     return f"{results} = {op.name}({operands}){attrs}"
 
 
-def _result(tensor: Tensor) -> str:
+def _quoted(name: str) -> str:
+    return name if WORD.fullmatch(name) and name != "none" else json.dumps(name)
+
+
+def type_text(dtype: str, shape: Shape) -> str:
+    """Such as float32[1,8,8,3]."""
+    return f"{dtype}[{','.join(map(str, shape))}]"
+
+
+def _declared(tensor: Tensor, name: Naming) -> str:
+    return f"{name(tensor)} {type_text(tensor.dtype, tensor.shape)}"
+
+
+def _content(data: Array) -> str:
+    shown = 0 < data.size <= SHOWN and data.dtype.kind in "iufb"
+    return f" = {', '.join(map(str, data.reshape(-1)))}" if shown else ""
+
+
+def _result(tensor: Tensor, name: Naming, typed: bool) -> str:
     """The name and, if its elements are stored as integers, how."""
+    text = name(tensor)
+    text += f": {type_text(tensor.dtype, tensor.shape)}" if typed else ""
     whole = tensor.whole
     if whole is None:
-        return tensor.name
-    return f"{tensor.name} ({'signed ' * whole.signed}{whole.called} from {whole.base})"
+        return text
+    return f"{text} ({'signed ' * whole.signed}{whole.called} from {whole.base})"
 
 
 def _value(value: Any) -> str:
     return str(value).replace(" ", "")
-
-
-class Parser:
-    """Reads unfused operators and tensor declarations; results of operators get no shape yet."""
-
-    def __init__(self, draw: Draw) -> None:
-        """`draw` returns the content of constants."""
-        self._draw = draw
-        self.tensors: dict[str, Tensor] = {}
-        self.inputs: list[Tensor] = []
-        self.outputs: list[Tensor] = []
-        self.ops: list[Op] = []
-
-    def read(self, text: str) -> None:
-        """Read every line (ModelError that quotes an invalid one)."""
-        for own in filter(None, map(str.strip, text.splitlines())):
-            if match := _TENSOR.fullmatch(own):
-                self._declare(*match.groups())
-            elif match := _OUTPUT.fullmatch(own):
-                self.outputs += [self._known(name, own) for name in match[1].split(", ")]
-            elif match := _OPERATOR.fullmatch(own):
-                self._add(own, *match.groups())
-            else:
-                raise ModelError(f"not an operator, input, constant or output: {own}")
-
-    def _declare(self, kind: str, name: str, dtype: str, sizes: str) -> None:
-        shape = tuple(int(size) for size in sizes.split(",") if size.strip())
-        tensor = self.tensors[name] = Tensor(name, shape, dtype)
-        if kind == "input":
-            self.inputs.append(tensor)
-        else:
-            tensor.data = self._draw(name, shape, dtype)
-
-    def _add(self, own: str, results: str, name: str, operands: str, attributes: str) -> None:
-        inputs = [
-            None if operand == "none" else self._known(operand, own)
-            for operand in filter(None, operands.split(", "))
-        ]
-        outputs = []
-        for result in results.split(", "):
-            match = _RESULT.fullmatch(result)
-            if match is None:
-                raise ModelError(f"{result} is not a tensor: {own}")
-            whole = None
-            if match[3]:
-                whole = Whole(WHOLE_BITS[match[3]], int(match[4]), bool(match[2]))
-            outputs.append(Tensor(match[1], (), whole=whole))
-        self.tensors |= {tensor.name: tensor for tensor in outputs}
-        attrs = {key: _literal(value) for key, value in _ATTRIBUTE.findall(attributes)}
-        self.ops.append(Op(name, inputs, outputs, attrs, len(self.ops)))
-
-    def _known(self, name: str, own: str) -> Tensor:
-        if name not in self.tensors:
-            raise ModelError(f"the tensor {name} is not declared before it is used: {own}")
-        return self.tensors[name]
-
-
-def _literal(text: str) -> Any:
-    """A Python literal, or the text itself if it is not one."""
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text

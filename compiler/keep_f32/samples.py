@@ -34,11 +34,11 @@ class Samples:
             if not any(_equal(arrays, others) for others in self.inputs):
                 self.inputs.append(arrays)
         if signature:
-            called = Reference(model, delegates=True, signature=signature)
+            called = Reference(model, kernels="XNNPACK", signature=signature)
             self._expected = [called.run(arrays) for arrays in self.inputs]
         else:
             shapes = [info.shape for info in inputs]
-            reference = Reference(model, input_shapes=shapes, delegates=True)
+            reference = Reference(model, input_shapes=shapes, kernels="XNNPACK")
             self._expected = [
                 reference.run([arrays[info.name] for info in inputs]) for arrays in self.inputs
             ]

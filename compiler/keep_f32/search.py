@@ -12,6 +12,7 @@ from itertools import count
 
 from ...runtime import load
 from ...runtime.errors import DeviceError, PlanError
+from ..choices import each_choice
 from ..devices.attached import attached_device
 from ..emit.compiled_model import CompiledModel
 from ..errors import EstimateWarning, ModelError, OptionError, PassError
@@ -43,16 +44,16 @@ def settle(
 ) -> Options:
     """The options with the operators that a search finds in place of "auto".
 
-    The model is measured with the first choice of shapes on an attached device; with a warning by
-    copies alone, if none can run it. OptionError if it misses the tolerance in single precision;
-    also raises what compiling raises.
+    The model is measured with the first signature and choice of shapes on an attached device; with
+    a warning by copies alone, if none can run it. OptionError if it misses the tolerance in single
+    precision; also raises what compiling raises.
     """
     if options.keep_f32 != AUTO:
         return options
     if not tolerance > 0:
         raise OptionError(f"tolerance={tolerance!r}: give a number above 0, such as {TOLERANCE}")
     # LiteRT, whose results are the measure, knows nothing of formats.
-    plain = replace(options.for_each_choice()[0], inputs=(), outputs=())
+    plain = replace(each_choice(model, options)[0], inputs=(), outputs=())
     return replace(options, keep_f32=_Search(model, plain, tolerance, progress).few())
 
 
@@ -65,8 +66,9 @@ class _Search:
         self._steps = 0
         self._halved = self._build(())
         """The compiled model with nothing kept."""
-        self._samples = Samples(model, self._halved.plan.inputs, options.signature)
-        self._read = partial(read, model, dict(options.input_shapes), options.signature or None)
+        self._samples = Samples(model, self._halved.plan.inputs, options.signature_key)
+        shapes = dict(options.input_shapes)
+        self._read = partial(read, model, shapes, options.signature_key or None)
         graph = self._read()
         self._input_names = graph.input_names
         self._everything = tuple(sorted(op.index for op in graph.ops))

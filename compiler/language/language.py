@@ -5,7 +5,7 @@ Differences that take more than a name are intrinsics; entry points have templat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
@@ -13,7 +13,7 @@ from typing import Literal
 class Language:
     """A kernel language; {S} in the names of types is the number of lanes."""
 
-    name: Literal["opencl", "glsl", "vulkan"]
+    name: Literal["opencl", "glsl", "vulkan", "wgsl"]
     suffix: str
     """Suffix of source files."""
     float_vector: str
@@ -25,7 +25,7 @@ class Language:
     half: str
     """The type of a variable in half precision, if kernels compute in it."""
     halves: str
-    """The same for a slice."""
+    """The type of a slice in half precision, if kernels compute in it."""
     half_arrays: bool
     """Whether arrays can have such slices as elements; otherwise functions unpack them."""
     half_pair: str
@@ -38,7 +38,7 @@ class Language:
     byte_vector: str
     """The element type of an array of slices of bytes."""
     short_vector: str
-    """The same of integers of 16 bits."""
+    """The element type of an array of slices of integers of 16 bits."""
     int8: str
     """The element type of an array of int8."""
     uint8: str
@@ -51,7 +51,7 @@ class Language:
     cast: str
     """A conversion to {type}; its argument follows in parentheses."""
     vector_cast: str
-    """The same for vectors, lane by lane."""
+    """A conversion of vectors to {type}, lane by lane."""
     unroll: str
     """The hint before a loop to unroll; "" if the language has none, so that kernels repeat the
     body instead."""
@@ -61,6 +61,9 @@ class Language:
     """Whether a vector can be stored in an array of its elements; otherwise each lane is."""
     images: bool
     """Whether kernels can read image buffers."""
+    writes_beside: bool = True
+    """Whether a buffer may be bound as one that is only read while the kernel writes elsewhere in
+    it."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -187,32 +190,30 @@ GLSL = Language(
 )
 """GLSL ES 3.1; vectors have four lanes."""
 
-VULKAN = Language(
+VULKAN = replace(
+    GLSL,
     name="vulkan",
-    suffix=".comp",
-    float_vector="vec{S}",
-    int_vector="ivec{S}",
-    half_vector="uvec2",
-    half_element="uint",
     half="float16_t",
     halves="f16vec{S}",
     half_arrays=True,
     half_pair="uvec4",
     four="mat4",
     half_extensions=("VK_KHR_16bit_storage", "VK_KHR_shader_float16_int8"),
-    byte_vector="uint",
-    short_vector="uvec2",
-    int8="uint",
-    uint8="uint",
-    uint16="uint",
-    packs_bytes=True,
-    cast="{type}",
-    vector_cast="{type}",
     unroll="[[unroll]]",
     roll="[[dont_unroll]]",
-    vector_stores=False,
-    images=False,
 )
 """GLSL for Vulkan, from which Metal's kernels are translated."""
 
-LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN)}
+WGSL = replace(
+    GLSL,
+    name="wgsl",
+    suffix=".wgsl",
+    half="float16_t",
+    halves="f16vec{S}",
+    half_arrays=True,
+    half_extensions=("shader-f16",),
+    writes_beside=False,
+)
+"""The text of kernels in terms of GLSL, from which WGSL is printed."""
+
+LANGUAGES = {language.name: language for language in (OPENCL, GLSL, VULKAN, WGSL)}

@@ -12,11 +12,13 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from threading import Timer
 from types import TracebackType
 from typing import Any
 
+from ...runtime.litert.kernels import KernelSet
 from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..ir import Array
@@ -109,21 +111,21 @@ def try_run(
     model: Model,
     inputs: Sequence[Array] | Mapping[str, Array],
     signature: str = "",
-    delegates: Iterable[bool] = (True,),
+    kernels: KernelSet = "XNNPACK",
 ) -> None:
     """Run a model once in a process of its own, before it runs in this one.
 
-    `inputs` are in the model's order, or by name for a signature. The run is repeated for each of
-    `delegates`: with XNNPACK or with LiteRT's own kernels. Raises what `Child.ask` raises.
+    `inputs` are in the model's order, or by name for a signature. Raises what `Child.ask` raises.
     """
     source = model if isinstance(model, bytes) else os.fspath(model)
     with Child(LONGEST_RUN) as child:
-        for delegate in delegates:
-            child.ask("run", source, inputs, signature, delegate)
+        child.ask("run", source, inputs, signature, kernels)
 
 
 def _closed(process: subprocess.Popen[bytes]) -> int:
     """The exit status of a process whose input ends now."""
-    process.__exit__(None, None, None)
+    # It may have ended before it read what is still to be written.
+    with suppress(BrokenPipeError):
+        process.__exit__(None, None, None)
     assert process.returncode is not None
     return process.returncode

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from ...runtime.litert.kernels import KernelSet
 from ...runtime.plan.records import TensorInfo
 from ..errors import ModelError, PassError
 from ..frontend.model_file import Model
@@ -23,7 +24,10 @@ HIDDEN = ("resource", "variant", "string")
 
 
 def every_tensor(
-    model: Model, signature: str, arrays: Mapping[str, Array]
+    model: Model,
+    signature: str,
+    arrays: Mapping[str, Array],
+    kernels: KernelSet = "XNNPACK",
 ) -> Mapping[str, tuple[TensorInfo, Array]]:
     """The operators' results on these inputs, by tensor name; of a signature, or "" for the model.
 
@@ -38,8 +42,8 @@ def every_tensor(
         copy = write(graph)
     except PassError as error:
         raise ModelError(f"the tensors of this model cannot be compared: {error}") from error
-    try_run(copy, ordered, "", (True,))
-    reference = Reference(copy, input_shapes=[each.shape for each in ordered], delegates=True)
+    try_run(copy, ordered, "", kernels)
+    reference = Reference(copy, input_shapes=[each.shape for each in ordered], kernels=kernels)
     values = reference.run(ordered)
     found = {
         name: (info, value)

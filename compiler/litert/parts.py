@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf
 
-import numpy as np
-
 from ..errors import ModelError
 from ..frontend.tflite_schema import refers_to_subgraph
 from ..frontend.writer import write
@@ -39,8 +37,6 @@ def part_file(graph: Graph, op: Op) -> bytes:
                 f"tensor {tensor.name} has the invalid quantization scale "
                 f"{tensor.quantization.scale}"
             )
-        if tensor.data is not None:
-            tensor.data = np.asarray(tensor.data, tensor.dtype)
     return write(part)
 
 

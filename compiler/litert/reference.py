@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.errors import InputError, TflgpuError
+from ...runtime.litert.kernels import KernelSet, kernel_options
 from ...runtime.litert.module import interpreter_module
-from ...runtime.litert.quiet import without_notices
 from ...runtime.plan.records import TensorInfo
+from ...runtime.quiet import without_notices
 from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..ir import Array, Shape
@@ -47,9 +48,9 @@ def litert_version() -> str:
 class Reference:
     """A model loaded in LiteRT.
 
-    `input_shapes` replaces input shapes, by tensor name or in order. With `delegates` XNNPACK runs
-    the model, otherwise LiteRT's own kernels. With a `signature`, that one runs: it names the
-    inputs and outputs, and inputs must be passed by name. ModelError if LiteRT rejects the model or
+    `input_shapes` replaces input shapes, by tensor name or in order. `kernels` are those that
+    run the model. With a `signature`, that one runs: it names the inputs and outputs, and inputs
+    must be passed by name. ModelError if LiteRT rejects the model or
     an input shape, ReferenceMissingError if it is not installed.
     """
 
@@ -59,11 +60,10 @@ class Reference:
         *,
         input_shapes: Mapping[str, Shape] | Sequence[Shape] = (),
         threads: int = 1,
-        delegates: bool = False,
+        kernels: KernelSet = "built-in",
         signature: str = "",
     ) -> None:
         litert = require_litert()
-        kinds = litert.OpResolverType
         source: dict[str, Any] = (
             {"model_content": bytes(model)}
             if isinstance(model, (bytes, bytearray, memoryview))
@@ -74,9 +74,7 @@ class Reference:
                 self._interpreter = litert.Interpreter(
                     **source,
                     num_threads=threads,
-                    experimental_op_resolver_type=(
-                        kinds.AUTO if delegates else kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-                    ),
+                    **kernel_options(litert, kernels),
                 )
                 runner = self._interpreter.get_signature_runner
                 self._runner = runner(signature) if signature else None

@@ -68,7 +68,7 @@ class Aliases:
             yield member
             waiting += self._inside.get(member, ())
 
-    # -- results of operators that launch nothing -------------------------------------------
+    # -- results of operators that launch nothing, or update their operand ------------------
 
     def join(self, tensor: Tensor, source: Tensor) -> None:
         """Let a tensor, which must not share memory yet, have the same bytes as another."""
@@ -142,10 +142,11 @@ def alias(
     sizes: Mapping[Tensor, int],
     granules: Mapping[Tensor, int],
 ) -> Aliases:
-    """The aliases before any copy is replaced: results of operators that launch nothing."""
+    """The aliases before any copy is replaced: what launches nothing, or updates its operand."""
     aliases = Aliases(graph, sizes, granules)
     for item in scheduled:
-        if not item.launches and item.op.output.elements:
+        shared = not item.launches or item.implementation.updates
+        if shared and item.op.output.elements:
             aliases.join(item.op.output, item.op.operand(0))
     aliases.settle()
     return aliases

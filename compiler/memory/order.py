@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
+from ..ops.cast import KEEP
 from ..schedule.sizes import ScheduledOp
 from .aliases import Aliases
 
@@ -58,7 +59,7 @@ def execution_order(
     graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases
 ) -> list[ScheduledOp]:
     """The operators in the order in which they should run."""
-    if graph.kept:
+    if any(item.op.name == KEEP for item in scheduled):
         return list(scheduled)  # a variable must be written after it is read
     problem = _problem(graph, scheduled, aliases)
     best = list(range(len(scheduled)))

@@ -72,8 +72,6 @@ def _reference_arg(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     best = extreme.reduce(x, axis, keepdims=True)
     # NaN equals nothing: where there is nothing else, the first place.
     places = np.argmax(x == best, axis)
-    if x.dtype.kind == "f" and axis == x.ndim - 1:
-        places = np.where(np.isnan(x[..., 0]), 0, places)
     return [places.astype(op.output.dtype)]
 
 
@@ -96,7 +94,12 @@ def _top(op: Op, target: Target) -> Sequence[Launch]:
             linear_grid(op.operand(0).elements),
             {"x": op.operand(0)},
             {"y": values, "places": places},
-            variables={"size": shape[-1], "count": values.shape[-1]},
+            variables={
+                "size": shape[-1],
+                "count": values.shape[-1],
+                "falling": True,
+                "nan_first": False,
+            },
             flops=op.operand(0).elements * shape[-1],
         )
     ]
@@ -128,7 +131,7 @@ def _insert(op: Op, target: Target) -> Sequence[Launch]:
     return [replace(launch, template=template, grid=grid, flops=flops, heavy=True)]
 
 
-_NAN = "NaN is found only where it comes first along the last axis"
+_NAN = "NaN is never found; in LiteRT it is at times, if it comes first along a short last axis"
 
 _ARG = (
     Implementation("arg_reduce", _arg, reads=LINEAR, writes=LINEAR),

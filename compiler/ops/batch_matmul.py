@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -20,7 +20,10 @@ MIN_ROWS = 4
 """Rows from which the second operand is read often enough to be worth converting to slices."""
 
 ROWS = 8
-"""Adjacent rows of the result of which a work-item computes one slice each."""
+"""Adjacent rows of the result of which a work-item computes slices."""
+
+ROWS_OF_ROWS = 4
+"""Adjacent rows of the result of which a work-item computes COLUMNS, each in a slice of its own."""
 
 
 def matrices(op: Op) -> tuple[int, int, int]:
@@ -56,29 +59,68 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.matmul(first, second)]
 
 
-def _build(op: Op, target: Target) -> Sequence[Launch]:
+def _launch(
+    op: Op, template: str, columns_each: int, rows_each: int, variables: Mapping[str, object]
+) -> Launch:
+    """A launch whose work-items compute so many columns of so many rows of row-major matrices."""
     rows, inner, columns = matrices(op)
     batches = op.output.shape[:-2]
-    return [
-        Launch(
-            "matmul/batch_matmul.jinja",
-            (-(-columns // COLUMNS), rows, prod(batches)),
-            {"a": op.operand(0), "b": op.operand(1)},
-            {"y": op.output},
-            variables={
-                "rows": rows,
-                "inner": inner,
-                "columns": columns,
-                "batches": batches,
-                "tile": COLUMNS,
-                "a_transposed": bool(op.attrs.get("adj_x", False)),
-                "b_transposed": bool(op.attrs.get("adj_y", False)),
-                "prod": prod,
-            },
-            heavy=True,
-            flops=2 * op.output.elements * inner,
-        )
-    ]
+    return Launch(
+        template,
+        (-(-columns // columns_each), -(-rows // rows_each), prod(batches)),
+        {"a": op.operand(0), "b": op.operand(1)},
+        {"y": op.output},
+        variables={
+            "rows": rows,
+            "inner": inner,
+            "columns": columns,
+            "batches": batches,
+            "a_transposed": bool(op.attrs.get("adj_x", False)),
+            "prod": prod,
+            "rows_each": rows_each,
+            **variables,
+        },
+        heavy=True,
+        flops=2 * op.output.elements * inner,
+    )
+
+
+def _build(op: Op, target: Target) -> Sequence[Launch]:
+    transposed = bool(op.attrs.get("adj_y", False))
+    variables = {"tile": COLUMNS, "b_transposed": transposed}
+    return [_launch(op, "matmul/batch_matmul.jinja", COLUMNS, 1, variables)]
+
+
+def _slices_of_columns(op: Op, target: Target) -> str | None:
+    """The second operand has whole slices of columns next to each other."""
+    columns = op.output.shape[-1]
+    if op.attrs.get("adj_y", False):
+        return "the second operand is transposed"
+    return f"{columns} columns do not fill a slice" if columns < target.lanes else None
+
+
+def _build_columns(op: Op, target: Target) -> Sequence[Launch]:
+    rows, _, columns = matrices(op)
+    most, slices = (ROWS, 2) if target.on_processor else (4, 1)
+    slices = min(slices, -(-columns // target.lanes))
+    template = "matmul/batch_matmul_columns.jinja"
+    each = slices * target.lanes
+    return [_launch(op, template, each, min(most, rows), {"slices": slices})]
+
+
+def _slices_of_products(op: Op, target: Target) -> str | None:
+    """What is multiplied lies next to each other in either operand."""
+    _, inner, _ = matrices(op)
+    if op.attrs.get("adj_x", False) or not op.attrs.get("adj_y", False):
+        return "only products of rows with rows of a transposed operand add up in slices"
+    return f"{inner} numbers do not fill a slice" if inner < target.lanes else None
+
+
+def _build_products(op: Op, target: Target) -> Sequence[Launch]:
+    rows, _, columns = matrices(op)
+    rows_each, each = min(ROWS_OF_ROWS, rows), min(COLUMNS, columns)
+    template = "matmul/batch_matmul_products.jinja"
+    return [_launch(op, template, each, rows_each, {"columns_each": each})]
 
 
 def _rows_of_slices(op: Op, target: Target) -> str | None:
@@ -94,8 +136,9 @@ def _rows_of_slices(op: Op, target: Target) -> str | None:
 
 
 def _single_elements(op: Op, target: Target) -> str | None:
-    """The sliced kernel is several times faster wherever it applies."""
-    return "batch_matmul_sliced is faster" if _rows_of_slices(op, target) is None else None
+    """Kernels that multiply slices are several times faster wherever they apply."""
+    reasons = [each(op, target) for each in (_slices_of_columns, _slices_of_products)]
+    return None if all(reasons) else "a kernel that multiplies slices is faster"
 
 
 def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:
@@ -118,6 +161,12 @@ def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:
 
 _KERNELS = (
     Implementation("batch_matmul_sliced", _build_sliced, _rows_of_slices),
+    Implementation(
+        "batch_matmul_columns", _build_columns, _slices_of_columns, reads=LINEAR, writes=LINEAR
+    ),
+    Implementation(
+        "batch_matmul_products", _build_products, _slices_of_products, reads=LINEAR, writes=LINEAR
+    ),
     Implementation("batch_matmul", _build, _single_elements, reads=LINEAR, writes=LINEAR),
 )
 

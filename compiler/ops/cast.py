@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,39 +22,47 @@ from .base import (
     linear_launch,
     same_as_first,
 )
+from .elementwise import Formula
 
-_NARROW = {
-    "int8": "({v}) << 24 >> 24",
-    "int16": "({v}) << 16 >> 16",
-    "uint8": "({v}) & 255",
-    "uint16": "({v}) & 65535",
+KEEP = "tflgpu.keep"
+
+_NARROW: dict[str, Formula] = {
+    "int8": lambda f, v: v << 24 >> 24,
+    "int16": lambda f, v: v << 16 >> 16,
+    "uint8": lambda f, v: f.bit_and(v, 255),
+    "uint16": lambda f, v: f.bit_and(v, 65535),
 }
 """Truncation of an int32 to a narrower type, which is held as int32 on the device."""
 
 
-def _expression(source: str, target: str) -> str:
-    """The expression that casts {v}: fractions are truncated, narrow integers wrap.
+def _same(f: Any, v: Any) -> Any:
+    return v
+
+
+def _conversion(source: str, target: str) -> Formula:
+    """The formula of a cast: fractions are truncated, narrow integers wrap.
 
     Floats beyond the range of a narrow integer become its least or greatest one, and NaN that.
     """
     floating = kernel_dtype(source) == "float32"
     if kernel_dtype(target) == "float32":
-        return "{v}" if floating else "{to_float}({v})"
+        return _same if floating else lambda f, v: f.to_float(v)
     if target == "bool":
-        return "{to_int}({v} != 0.0f)" if floating else "{to_int}({v} != 0)"
+        zero = 0.0 if floating else 0
+        return lambda f, v: f.to_int(f.differs(v, zero))
     if floating and target in _NARROW:
-        low, high = np.iinfo(target).min, np.iinfo(target).max
-        return f"{{to_int}}(clamp({{use.nan_to}}({{v}}, {high}.0f), {low}.0f, {high}.0f))"
-    whole = "{to_int}({v})" if floating else "{v}"
-    return _NARROW.get(target, "{v}").format(v=whole) if source != target else whole
+        low, high = float(np.iinfo(target).min), float(np.iinfo(target).max)
+        return lambda f, v: f.to_int(f.clamp(f.nan_to(v, high), low, high))
+    narrowed = _NARROW.get(target, _same) if source != target else _same
+    return lambda f, v: narrowed(f, f.to_int(v) if floating else v)
 
 
-def _launch(op: Op, expression: str) -> list[Launch]:
-    return [linear_launch(op, "elementwise/convert.jinja", {"expression": expression})]
+def _launch(op: Op, conversion: Formula) -> list[Launch]:
+    return [linear_launch(op, "elementwise/convert.jinja", {"conversion": conversion})]
 
 
 def _cast(op: Op, target: Target) -> Sequence[Launch]:
-    return _launch(op, _expression(op.operand(0).dtype, op.core[-1].output.dtype))
+    return _launch(op, _conversion(op.operand(0).dtype, op.core[-1].output.dtype))
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -77,10 +86,10 @@ def _infer_bits(op: Op) -> list[Shape]:
 def _bits(op: Op, target: Target) -> Sequence[Launch]:
     before, after = (kernel_dtype(tensor.dtype) for tensor in (op.operand(0), op.output))
     if before == after:
-        return _launch(op, "{v}")
-    return _launch(
-        op, "{use.bits_to_float}({v})" if after == "float32" else "{use.bits_to_int}({v})"
-    )
+        return _launch(op, _same)
+    if after == "float32":
+        return _launch(op, lambda f, v: f.bits_to_float(v))
+    return _launch(op, lambda f, v: f.bits_to_int(v))
 
 
 def _reference_bits(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -88,12 +97,12 @@ def _reference_bits(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def _keep(op: Op, target: Target) -> Sequence[Launch]:
-    return _launch(op, "{v}")
+    return _launch(op, _same)
 
 
 define(
     OpDef(
-        "tflgpu.keep",
+        KEEP,
         same_as_first,
         (Implementation("keep", _keep, reads=LINEAR, writes=LINEAR, fuses=False),),
         None,

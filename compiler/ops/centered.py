@@ -9,12 +9,12 @@ it is for floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from ..ir import Array, Op
-from ..language import affine
 from ..target import Target
 from .base import (
     ANY,
@@ -31,16 +31,18 @@ from .base import (
     same_as_first,
     sliced_grid,
 )
-from .elementwise import flattens, rank_fits
+from .elementwise import Formula, flattens, rank_fits
 
 TO_CENTERED = "tflgpu.to_centered"
 FROM_CENTERED = "tflgpu.from_centered"
 
 
-def _linear(expression: Callable[[int], str]) -> Implementation:
+def _linear(conversion: Formula) -> Implementation:
+    """A conversion by a formula of the value and the zero point."""
+
     def build(op: Op, target: Target) -> Sequence[Launch]:
-        variables = {"expression": expression(op.attrs["zero_point"])}
-        return [linear_launch(op, "elementwise/convert.jinja", variables)]
+        bound = partial(conversion, zero=op.attrs["zero_point"])
+        return [linear_launch(op, "elementwise/convert.jinja", {"conversion": bound})]
 
     return Implementation("convert_linear", build, reads=LINEAR, writes=LINEAR)
 
@@ -99,7 +101,7 @@ define(
                 fuses=False,
                 is_view=True,
             ),
-            _linear(lambda zero: f"{{to_float}}({affine('{v}', 1, -zero)})"),
+            _linear(lambda f, v, *, zero: f.to_float(v - zero)),
         ),
         _center,
         ANY,
@@ -108,7 +110,7 @@ define(
     OpDef(
         FROM_CENTERED,
         same_as_first,
-        (_linear(lambda zero: affine("{to_int}({v})", 1, zero)),),
+        (_linear(lambda f, v, *, zero: f.to_int(v) + zero),),
         _uncenter,
         ANY,
     ),

@@ -27,6 +27,7 @@ from .base import (
     OpDef,
     Tile,
     TiledImplementation,
+    TileLimits,
     TileShape,
     Traits,
     Weights,
@@ -38,6 +39,7 @@ from .base import (
 )
 from .byte_products import byte_products, multiplies_bytes
 from .elementwise import epilogue_operands, flattens
+from .grouped_weights import spread_groups
 from .split_sums import split_sums, splits
 from .weights import bias_slices, check_bias, constant_weights, pack_weights, wide_sums
 
@@ -121,6 +123,7 @@ def _launch(op: Op, target: Target, template: str, flat: bool, tile: Tile) -> La
             "window": shape,
             "inputs": weights.shape[3],
             "groups": groups(op),
+            "beyond": False,
         },
         flatten=flat,
         pairs=target.half_arithmetic and weights.shape[3] % target.lanes == 0,
@@ -189,25 +192,27 @@ def _build_bytes(op: Op, target: Target, shape: TileShape | None) -> Sequence[La
     return byte_products(op, target, None if geometry.pointwise else geometry, shape)
 
 
-def _build_grouped(op: Op, target: Target) -> Sequence[Launch]:
+def _split_slices(op: Op, target: Target) -> str | None:
+    """Groups share slices of channels."""
+    if groups(op) == 1:
+        return "the channels are not split into groups"
+    return _ungated(op, target)
+
+
+def _build_grouped(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     batch, height, width, channels = op.output.shape
     count = slice_count(channels, target)
-    weights = op.constant(1)
-    return [
-        Launch(
-            "conv/conv_grouped.jinja",
-            (width, height, batch * count),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, channels, target),
-                "weights": pack_weights(weights, 1, target),
-            },
-            {"window": window(op), "inputs": weights.shape[3], "outputs": channels // groups(op)},
-            heavy=True,
-            flops=2 * op.output.elements * prod(weights.shape[1:]),
-        )
-    ]
+    tile = choose_tile(
+        *(width, height * batch, count, target, shape),
+        limits=TileLimits(target.device.accumulators, 1),
+        work=MASKED_SLICES if window(op).width > 1 else WHOLE_SLICES,
+        operands=epilogue_operands(op),
+    )
+    spread = spread_groups(op.constant(1), groups(op), target.lanes)
+    launch = _launch(op, target, "conv/conv.jinja", False, tile)
+    constants = {**launch.constants, "weights": pack_weights(spread.weights, 1, target)}
+    variables = {"inputs": spread.weights.shape[3], "beyond": spread.beyond}
+    return [replace(launch, constants=constants, variables={**launch.variables, **variables})]
 
 
 def _build_thin(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
@@ -278,7 +283,7 @@ IMPLEMENTATIONS = (
     TiledImplementation("conv_winograd", _build_winograd, _winograd),
     TiledImplementation("conv", _build_window, _aligned, half_arithmetic=True),
     TiledImplementation("conv_from_linear", _build_linear, _from_rows, reads=LINEAR),
-    Implementation("conv_grouped", _build_grouped, _ungated),
+    TiledImplementation("conv_grouped", _build_grouped, _split_slices),
 )
 
 define(

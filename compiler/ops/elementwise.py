@@ -1,12 +1,14 @@
 """Elementwise operators: the record that tables of them are made of, and their own kernels.
 
-The same expressions serve an operator that runs alone and one in another kernel's epilogue.
+The same formulas serve an operator that runs alone and one in another kernel's epilogue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from inspect import Parameter, signature
 from math import prod
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 from ..errors import ModelError
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
+from . import numpy_functions
 from .base import (
     FLOATS,
     LINEAR,
@@ -27,32 +30,37 @@ from .base import (
     bhwc,
     broadcast_shapes,
     define,
+    kernel_dtype,
     linear_grid,
     same_as_first,
     sliced_grid,
 )
+from .row_slices import no_whole_rows
+
+Formula = Callable[..., Any]
+"""Computes an operator from the functions it may call, its operands, and attributes as keywords.
+
+The functions are those of `numpy_functions`, which are of arrays, or of `KernelFunctions` in
+codegen, which are of expressions; arithmetic and comparisons are Python's operators.
+"""
 
 
 @dataclass(frozen=True)
 class Elementwise:
     """An operator that computes each output element from the same element of each operand.
 
-    Expressions are valid in all kernel languages, for one lane and for a slice of lanes. In them
-    the operands are {a}, {b}, {c} and so on to {f}, an attribute is {its_name}, an intrinsic is
-    {use.its_name}, and {to_int} and {to_float} convert the parenthesised expression that follows.
-    Expressions for truth values, 0 or 1, are valid for one lane only, since slices hold only
-    floats.
+    Its formula holds in all kernel languages and in numpy, for one lane and for a slice of lanes:
+    `lambda f, a, *, alpha: f.if_negative(a, alpha * a)`. Those for truth values, 0 or 1, hold for
+    one lane only, since slices hold only floats.
     """
 
-    expression: str
-    function: Callable[..., Array]
-    """The same in numpy; the attributes named in the expression are passed as keywords."""
-    integer: str | None = None
-    """The expression for one lane of integers; None if integers are not supported."""
+    formula: Formula
+    integer: Formula | None = None
+    """The formula for one lane of integers, if it is another."""
+    function: Callable[..., Array] | None = None
+    """The operator in numpy, of operands and attributes, where the formula is less exact."""
     dtypes: tuple[str, ...] = FLOATS
     """Types of the operands and the result."""
-    switch: tuple[str, str] | None = None
-    """A boolean attribute, and the expression to use where it is set."""
     versions: int = 1
     """The newest supported version."""
     cheap: bool = False
@@ -60,13 +68,23 @@ class Elementwise:
     neutral: float | None = None
     """The second operand that returns the first unchanged, if there is one."""
     table: bool = False
-    """Whether the second operand is a table, which every lane reads at the first operand plus the
-    attribute `offset`. The expression is not used then."""
-
+    """Whether the second operand is a table, of which every lane reads an entry of its own."""
     range: RangeOf | None = None
     """The range of its results where they are whole numbers; None if nothing is known of it."""
     note: str = ""
     """Limits that the operator table shows to users."""
+
+    @cached_property
+    def operands(self) -> int:
+        """How many operands it has."""
+        kinds = [item.kind for item in signature(self.formula).parameters.values()]
+        return kinds.count(Parameter.POSITIONAL_OR_KEYWORD) - 1
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that its formula takes."""
+        parameters = signature(self.formula).parameters.values()
+        return tuple(item.name for item in parameters if item.kind == Parameter.KEYWORD_ONLY)
 
     def traits(self) -> Traits:
         """The traits that follow from the fields."""
@@ -81,21 +99,25 @@ class Elementwise:
         other = op.operand(1)
         return other.data is not None and bool((other.data == self.neutral).all())
 
-    def chosen(self, attrs: Mapping[str, Any], integers: bool) -> str:
-        """The expression for an operator with these attributes, on floats or on integers."""
-        if integers:
-            assert self.integer is not None
-            return self.integer
-        if self.switch and attrs.get(self.switch[0]):
-            return self.switch[1]
-        return self.expression
+    def chosen(self, integers: bool) -> Formula:
+        """The formula for integers or for floats."""
+        return self.integer or self.formula if integers else self.formula
 
     def reference(self, op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-        wanted = "{offset}" if self.table else self.expression
-        named = {key for key in op.attrs if f"{{{key}}}" in wanted}
-        named |= {self.switch[0]} & op.attrs.keys() if self.switch else set()
-        result = self.function(*arrays, **{key: op.attrs[key] for key in named})
+        attrs = {name: op.attrs[name] for name in self.attributes if name in op.attrs}
+        if self.function is not None:
+            result = self.function(*arrays, **attrs)
+        else:
+            formula = self.chosen(computes_integers(op))
+            # Integers of any width are computed in more bits than they have, and wrap in the end.
+            widened = [a.astype(np.int64) if a.dtype.kind in "iub" else a for a in arrays]
+            result = formula(numpy_functions, *widened, **attrs)
         return [np.asarray(result).astype(op.output.dtype)]
+
+
+def computes_integers(op: Op) -> bool:
+    """Whether an elementwise operator computes integers; a SELECT's condition does not count."""
+    return kernel_dtype(op.operand(len(op.inputs) - 1).dtype) == "int32"
 
 
 def _keeps_axes(op: Op) -> bool:
@@ -166,8 +188,27 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
     ]
 
 
+def _whole_rows(op: Op, target: Target) -> str | None:
+    return no_whole_rows(op, target, read_in_store(op))
+
+
+def _rows(op: Op, target: Target) -> Sequence[Launch]:
+    slices = op.output.elements // target.lanes
+    return [
+        Launch(
+            "elementwise/elementwise_rows.jinja",
+            linear_grid(slices),
+            {},
+            {"y": op.output},
+            variables={"slices": slices},
+            flops=op.output.elements,
+        )
+    ]
+
+
 IMPLEMENTATIONS = (
     Implementation("elementwise", _sliced, rank_fits),
+    Implementation("elementwise_rows", _rows, _whole_rows, reads=LINEAR, writes=LINEAR),
     Implementation("elementwise_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 
@@ -176,9 +217,8 @@ def _infer(op: Op) -> Sequence[Shape]:
     row = ELEMENTWISE[op.name]
     if row.table:
         return same_as_first(op)
-    taken = sum(f"{{{letter}}}" in row.expression for letter in "abcdef")
-    if len(op.inputs) != taken:
-        raise ModelError(f"operator {op!r} has {len(op.inputs)} operands, but takes {taken}")
+    if len(op.inputs) != row.operands:
+        raise ModelError(f"operator {op!r} has {len(op.inputs)} operands, but takes {row.operands}")
     return broadcast_shapes(op)
 
 

@@ -28,7 +28,15 @@ from .base import (
 from .byte_products import byte_products, multiplies_bytes, words_in_rows
 from .elementwise import epilogue_operands, flattens
 from .split_sums import split_sums, splits
-from .weights import bias_slices, check_bias, constant_weights, ohwi, pack_weights, wide_sums
+from .weights import (
+    bias_slices,
+    check_bias,
+    constant_weights,
+    in_bytes,
+    ohwi,
+    pack_weights,
+    wide_sums,
+)
 
 PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 """The window of a 1x1 convolution."""
@@ -37,7 +45,8 @@ PIXEL = Window(1, 1, 1, 1, 1, 1, 0, 0, 0, 0)
 def infer(op: Op) -> list[Shape]:
     """[rows, outputs], or the input's leading axes and outputs with keep_num_dims (ModelError)."""
     shape, weights = op.operand(0).shape, op.operand(1).shape
-    if len(weights) != 2 or not prod(weights) or prod(shape) % weights[1]:
+    empty = not prod(weights[1:]) and not prod(shape[-1:])
+    if len(weights) != 2 or (0 in weights and not empty) or prod(shape) % (weights[1] or 1):
         raise ModelError(
             f"operator {op.index} {op.name}: input {list(shape)} does not match weights "
             f"{list(weights)}"
@@ -50,13 +59,15 @@ def infer(op: Op) -> list[Shape]:
                 f"not {list(shape)}"
             )
         return [(*shape[:-1], weights[0])]
-    return [(prod(shape) // weights[1], weights[0])]
+    return [(prod(shape[:-1]) if empty else prod(shape) // weights[1], weights[0])]
 
 
 def _rows(op: Op, target: Target) -> str | None:
     """The rewrite `reshape_fully_connected` gives the input the weights' width."""
     if op.attrs.get("weights_format", "DEFAULT") != "DEFAULT":
         return "the weights have a shuffled format"
+    if not op.operand(1).shape[1]:
+        return "it has no input channels"
     if len(op.output.shape) > 4 or len(op.operand(0).shape) > 4:
         return "rank is above 4"
     if not op.operand(0).shape or op.operand(0).shape[-1] != op.operand(1).shape[1]:
@@ -77,22 +88,21 @@ def _build(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
     tile = choose_tile(columns, rows * batch, count, target, shape, work=IN_ROWS, operands=operands)
     blocks = -(-count // tile.slices)
     weights = op.constant(1)
-    return [
-        Launch(
-            "conv/conv_1x1.jinja",
-            (-(-columns // tile.pixels), rows, batch * blocks),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            {
-                "bias": bias_slices(op, channels, target, tile.slices),
-                "weights": pack_weights(ohwi(weights), tile.slices, target),
-            },
-            {"tile": tile, "blocks": blocks, "inputs": weights.shape[1]},
-            flatten=flat,
-            heavy=True,
-            flops=2 * op.output.elements * weights.shape[1],
-        )
-    ]
+    launch = Launch(
+        "conv/conv_1x1.jinja",
+        (-(-columns // tile.pixels), rows, batch * blocks),
+        {"x": op.operand(0)},
+        {"y": op.output},
+        {
+            "bias": bias_slices(op, channels, target, tile.slices),
+            "weights": pack_weights(ohwi(weights), tile.slices, target),
+        },
+        {"tile": tile, "blocks": blocks, "inputs": weights.shape[1]},
+        flatten=flat,
+        heavy=True,
+        flops=2 * op.output.elements * weights.shape[1],
+    )
+    return [in_bytes(launch, op, target)]
 
 
 def _vector(op: Op, target: Target) -> str | None:
@@ -101,7 +111,7 @@ def _vector(op: Op, target: Target) -> str | None:
 
 def _build_split(op: Op, target: Target) -> Sequence[Launch]:
     bias = bias_slices(op, op.output.shape[-1], target)
-    return [split_sums(op, target, bias, op.constant(1))]
+    return [in_bytes(split_sums(op, target, bias, op.constant(1)), op, target)]
 
 
 def _few_rows(op: Op, target: Target) -> str | None:
@@ -109,7 +119,7 @@ def _few_rows(op: Op, target: Target) -> str | None:
 
 
 def _build_shared(op: Op, target: Target, shape: TileShape | None) -> Sequence[Launch]:
-    return shared_sums.build(op, PIXEL, target, shape)
+    return [in_bytes(each, op, target) for each in shared_sums.build(op, PIXEL, target, shape)]
 
 
 def _bytes(op: Op, target: Target) -> str | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
 from .base import (
@@ -18,35 +16,27 @@ from .base import (
     define,
     hull,
 )
-from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, define_elementwise
+from .elementwise import ELEMENTWISE, IMPLEMENTATIONS, Elementwise, Formula, define_elementwise
 
 _COMPARED = (*FLOATS, *INTEGERS, "bool")
 
 
-def _comparison(sign: str, function: np.ufunc, versions: int) -> Elementwise:
-    text = f"{{to_int}}({{a}} {sign} {{b}})"
-    return Elementwise(text, function, text, _COMPARED, versions=versions)
-
-
-def _logical(sign: str, function: np.ufunc) -> Elementwise:
-    text = f"{{a}} {sign} {{b}}"
-    return Elementwise(text, function, text, ("bool",))
+def _comparison(formula: Formula, versions: int) -> Elementwise:
+    return Elementwise(formula, dtypes=_COMPARED, versions=versions)
 
 
 LOGIC = {
-    "EQUAL": _comparison("==", np.equal, versions=5),
-    "GREATER": _comparison(">", np.greater, versions=2),
-    "GREATER_EQUAL": _comparison(">=", np.greater_equal, versions=3),
-    "LESS": _comparison("<", np.less, versions=3),
-    "LESS_EQUAL": _comparison("<=", np.less_equal, versions=2),
-    "LOGICAL_AND": _logical("&", np.logical_and),
-    "LOGICAL_OR": _logical("|", np.logical_or),
-    "NOT_EQUAL": _comparison("!=", np.not_equal, versions=4),
+    "EQUAL": _comparison(lambda f, a, b: f.to_int(f.equals(a, b)), versions=5),
+    "GREATER": _comparison(lambda f, a, b: f.to_int(a > b), versions=2),
+    "GREATER_EQUAL": _comparison(lambda f, a, b: f.to_int(a >= b), versions=3),
+    "LESS": _comparison(lambda f, a, b: f.to_int(a < b), versions=3),
+    "LESS_EQUAL": _comparison(lambda f, a, b: f.to_int(a <= b), versions=2),
+    "LOGICAL_AND": Elementwise(lambda f, a, b: f.bit_and(a, b), dtypes=("bool",)),
+    "LOGICAL_OR": Elementwise(lambda f, a, b: f.bit_or(a, b), dtypes=("bool",)),
+    "NOT_EQUAL": _comparison(lambda f, a, b: f.to_int(f.differs(a, b)), versions=4),
 }
 
 define_elementwise(LOGIC)
-
-_CHOICE = "({a} != 0) ? {b} : {c}"
 
 
 def _among_choices(op: Op, ranges: Sequence[Range | None]) -> Range | None:
@@ -54,7 +44,9 @@ def _among_choices(op: Op, ranges: Sequence[Range | None]) -> Range | None:
     return first and second and hull((first, second))
 
 
-SELECTION = Elementwise(_CHOICE, np.where, _CHOICE, ANY, range=_among_choices)
+SELECTION = Elementwise(
+    lambda f, a, b, c: f.select(f.differs(a, 0), b, c), dtypes=ANY, range=_among_choices
+)
 
 
 def _infer_select(op: Op) -> list[Shape]:

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
+from ..language import TRUE, Expression, maximum, minimum
 from ..target import Target
 from .base import (
     ANY,
@@ -31,6 +32,7 @@ from .base import (
     sliced_grid,
     sliced_view,
 )
+from .row_slices import no_whole_rows
 
 
 @dataclass(frozen=True)
@@ -111,23 +113,22 @@ def fold(axis: Axis, index: Array, size: int) -> Array:
     return index
 
 
-def folded(axis: Axis, text: str, size: int) -> str:
-    """The same as kernel text, for a coordinate given as an expression."""
+def folded(axis: Axis, place: Expression, size: int) -> Expression:
+    """A coordinate in a kernel, folded into an input axis of size `size`."""
     if axis.fold == "wrap":
-        return f"({text}) % {size}"
+        return place % size
     if axis.fold:
         double = 1 if axis.fold == "symmetric" else 0
-        text = f"max({text}, {-double} - ({text}))"
-        return f"min({text}, {2 * size - 2 + double} - {text})"
-    return text
+        place = maximum(place, -double - place)
+        return minimum(place, 2 * size - 2 + double - place)
+    return place
 
 
-def bounds(axis: Axis, text: str, size: int, extent: int) -> list[str]:
-    """The conditions, where needed, for a coordinate to lie inside an input axis of size `size`."""
+def bounds(axis: Axis, place: Expression, size: int, extent: int) -> Expression:
+    """The condition, where needed, that a coordinate is inside an input axis of size `size`."""
     ends = (axis.start, axis.start + axis.step * (extent - 1))
-    below = [f"{text} >= 0"] if min(ends) < 0 else []
-    above = [f"{text} < {size}"] if max(ends) >= size else []
-    return below + above
+    low = place >= 0 if min(ends) < 0 else TRUE
+    return low & (place < size if max(ends) >= size else TRUE)
 
 
 def _sliced_view(tensor: Tensor, base: Tensor, move: Move, target: Target) -> View | str | None:
@@ -146,6 +147,16 @@ def _keeps_slices(move: Move, lanes: int) -> bool:
     if channel.fold or any(axis.of == 3 and axis.step for axis in move.axes[:3]):
         return False
     return channel.of == 3 and channel.step == 1 and channel.start % lanes == 0
+
+
+def _keeps_rows(move: Move, shape: Shape) -> bool:
+    """Whether the rows of the result are parts of rows of the input, an array of shape `shape`."""
+    last = len(move.shape) - 1
+    if not move.axes or any(axis.of == last and axis.step for axis in move.axes[:-1]):
+        return False
+    column, columns = move.axes[-1], move.shape[-1]
+    along = (column.of, column.step, column.fold) == (last, 1, "")
+    return along and 0 <= column.start <= shape[-1] - columns
 
 
 def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Implementation, ...]:
@@ -216,8 +227,24 @@ def implementations(source: Callable[[Op], Tensor], moves: Moves) -> tuple[Imple
             for move, tensor in zip(moves(op), op.results, strict=True)
         ]
 
+    def whole_rows(op: Op, target: Target) -> str | None:
+        if any(not _keeps_rows(move, source(op).shape) for move in moves(op)):
+            return "rows of the result are not parts of rows of the input"
+        return no_whole_rows(op, target, op.epilogue_inputs, source(op))
+
+    def rows(op: Op, target: Target) -> Sequence[Launch]:
+        return [
+            replace(
+                launch,
+                template="move/move_rows.jinja",
+                grid=linear_grid(launch.writes["y"].elements // target.lanes),
+            )
+            for launch in linear(op, target)
+        ]
+
     return (
         Implementation("move", sliced, whole_images),
+        Implementation("move_rows", rows, whole_rows, reads=LINEAR, writes=LINEAR),
         Implementation("move_linear", linear, reads=LINEAR, writes=LINEAR),
         Implementation("move_from_linear", from_linear, turned, reads=LINEAR),
     )

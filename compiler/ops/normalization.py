@@ -29,6 +29,7 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens
+from .row_slices import no_long_rows
 from .work_group_reduction import group_size, too_few_parts
 
 NAME = "tflgpu.normalization"
@@ -131,8 +132,29 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
     ]
 
 
+def _long_rows(op: Op, target: Target) -> str | None:
+    if _axes(op) != (len(op.output.shape) - 1,):
+        return "the mean is not over rows"
+    return no_long_rows(op, target)
+
+
+def _rows(op: Op, target: Target) -> Sequence[Launch]:
+    *outer, columns = op.output.shape
+    return [
+        Launch(
+            "reduce/normalization_rows.jinja",
+            linear_grid(prod(outer)),
+            {"x": op.operand(0)},
+            {"y": op.output},
+            variables={**_variables(op), "rows": prod(outer), "columns": columns},
+            flops=_flops(op),
+        )
+    ]
+
+
 IMPLEMENTATIONS = (
     Implementation("normalization", _sliced, _whole_images),
+    Implementation("normalization_rows", _rows, _long_rows, reads=LINEAR, writes=LINEAR),
     Implementation("normalization_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

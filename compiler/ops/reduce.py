@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from .base import (
     normalize_axis,
     slice_count,
 )
+from .elementwise import Formula
 from .work_group_reduction import group_size, too_few_parts
 
 
@@ -37,14 +39,14 @@ class Reduction:
 
     start: float
     """The initial total."""
-    join: str
-    """The expression that combines `total` with a value `v`; intrinsics are {use.its_name}."""
-    finish: str
-    """The expression for the result, of `total` and {count}."""
+    join: Formula
+    """The formula that combines a total with a value."""
     function: Callable[..., Array]
-    """The same in numpy."""
-    integer: str = ""
+    """The whole reduction in numpy."""
+    integer: Formula | None = None
     """What combines integers, if not `join`."""
+    mean: bool = False
+    """Whether the result is divided by the number of values."""
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
     by_sub_group: str = ""
     """The intrinsic with which a sub-group combines numbers; with an s, slices. "" for none."""
@@ -85,26 +87,28 @@ def _mean(x: Array, axis: tuple[int, ...]) -> Array:
     return np.full_like(total, np.nan)
 
 
+def _sum(f: Any, total: Any, v: Any) -> Any:
+    return total + v
+
+
 REDUCTIONS = {
-    "REDUCE_ALL": Reduction(1, "min(total, v)", "total", np.all, dtypes=("bool",)),
-    "REDUCE_ANY": Reduction(0, "max(total, v)", "total", np.any, dtypes=("bool",)),
-    "MEAN": Reduction(
-        0.0, "total + v", "total / {count}", _mean, by_sub_group="sub_group_sum", versions=3
-    ),
+    "REDUCE_ALL": Reduction(1, lambda f, total, v: f.min(total, v), np.all, dtypes=("bool",)),
+    "REDUCE_ANY": Reduction(0, lambda f, total, v: f.max(total, v), np.any, dtypes=("bool",)),
+    "MEAN": Reduction(0.0, _sum, _mean, mean=True, by_sub_group="sub_group_sum", versions=3),
     "REDUCE_MAX": Reduction(
-        *(-np.inf, "{use.larger}(total, v)", "total", _extreme(np.maximum)),
-        integer="max(total, v)",
+        *(-np.inf, lambda f, total, v: f.larger(total, v), _extreme(np.maximum)),
+        integer=lambda f, total, v: f.max(total, v),
         versions=3,
         range=among_operands,
     ),
     "REDUCE_MIN": Reduction(
-        *(np.inf, "{use.smaller}(total, v)", "total", _extreme(np.minimum)),
-        integer="min(total, v)",
+        *(np.inf, lambda f, total, v: f.smaller(total, v), _extreme(np.minimum)),
+        integer=lambda f, total, v: f.min(total, v),
         versions=3,
         range=among_operands,
     ),
-    "REDUCE_PROD": Reduction(1.0, "total * v", "total", np.prod, versions=2),
-    "SUM": Reduction(0.0, "total + v", "total", np.sum, by_sub_group="sub_group_sum", versions=2),
+    "REDUCE_PROD": Reduction(1.0, lambda f, total, v: total * v, np.prod, versions=2),
+    "SUM": Reduction(0.0, _sum, np.sum, by_sub_group="sub_group_sum", versions=2),
 }
 
 
@@ -114,7 +118,7 @@ def axes(op: Op) -> tuple[int, ...]:
     return tuple(sorted({normalize_axis(op, int(a), rank) for a in op.constant(1).reshape(-1)}))
 
 
-def _kept(op: Op) -> Shape:
+def kept_shape(op: Op) -> Shape:
     """The output's shape with the reduced axes kept at size 1."""
     shape, reduced = op.operand(0).shape, axes(op)
     return tuple(1 if axis in reduced else size for axis, size in enumerate(shape))
@@ -122,7 +126,7 @@ def _kept(op: Op) -> Shape:
 
 def infer(op: Op) -> list[Shape]:
     if op.attrs.get("keep_dims", False):
-        return [_kept(op)]
+        return [kept_shape(op)]
     reduced = axes(op)
     return [tuple(s for axis, s in enumerate(op.operand(0).shape) if axis not in reduced)]
 
@@ -139,7 +143,7 @@ def _pixels_only(op: Op, target: Target) -> str | None:
         return f"rank {len(shape)} is above 4"
     if len(shape) - 1 in axes(op):
         return "it reduces the channels"
-    if bhwc(_kept(op)) != bhwc(op.output.shape):
+    if bhwc(kept_shape(op)) != bhwc(op.output.shape):
         return "dropping the reduced axes shifts the others"
     return None
 
@@ -187,19 +191,25 @@ def _long_rows(op: Op, target: Target) -> str | None:
     return too_few_parts(count, results, target)
 
 
+def _quotient(row: Reduction, count: int, integers: bool) -> Formula:
+    """The formula of the result, from the total."""
+    if not row.mean:
+        return lambda f, total: total
+    return lambda f, total: total // count if integers else total / float(count)
+
+
 def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
     source = op.operand(0).shape
     reduced = {axis + len(shape) - len(source) for axis in axes(op)}
     count = prod(source[axis] for axis in axes(op))
     row = REDUCTIONS[op.name]
     integers = kernel_dtype(op.operand(0).dtype) == "int32"
-    finish = row.finish.format(count=str(count) if integers else f"{float(count)}f")
     variables = {
         "reduced": reduced,
         "shape": shape,
         "row": row,
         "join": row.integer if integers and row.integer else row.join,
-        "finish": finish,
+        "finish": _quotient(row, count, integers),
         "prod": prod,
     }
     reads, writes = {"x": op.operand(0)}, {"y": op.output}

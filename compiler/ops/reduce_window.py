@@ -1,10 +1,11 @@
 """REDUCE_WINDOW: a reduction of the elements in windows over any axes; shapes only.
 
-`rewrites/decompose/reduce_window.py` decomposes it.
+`rewrites/decompose/reduce_window.py` decomposes it, and StableHLO's, which pads and dilates first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +29,20 @@ FUNCTIONS = {
 class Windows:
     """The windows along one axis."""
 
-    count: int
+    extent: int
     size: int
     stride: int
     dilation: int
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return max((self.extent - (self.size - 1) * self.dilation - 1) // self.stride + 1, 0)
+
+    @property
+    def whole(self) -> bool:
+        """Whether each element is a window of its own."""
+        return self.size == self.stride == 1
 
     @property
     def places(self) -> Array:
@@ -40,20 +51,54 @@ class Windows:
         return np.asarray(first[:, None] + np.arange(self.size) * self.dilation)
 
 
+@dataclass(frozen=True)
+class Around:
+    """What STABLEHLO_REDUCE_WINDOW puts between the elements of an axis, and around them."""
+
+    dilation: int
+    before: int
+    after: int
+
+    def extent(self, size: int) -> int:
+        """The size of the axis with it."""
+        return (max((size - 1) * self.dilation + 1, 0) if size else 0) + self.before + self.after
+
+
 def windows(op: Op) -> list[Windows]:
-    """The windows along each axis (ModelError)."""
-    shape = op.operand(0).shape
+    """The windows along each axis of a REDUCE_WINDOW (ModelError)."""
     columns = [[int(size) for size in op.constant(position).reshape(-1)] for position in (2, 3, 4)]
+    return _windows(op, op.operand(0).shape, columns)
+
+
+def _windows(op: Op, shape: Shape, columns: Sequence[Sequence[int]]) -> list[Windows]:
     if any(len(column) != len(shape) or min(column, default=1) < 1 for column in columns):
         raise ModelError(
             f"operator {op!r}: windows {columns[0]}, strides {columns[1]} and dilations "
             f"{columns[2]} for {list(shape)}"
         )
-    found = []
-    for extent, size, stride, dilation in zip(shape, *columns, strict=True):
-        count = max((extent - (size - 1) * dilation - 1) // stride + 1, 0)
-        found.append(Windows(count, size, stride, dilation))
-    return found
+    return [Windows(*along) for along in zip(shape, *columns, strict=True)]
+
+
+def around(op: Op) -> list[Around]:
+    """What a STABLEHLO_REDUCE_WINDOW puts around each axis (ModelError)."""
+    rank = len(op.operand(0).shape)
+    dilations = _numbers(op, "base_dilations") or [1] * rank
+    edges = _numbers(op, "padding") or [0] * (2 * rank)
+    if len(dilations) != rank or len(edges) != 2 * rank or min(dilations, default=1) < 1:
+        raise ModelError(f"operator {op!r}: dilations {dilations}, padding {edges} for rank {rank}")
+    return [Around(*along) for along in zip(dilations, edges[::2], edges[1::2], strict=True)]
+
+
+def stablehlo_windows(op: Op) -> list[Windows]:
+    """The windows of a STABLEHLO_REDUCE_WINDOW along each axis, once padded (ModelError)."""
+    given = op.operand(0).shape
+    shape = tuple(along.extent(size) for along, size in zip(around(op), given, strict=True))
+    names = ("window_dimensions", "window_strides", "window_dilations")
+    return _windows(op, shape, [_numbers(op, name) or [1] * len(shape) for name in names])
+
+
+def _numbers(op: Op, name: str) -> list[int]:
+    return [int(number) for number in op.attrs.get(name, ())]
 
 
 def _infer(op: Op) -> list[Shape]:
@@ -62,11 +107,20 @@ def _infer(op: Op) -> list[Shape]:
     return [tuple(along.count for along in windows(op))]
 
 
+def _infer_stablehlo(op: Op) -> list[Shape]:
+    if op.operand(1).elements != 1:
+        raise ModelError(f"operator {op!r}: its start is no scalar")
+    return [tuple(along.count for along in stablehlo_windows(op))]
+
+
+_TYPES = (*FLOATS, *INTEGERS, "bool")
+
 define(
+    OpDef("REDUCE_WINDOW", _infer, dtypes=_TYPES, note="becomes pools, or GATHER and reductions"),
     OpDef(
-        "REDUCE_WINDOW",
-        _infer,
-        dtypes=(*FLOATS, *INTEGERS, "bool"),
-        note="becomes GATHER and reductions, axis by axis",
-    )
+        "STABLEHLO_REDUCE_WINDOW",
+        _infer_stablehlo,
+        dtypes=_TYPES,
+        note="of sums, products, minima and maxima; becomes REDUCE_WINDOW, or CUMSUM",
+    ),
 )

@@ -9,39 +9,39 @@ floats (`centered.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..ir import Array, Op
-from ..language import affine
 from ..target import Target
+from . import numpy_functions
 from .base import ANY, LINEAR, Implementation, Launch, OpDef, define, linear_launch, same_as_first
-from .fixed_point import multiply_rounded_twice
+from .elementwise import Formula
 
 RESCALE_INTEGERS = "tflgpu.rescale_integers"
 
 
-def _expression(op: Op) -> str:
+def _rescaled(op: Op) -> Formula:
     before, after = op.attrs["from_zero"], op.attrs["to_zero"]
-    factor = f"{op.attrs['multiplier']}, {op.attrs['exponent']}"
-    scaled = f"{{use.multiply_rounded_twice}}({affine('{v}', 1, -before)}, {factor})"
-    if op.output.dtype == "int32":
-        return affine(scaled, 1, after)
+    multiplier, exponent = op.attrs["multiplier"], op.attrs["exponent"]
     limits = np.iinfo(op.output.dtype)
-    clamped = f"clamp({scaled}, {limits.min - after}, {limits.max - after})"
-    return affine(clamped, 1, after)
+
+    def rescaled(f: Any, v: Any) -> Any:
+        scaled = f.multiply_rounded_twice(v - before, multiplier, exponent)
+        if op.output.dtype != "int32":
+            scaled = f.clamp(scaled, limits.min - after, limits.max - after)
+        return scaled + after
+
+    return rescaled
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    return [linear_launch(op, "elementwise/convert.jinja", {"expression": _expression(op)})]
+    return [linear_launch(op, "elementwise/convert.jinja", {"conversion": _rescaled(op)})]
 
 
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
-    centered = arrays[0].astype(np.int64) - op.attrs["from_zero"]
-    scaled = multiply_rounded_twice(centered, op.attrs["multiplier"], op.attrs["exponent"])
-    limits = np.iinfo(op.output.dtype)
-    whole = np.clip(scaled + op.attrs["to_zero"], limits.min, limits.max)
-    return [whole.astype(op.output.dtype)]
+    return [_rescaled(op)(numpy_functions, arrays[0].astype(np.int64)).astype(op.output.dtype)]
 
 
 define(

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
+from . import numpy_functions
 from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, linear_grid
 from .elementwise import flattens, rank_fits
 from .row_rounding import ROW_ROUNDING
@@ -29,8 +30,8 @@ def infer(op: Op) -> list[Shape]:
 
 def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     low, high = (np.asarray(f(arrays[0], -1, keepdims=True)) for f in (np.min, np.max))
-    scale = _SCALE.function(low, high)
-    return scale, _ZERO.function(low, high, scale)
+    scale = _SCALE.formula(numpy_functions, low, high)
+    return scale, _ZERO.formula(numpy_functions, low, high, scale)
 
 
 def _launch(op: Op, template: str, grid: tuple[int, int, int], flatten: bool) -> Launch:
@@ -41,8 +42,8 @@ def _launch(op: Op, template: str, grid: tuple[int, int, int], flatten: bool) ->
         {"x": op.operand(0)},
         {"y": scale, "points": zero},
         variables={
-            "scale_of": _SCALE.expression,
-            "zero_of": _ZERO.expression,
+            "scale_of": _SCALE.formula,
+            "zero_of": _ZERO.formula,
             "inputs": op.operand(0).shape[-1],
         },
         flatten=flatten,

@@ -47,6 +47,21 @@ def _slice(op: Op) -> list[_Range]:
     return taken
 
 
+def _infer_slice(op: Op) -> list[Shape]:
+    """The sizes, from wherever the slice begins (ModelError)."""
+    if op.operand(1).constant:
+        return [_moved(_slice(op)).shape]
+    shape, sizes = op.operand(0).shape, tuple(int(v) for v in op.constant(2).reshape(-1))
+    begin = op.operand(1).shape
+    if begin != (len(shape),) or len(sizes) != len(shape) or any(map(int.__gt__, sizes, shape)):
+        raise ModelError(
+            f"operator {op!r}: begin {list(begin)} and size {list(sizes)} do not fit {list(shape)}"
+        )
+    if min(sizes, default=0) < 0:
+        op.constant(1)  # the rest of an axis, from a computed place on
+    return [sizes]
+
+
 def _moved(ranges: Sequence[_Range]) -> Move:
     axes = tuple(Axis(i, part.start, part.step) for i, part in enumerate(ranges))
     return Move(tuple(part.count for part in ranges), axes)
@@ -180,7 +195,7 @@ def _keeps_axes(op: Op) -> bool:
 define(
     move_operator(
         "SLICE",
-        lambda op: [_moved(_slice(op)).shape],
+        _infer_slice,
         lambda op: [_moved(_slice(op))],
         versions=8,
         traits=Traits(

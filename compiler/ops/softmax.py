@@ -25,6 +25,7 @@ from .base import (
     slice_count,
 )
 from .elementwise import flattens, rank_fits
+from .row_slices import no_long_rows
 from .work_group_reduction import group_size, too_few_parts
 
 
@@ -76,6 +77,10 @@ def _few_pixels(op: Op, target: Target) -> str | None:
     return reason
 
 
+def _long_rows(op: Op, target: Target) -> str | None:
+    return _over_channels(op, target) or no_long_rows(op, target)
+
+
 def _channels(op: Op, target: Target) -> str | None:
     return rank_fits(op, target) or _over_channels(op, target)
 
@@ -115,6 +120,13 @@ def _linear(op: Op, target: Target) -> Sequence[Launch]:
     return [replace(launch, variables={**launch.variables, **places})]
 
 
+def _rows(op: Op, target: Target) -> Sequence[Launch]:
+    *outer, columns = op.output.shape
+    launch = _launch(op, "reduce/softmax_rows.jinja", linear_grid(prod(outer)))
+    places = {"rows": prod(outer), "columns": columns}
+    return [replace(launch, variables={**launch.variables, **places})]
+
+
 def _sliced_group(op: Op, target: Target) -> Sequence[Launch]:
     batch, height, width, channels = bhwc(op.output.shape)
     items = group_size(channels // target.lanes, target)
@@ -132,6 +144,7 @@ IMPLEMENTATIONS = (
     Implementation("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
     Implementation("softmax", _sliced, _channels),
     Implementation("softmax_pixels", _pixels, _over_pixels),
+    Implementation("softmax_rows", _rows, _long_rows, reads=LINEAR, writes=LINEAR),
     Implementation("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
 )
 

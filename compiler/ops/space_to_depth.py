@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..ir import Array, Op, Shape
-from ..language import affine, quotient, remainder
+from ..language import TRUE, Expression, Operand, every
 from ..target import Target
 from .base import (
     ANY,
@@ -33,19 +33,18 @@ from .base import (
 
 @dataclass(frozen=True)
 class Source:
-    """Expressions for the input coordinates of an output element.
+    """The input coordinates of an output element, and the condition under which they exist."""
 
-    `inside` is the condition under which they exist; "" if they always do.
-    """
-
-    batch: str
-    row: str
-    column: str
-    channel: str
-    inside: str = ""
+    batch: Operand
+    row: Operand
+    column: Operand
+    channel: Operand
+    inside: Expression = TRUE
 
 
-Find = Callable[[Op, tuple[str, str, str, str], int], Source]
+Place = tuple[Expression, Expression, Expression, Expression]
+
+Find = Callable[[Op, Place, int], Source]
 """The `Source` of the output element at (batch, row, column, channel).
 
 The last argument is the unit of channel coordinates, in channels: 1, or a whole slice.
@@ -83,14 +82,14 @@ def _infer_to_depth(op: Op) -> list[Shape]:
     return [(batch, height // n, width // n, channels * n * n)]
 
 
-def _to_depth(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+def _to_depth(op: Op, at: Place, unit: int) -> Source:
     n, channels = _block(op), op.operand(0).shape[3] // unit
     batch, row, column, channel = at
     return Source(
         batch,
-        affine(row, n, quotient(channel, n * channels)),
-        affine(column, n, remainder(quotient(channel, channels), n)),
-        remainder(channel, channels),
+        row * n + channel // (n * channels),
+        column * n + channel // channels % n,
+        channel % channels,
     )
 
 
@@ -104,12 +103,12 @@ def _infer_to_space(op: Op) -> list[Shape]:
     return [(batch, height * n, width * n, channels // (n * n))]
 
 
-def _to_space(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+def _to_space(op: Op, at: Place, unit: int) -> Source:
     n, channels = _block(op), op.output.shape[3] // unit
     batch, row, column, channel = at
-    block = affine(remainder(row, n), n, remainder(column, n))
-    place = affine(block, channels, channel)
-    return Source(batch, quotient(row, n), quotient(column, n), place)
+    block = row % n * n + column % n
+    place = block * channels + channel
+    return Source(batch, row // n, column // n, place)
 
 
 def _table(op: Op, position: int) -> list[list[int]]:
@@ -139,17 +138,17 @@ def _infer_to_batch(op: Op) -> list[Shape]:
     return _without_columns(op, (batch * rows * columns, *pixels, channels))
 
 
-def _to_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+def _to_batch(op: Op, at: Place, unit: int) -> Source:
     (rows,), (columns,) = _table(op, 1)
     (top, _), (left, _) = _table(op, 2)
     images, height, width, _ = op.operand(0).shape
     batch, row, column, channel = at
-    down = affine(affine(row, rows, quotient(batch, images * columns)), 1, -top)
-    block_column = remainder(quotient(batch, images), columns)
-    across = affine(affine(column, columns, block_column), 1, -left)
-    inside = f"{down} >= 0 && {down} < {height} && {across} >= 0 && {across} < {width}"
+    down = row * rows + batch // (images * columns) - top
+    block_column = batch // images % columns
+    across = column * columns + block_column - left
+    inside = every(down >= 0, down < height, across >= 0, across < width)
     padded = any(sum(pad) for pad in _table(op, 2))
-    return Source(remainder(batch, images), down, across, channel, inside if padded else "")
+    return Source(batch % images, down, across, channel, inside if padded else TRUE)
 
 
 def _infer_from_batch(op: Op) -> list[Shape]:
@@ -168,14 +167,14 @@ def _infer_from_batch(op: Op) -> list[Shape]:
     return _without_columns(op, (batch // (rows * columns), *sizes, channels))
 
 
-def _from_batch(op: Op, at: tuple[str, str, str, str], unit: int) -> Source:
+def _from_batch(op: Op, at: Place, unit: int) -> Source:
     (rows,), (columns,) = _table(op, 1)
     (top, _), (left, _) = _table(op, 2)
     batch, row, column, channel = at
-    down, across = affine(row, 1, top), affine(column, 1, left)
-    block = affine(remainder(down, rows), columns, remainder(across, columns))
-    image = affine(block, op.output.shape[0], batch)
-    return Source(image, quotient(down, rows), quotient(across, columns), channel)
+    down, across = row + top, column + left
+    block = down % rows * columns + across % columns
+    image = block * op.output.shape[0] + batch
+    return Source(image, down // rows, across // columns, channel)
 
 
 # -- kernels ----------------------------------------------------------------------------------
@@ -237,41 +236,24 @@ def _reference_from_batch(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return [whole[:, top:down, left:across].reshape(op.output.shape)]
 
 
+def _rearrangement(
+    name: str,
+    infer: Callable[[Op], list[Shape]],
+    find: Find,
+    reference: Callable[[Op, Sequence[Array]], Sequence[Array]],
+    versions: int,
+) -> OpDef:
+    traits = Traits(always, moves=True, range=among_operands)
+    return OpDef(name, infer, _kernels(find), reference, ANY, versions=versions, traits=traits)
+
+
 define(
-    OpDef(
-        "BATCH_TO_SPACE_ND",
-        _infer_from_batch,
-        _kernels(_from_batch),
-        _reference_from_batch,
-        ANY,
-        versions=4,
-        traits=Traits(always, moves=True, range=among_operands),
+    _rearrangement(
+        "BATCH_TO_SPACE_ND", _infer_from_batch, _from_batch, _reference_from_batch, versions=4
     ),
-    OpDef(
-        "DEPTH_TO_SPACE",
-        _infer_to_space,
-        _kernels(_to_space),
-        _reference_to_space,
-        ANY,
-        versions=2,
-        traits=Traits(always, moves=True, range=among_operands),
+    _rearrangement("DEPTH_TO_SPACE", _infer_to_space, _to_space, _reference_to_space, versions=2),
+    _rearrangement(
+        "SPACE_TO_BATCH_ND", _infer_to_batch, _to_batch, _reference_to_batch, versions=4
     ),
-    OpDef(
-        "SPACE_TO_BATCH_ND",
-        _infer_to_batch,
-        _kernels(_to_batch),
-        _reference_to_batch,
-        ANY,
-        versions=4,
-        traits=Traits(always, moves=True, range=among_operands),
-    ),
-    OpDef(
-        "SPACE_TO_DEPTH",
-        _infer_to_depth,
-        _kernels(_to_depth),
-        _reference_to_depth,
-        ANY,
-        versions=2,
-        traits=Traits(always, moves=True, range=among_operands),
-    ),
+    _rearrangement("SPACE_TO_DEPTH", _infer_to_depth, _to_depth, _reference_to_depth, versions=2),
 )

@@ -1,9 +1,9 @@
-"""TOPK_V2 of a long row in steps: tflgpu.top_of_blocks, then tflgpu.merge_tops repeatedly.
+"""TOPK_V2 and sorts of long rows in steps: tflgpu.top_of_blocks, then tflgpu.merge_tops repeatedly.
 
-Each step keeps the `count` largest values of every stretch of a row, in descending order, with
-their positions in the whole row. A stretch of the first step is a block of `length` values; a
-stretch of a merge is `lists` lists of the previous step, each of `length` values except that the
-last list of a row may be shorter.
+Each step keeps the first `count` values of every stretch of a row, in the order that `falling` and
+`nan_first` say, with their positions in the whole row. A stretch of the first step is a block of
+`length` values; a stretch of a merge is `lists` lists of the previous step, each of `length` values
+except that the last list of a row may be shorter.
 """
 
 from __future__ import annotations

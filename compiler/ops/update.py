@@ -1,4 +1,7 @@
-"""DYNAMIC_UPDATE_SLICE: a tensor with a part replaced, at coordinates computed by the model."""
+"""DYNAMIC_UPDATE_SLICE: a tensor with a part replaced, at coordinates computed by the model.
+
+tflgpu.update is the same in the tensor's own memory, of which it writes that part alone.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,18 @@ def _build(op: Op, target: Target) -> Sequence[Launch]:
     ]
 
 
+def _build_in_place(op: Op, target: Target) -> Sequence[Launch]:
+    return [
+        Launch(
+            "move/update_in_place.jinja",
+            linear_grid(op.operand(1).elements),
+            {"part": op.operand(1), "starts": op.operand(2)},
+            {"y": op.output},
+            variables={"prod": prod},
+        )
+    ]
+
+
 def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     """Starts are clamped so that the part lies inside the tensor."""
     whole, part, starts = arrays
@@ -56,5 +71,20 @@ define(
         ANY,
         versions=6,
         traits=Traits(identity=lambda op: not op.operand(1).elements),
-    )
+    ),
+    OpDef(
+        "tflgpu.update",
+        _infer,
+        (
+            Implementation(
+                *("update_in_place", _build_in_place),
+                reads=LINEAR,
+                writes=LINEAR,
+                fuses=False,
+                updates=True,
+            ),
+        ),
+        None,
+        ANY,
+    ),
 )

@@ -38,6 +38,10 @@ class Boxes:
     """The objects that were detected, the most certain first."""
 
     boxes: tuple[Box, ...]
+    least: float = LEAST_SCORE
+    """The least score of these."""
+    missed: Box | None = None
+    """The best of those that score less."""
 
     def records(self) -> list[dict[str, Any]]:
         """Each object with its score and edges."""
@@ -61,8 +65,21 @@ class Boxes:
             draw.text(place, text, fill=ink, font_size=size)
         return drawn
 
+    def nothing(self) -> str:
+        """What to say if there are none; empty if there are."""
+        if self.boxes or self.missed is None:
+            return "" if self.boxes else "No boxes found"
+        best, score = self.missed.label, self.missed.score
+        lower = max(np.floor(score * 20) / 20, 0.01)
+        return (
+            f"No boxes with a score of {self.least:g} found; the best one, {best}, has "
+            f"{score:.4g}: --threshold {lower:g} shows it"
+        )
 
-def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
+
+def boxes_of(
+    outputs: Sequence[Output], names: Sequence[str], least: float = LEAST_SCORE
+) -> Boxes | None:
     """The boxes of TFLite_Detection_PostProcess, best first; None if the outputs are others.
 
     It computes edges [1, n, 4] (top, left, bottom, right), classes [1, n], scores [1, n] and a
@@ -85,5 +102,11 @@ def boxes_of(outputs: Sequence[Output], names: Sequence[str]) -> Boxes | None:
         for *edge, kind, score in table[:count].tolist()
         if np.isfinite((*edge, kind, score)).all()
     ]
-    certain = [box for box in found if box.score >= LEAST_SCORE]
-    return Boxes(tuple(sorted(certain, key=lambda box: -box.score)))
+    found.sort(key=lambda box: -box.score)
+    return certain_of(found, least)
+
+
+def certain_of(found: Sequence[Box], least: float) -> Boxes:
+    """Those of some boxes, the best first, with at least this score."""
+    certain = tuple(box for box in found if box.score >= least)
+    return Boxes(certain, least, next((box for box in found if box.score < least), None))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.errors import InputError
 from ..ir import Array
-from .boxes import LEAST_SCORE, Box, Boxes
+from .boxes import LEAST_SCORE, Box, Boxes, certain_of
 from .labels import label
 from .outputs import Output
 
@@ -53,7 +53,11 @@ LAYOUTS = {
 
 
 def candidates_of(
-    outputs: Sequence[Output], names: Sequence[str], layout: str, size: tuple[int, int]
+    outputs: Sequence[Output],
+    names: Sequence[str],
+    layout: str,
+    size: tuple[int, int],
+    least: float = LEAST_SCORE,
 ) -> Boxes | None:
     """The boxes of the first output with candidates, best first; None if there is none.
 
@@ -80,17 +84,20 @@ def candidates_of(
                 f"with --layout {' or --layout '.join(chosen)}"
             )
         for name, rows in chosen.items():
-            return _decoded(rows, LAYOUTS[name], given, size)
+            return _decoded(rows, LAYOUTS[name], given, size, least)
     return None
 
 
-def _decoded(rows: Array, layout: Layout, names: Sequence[str], size: tuple[int, int]) -> Boxes:
+def _decoded(
+    rows: Array, layout: Layout, names: Sequence[str], size: tuple[int, int], least: float
+) -> Boxes:
     scores = rows[:, layout.first_class :]
     if layout.objectness:
         scores = scores * rows[:, 4:5]
     kinds, best = scores.argmax(axis=1), scores.max(axis=1)
-    certain = np.flatnonzero((best >= LEAST_SCORE) & np.isfinite(rows).all(axis=1))
-    order = certain[np.argsort(-best[certain], kind="stable")]
+    usable = np.flatnonzero(np.isfinite(rows).all(axis=1))
+    ranked = usable[np.argsort(-best[usable], kind="stable")]
+    order = ranked[: max(int((best[ranked] >= least).sum()), 1)]
     centers, extents = rows[:, :2], rows[:, 2:4]
     edges = np.concatenate([centers - extents / 2, centers + extents / 2], axis=1)
     if order.size and np.abs(rows[order, :4]).max() > LARGEST_RELATIVE:
@@ -106,7 +113,7 @@ def _decoded(rows: Array, layout: Layout, names: Sequence[str], size: tuple[int,
         kind, (left, top, right, bottom) = int(kinds[number]), edges[number].tolist()
         score = float(best[number])
         found.append(Box(label(names, kind), kind, score, top, left, bottom, right))
-    return Boxes(tuple(found))
+    return certain_of(found, least)
 
 
 def _overlap(one: Array, other: Array) -> float:

@@ -31,6 +31,12 @@ def scores_of(outputs: Sequence[Output]) -> Output | None:
     return None
 
 
+def are_probabilities(output: Output) -> bool:
+    """Whether the scores add up to 1, as those of SOFTMAX do; those of bytes nearly."""
+    values = output.values
+    return bool(values.min() >= 0 and abs(values.sum() - 1) < 0.05)
+
+
 def best_classes(output: Output, names: Sequence[str]) -> list[Class]:
     """The classes with the highest scores, the best one first."""
     scores = output.values.reshape(-1)

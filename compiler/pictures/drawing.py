@@ -13,6 +13,9 @@ class Shown(Protocol):
     def records(self) -> list[dict[str, Any]]:
         """Each thing found, with its properties: strings, whole numbers and floats."""
 
+    def nothing(self) -> str:
+        """What to say if nothing is certain enough; empty if something is."""
+
     def draw(self, picture: Image.Image) -> Image.Image:
         """The picture (RGB) with it drawn over it, or an image of its own."""
 

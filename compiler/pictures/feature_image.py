@@ -25,6 +25,10 @@ class FeatureImage:
         """The output and its size."""
         return [{"output": self.name, "width": self.image.width, "height": self.image.height}]
 
+    def nothing(self) -> str:
+        """Nothing: there always is one."""
+        return ""
+
     def draw(self, picture: Image.Image) -> Image.Image:
         """The image itself, in its own size."""
         return self.image

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...runtime.errors import InputError
+from ..side_file import read_text
 
 
 def read_labels(path: Path) -> tuple[str, ...]:
     """The lines of a file of class names (InputError)."""
-    try:
-        names = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read the labels in {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"the labels in {path} are not UTF-8 text") from error
+    names = read_text(path, "the labels in", InputError).splitlines()
     if not names:
         raise InputError(f"{path} contains no labels; it must have one per line")
     return tuple(names)

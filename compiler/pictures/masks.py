@@ -44,6 +44,10 @@ class Mask:
             for i in order
         ]
 
+    def nothing(self) -> str:
+        """Nothing: there always is one."""
+        return ""
+
     def draw(self, picture: Image.Image) -> Image.Image:
         """The picture with the color of each class but the first over it."""
         palette = np.array([color(number) for number in range(COLORS)], np.uint8)
@@ -69,10 +73,18 @@ def mask_of(outputs: Sequence[Output], names: Sequence[str]) -> Mask | None:
             if values.shape[3] > 1:
                 return Mask(np.argmax(values[0], axis=-1), given)
             return Mask(*_single(values[0, :, :, 0], given))
-        if values.ndim == 3 and values.shape[0] == 1 and min(values.shape[1:]) > 4:
+        if is_class_map(output):
             classes = np.nan_to_num(values[0], posinf=0, neginf=0).astype(np.int64)
             return Mask(classes, tuple(names) or output.labels)
     return None
+
+
+def is_class_map(output: Output) -> bool:
+    """Whether an output holds the classes of pixels, [1, height, width], as ARG_MAX computes."""
+    values = output.values
+    pixels = values.ndim == 3 and values.shape[0] == 1 and min(values.shape[1:]) > 4
+    finite = np.nan_to_num(values, posinf=0, neginf=0)
+    return pixels and bool(((finite == np.rint(finite)) & (finite >= 0)).all())
 
 
 def _single(values: Array, given: tuple[str, ...]) -> tuple[Array, tuple[str, ...]]:

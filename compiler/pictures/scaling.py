@@ -79,9 +79,12 @@ def _words(numbers: Array) -> str:
 
 
 def choose_scaling(
-    known: TensorMetadata | None, mean: Sequence[float] = (), std: Sequence[float] = ()
+    known: TensorMetadata | None,
+    mean: Sequence[float] = (),
+    std: Sequence[float] = (),
+    family: Scaling | None = None,
 ) -> Scaling:
-    """The scaling that the user gives, else that of the model's metadata, else an assumption.
+    """The scaling that the user gives, or the model's metadata, or its family, or an assumption.
 
     As in a format, a mean that is not given is 0 and a std 1, if the other is given.
     """
@@ -89,4 +92,4 @@ def choose_scaling(
         return Scaling(tuple(mean) or (0.0,), tuple(std) or (1.0,), "as asked")
     if known is not None and known.mean and known.std:
         return Scaling(known.mean, known.std, "as the model's metadata says")
-    return Scaling()
+    return family or Scaling()

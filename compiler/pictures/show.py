@@ -1,25 +1,24 @@
-"""What outputs show of a picture, found by their shapes."""
+"""What outputs show of a picture: of the kind that is asked for, or that there is evidence of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ...runtime.errors import InputError
-from .boxes import boxes_of
+from .boxes import LEAST_SCORE, boxes_of
 from .candidates import candidates_of
+from .classes import scores_of
 from .drawing import Shown
+from .families import data_set_of
 from .feature_image import image_of
-from .keypoints import has_poses, keypoints_of
-from .masks import mask_of
+from .keypoints import Keypoints, has_points, has_poses, keypoints_of
+from .masks import is_class_map, mask_of
 from .outputs import Output
+from .poses import poses_of
 
-KINDS: Mapping[str, Callable[[Sequence[Output], Sequence[str]], Shown | None]] = {
-    "boxes": boxes_of,
-    "mask": mask_of,
-    "keypoints": keypoints_of,
-    "image": image_of,
-}
-"""What outputs can show, and the function that finds it in them, given the names of classes."""
+KINDS = ("boxes", "mask", "keypoints", "image")
+"""What outputs can show."""
 
 
 def shown_in(
@@ -28,32 +27,106 @@ def shown_in(
     kind: str = "",
     layout: str = "",
     size: tuple[int, int] = (1, 1),
+    least: float | None = None,
 ) -> tuple[str, Shown]:
-    """What the outputs show: of this kind or, if it is empty, of the kind their shapes suggest.
+    """What the outputs show: of this kind or, if it is empty, of the kind there is evidence of.
 
-    `layout` is that of candidates for boxes, one of LAYOUTS, and `size` the height and width of the
-    model's picture. InputError if they show nothing of the kind.
+    `names` are those of classes, `layout` is that of candidates for boxes, one of LAYOUTS, `size`
+    the height and width of the model's picture, and `least` the least score of boxes and points.
+    InputError if the outputs show nothing of the kind, or may show several.
     """
-    for each in (kind,) if kind else _likely(outputs):
-        found = None if layout else KINDS[each](outputs, names)
-        if found is None and each == "boxes":
-            found = candidates_of(outputs, names, layout, size)
+    for each in (kind,) if kind else [guess for guess, _ in evidence(outputs, names, size)]:
+        found = _find(each, outputs, names, layout, size, least)
         if found is not None:
             return each, found
     listed = ", ".join(f"{output.name} {list(output.shape)}" for output in outputs)
+    if kind:
+        problem = f"the outputs show no {kind}"
+    else:
+        problem = f"it is not clear what the outputs show; say it with --show {_choices()}"
+    if not kind and scores_of(outputs) is not None:
+        problem += " (scores of classes are printed, not drawn)"
     raise InputError(
-        f"the outputs show no {kind or 'boxes, mask, keypoints or image'}: {listed}; write them "
-        f"as they are with --output FILE.npz"
+        f"{problem}: {listed}{_anchors(outputs)}; write them as they are with --output FILE.npz"
     )
 
 
-def _likely(outputs: Sequence[Output]) -> tuple[str, ...]:
-    """The kinds to try, in order; heatmaps look like masks, so they are shown only if asked."""
-    if any(output.shape[:2] == (1, 1) and output.shape[3:] == (3,) for output in outputs) or any(
-        map(has_poses, outputs)
-    ):
-        return ("keypoints",)
-    # Three channels are more often colors than classes.
-    if any(output.values.ndim == 4 and output.shape[3] == 3 for output in outputs):
-        return ("boxes", "image")
-    return ("boxes", "mask")
+def _find(
+    kind: str,
+    outputs: Sequence[Output],
+    names: Sequence[str],
+    layout: str,
+    size: tuple[int, int],
+    least: float | None,
+) -> Shown | None:
+    if kind == "boxes":
+        score = LEAST_SCORE if least is None else least
+        found = None if layout else boxes_of(outputs, names, score)
+        return found or candidates_of(outputs, names, layout, size, score)
+    if kind == "mask":
+        return mask_of(outputs, names)
+    if kind == "image":
+        return image_of(outputs, names)
+    points: Keypoints | None = poses_of(outputs, size) or keypoints_of(outputs, names)
+    return points if points is None or least is None else replace(points, least=least)
+
+
+def evidence(
+    outputs: Sequence[Output], names: Sequence[str], size: tuple[int, int]
+) -> list[tuple[str, str]]:
+    """The kinds that outputs show, the likeliest first, each with what speaks for it.
+
+    Heatmaps of points look like scores of classes, so shapes alone are no evidence of a mask.
+    """
+    found = []
+    if any(map(has_points, outputs)) or any(map(has_poses, outputs)):
+        found.append(("keypoints", "an output has y, x and score of points, as MoveNet's"))
+    elif poses_of(outputs, size) is not None:
+        found.append(("keypoints", "outputs are heatmaps and offsets of points, as PoseNet's"))
+    if found:
+        return found
+    found.append(("boxes", "an output has the edges of boxes"))
+    for output in outputs:
+        if is_class_map(output):
+            found.append(("mask", f"{output.name} holds a class for each pixel"))
+        if output.values.ndim != 4 or output.shape[0] != 1 or min(output.shape[1:3]) < 2:
+            continue
+        _, height, width, channels = output.shape
+        whole = height >= size[0] and width >= size[1]
+        labels = tuple(names) or output.labels
+        if channels == len(labels) > 1:
+            found.append(("mask", f"{output.name} has a score for each of {channels} labels"))
+        elif channels == 3 and whole:
+            found.append(("image", f"{output.name} has three channels, as colors"))
+        elif channels == 1:
+            found.append(("mask", f"{output.name} has one number for each place"))
+        elif whole or data_set_of("", channels):
+            found.append(("mask", f"{output.name} has {channels} numbers for each place"))
+    return found
+
+
+def class_names(outputs: Sequence[Output], file: str) -> str:
+    """The data set whose classes a mask has that nobody has named; empty if that is not known."""
+    for output in outputs:
+        if output.labels:
+            return ""
+        if is_class_map(output):
+            return data_set_of(file, 0)
+        if output.values.ndim == 4 and data_set_of(file, output.shape[3]):
+            return data_set_of(file, output.shape[3])
+    return ""
+
+
+def _choices() -> str:
+    return f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+
+
+def _anchors(outputs: Sequence[Output]) -> str:
+    """What to know of outputs that are relative to anchors, which no model contains."""
+    rows = [output.shape[1] for output in outputs if output.values.ndim == 3]
+    pairs = len(rows) > len(set(rows)) and max(rows, default=0) > 100
+    return (
+        "; these look like boxes and scores of anchors, which the application decodes"
+        if pairs
+        else ""
+    )

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...runtime.errors import TflgpuError
 from ...runtime.plan.records import Plan
+from ..choices import each_choice
 from ..emit.version import compiler_version
 from ..errors import Finding
 from ..frontend.model_file import Model
@@ -75,7 +76,7 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
     Raises what reading a model raises. If the choices cannot be worked out, as with a device
     profile that is not here, only the graph is returned, with a note.
     """
-    options, *_ = _options(plan).for_each_choice()
+    options, *_ = each_choice(model, _options(plan))
     graphs: list[FileGraph] = []
 
     def observe(stage: str, graph: Graph) -> None:
@@ -86,7 +87,7 @@ def decide(model: Model, plan: Plan, progress: Progress = silent) -> Decisions:
         target = target_of(options)
         selected = select(model, options, target, progress, observe)
     except TflgpuError as error:
-        shapes, signature = dict(options.input_shapes), options.signature or None
+        shapes, signature = dict(options.input_shapes), options.signature_key or None
         graph = graphs[0] if graphs else file_graph(read(model, shapes, signature))
         reason = str(error).splitlines()[0]
         return Decisions(graph, {}, {}, f"Why kernels were chosen cannot be told: {reason}")

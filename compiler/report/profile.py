@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OptionError
+from ..side_file import read_text
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class Profile:
 
 def read_profile(path: Path) -> Profile:
     """The profile in a file (OptionError if there is none)."""
+    text = read_text(path, "the profile", OptionError)
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(text)
         return Profile(
             path=path,
             model=str(value["model"]),
@@ -56,7 +58,7 @@ def read_profile(path: Path) -> Profile:
             profile=str(value["profile"]),
             run_ms=_finite(value["median_ms"]),
             kernels=tuple(
-                Time(*_computed(item), _finite(item["ms"]), _finite(item["roofline"]))
+                Time(*_computed(item), _finite(item["ms"]), _share(item["roofline"]))
                 for item in value["kernels"]
             ),
             parts=tuple(
@@ -67,12 +69,14 @@ def read_profile(path: Path) -> Profile:
                 for item in value["fallback"]
             ),
         )
-    except OSError as error:
-        raise OptionError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise OptionError(
             f"{path} is not a profile; write one with: tflgpu benchmark MODEL --json > {path.name}"
         ) from error
+
+
+def _share(value: Any) -> float | None:
+    return None if value is None else _finite(value)
 
 
 def _finite(value: Any) -> float:

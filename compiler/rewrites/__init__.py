@@ -3,6 +3,8 @@
 Input is the graph as read; output is a graph in which every operator is one kernel.
 """
 
+from collections.abc import Mapping
+
 from .canonicalize.eliminate_dead_code import eliminate_dead_code
 from .canonicalize.infer_and_fold import infer_and_fold
 from .canonicalize.inline_subgraphs import inline_subgraphs
@@ -19,6 +21,7 @@ from .decompose.transpose_conv_to_conv import transpose_conv_to_conv
 from .fold.add_fully_connected import add_fully_connected
 from .fold.compose_pointwise import compose_pointwise
 from .fold.concat_to_pad import concat_to_pad
+from .fold.fold_constants import fold_constants
 from .fold.fold_pad_into_add import fold_pad_into_add
 from .fold.fold_pad_into_conv import fold_pad_into_conv
 from .fold.fold_pad_into_pool import fold_pad_into_pool
@@ -31,14 +34,17 @@ from .fuse.fuse_depthwise import fuse_depthwise
 from .fuse.fuse_elementwise import fuse_elementwise
 from .fuse.fuse_fully_connected_chain import fuse_fully_connected_chain
 from .fuse.fuse_second_output import fuse_second_output
+from .fuse.join_projections import join_projections
 from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
 from .fuse.split_reduction import split_reduction
+from .fuse.update_in_place import update_in_place
 from .layout.drop_identity import drop_identity
 from .layout.eliminate_common_subexpressions import eliminate_common_subexpressions
 from .layout.fold_transpose_into_reduction import fold_transpose_into_reduction
 from .layout.fold_transpose_into_weights import fold_transpose_into_weights
+from .layout.keep_reduced_axes import keep_reduced_axes
 from .layout.merge_around_reshape import merge_around_reshape
 from .layout.merge_concats import merge_concats
 from .layout.merge_reshapes import merge_reshapes
@@ -53,6 +59,7 @@ from .quantized.store_integers import store_integers
 from .recognize.dilate_conv import dilate_conv
 from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
+from .recognize.recognize_attention import recognize_attention
 from .recognize.recognize_normalization import recognize_normalization
 from .recognize.recognize_softmax import recognize_softmax
 from .rewrite import Pass
@@ -76,19 +83,21 @@ DECOMPOSE: tuple[Pass, ...] = (
     reshape_fully_connected,
     depthwise_to_grouped,
     transpose_conv_to_conv,
+    fold_constants,
 )
 """Afterwards each operator does one thing, and every operator has an implementation."""
 
 LAYOUT: tuple[Pass, ...] = (
+    keep_reduced_axes,
     move_reshapes,
     move_transposes,
     merge_around_reshape,
-    fold_transpose_into_reduction,
     fold_transpose_into_weights,
     merge_transposes,
     transpose_to_reshape,
     merge_reshapes,
     drop_identity,
+    fold_transpose_into_reduction,
     take_parts_of_concat,
     merge_concats,
     eliminate_common_subexpressions,
@@ -116,11 +125,14 @@ FOLD: tuple[Pass, ...] = (
     add_fully_connected,
     pool_to_mean,
     move_negation,
+    fold_constants,
 )
 """Afterwards arithmetic on constants is folded into weights, biases and attributes."""
 
 FUSE: tuple[Pass, ...] = (
+    join_projections,
     separate_outputs,
+    update_in_place,
     split_reduction,
     fuse_elementwise,
     rematerialize_elementwise,
@@ -132,9 +144,20 @@ FUSE: tuple[Pass, ...] = (
 )
 """Afterwards each operator is one kernel."""
 
-LOWER = (*DECOMPOSE, *LAYOUT, *RECOGNIZE, *FOLD, *FUSE, store_integers)
+STAGES: Mapping[str, tuple[Pass, ...]] = {
+    "canonicalize": CANONICALIZE,
+    "decompose": DECOMPOSE,
+    # Attention is recognized before the transposes of its heads are moved apart.
+    "layout": (recognize_attention, *LAYOUT),
+    "recognize": RECOGNIZE,
+    "fold": FOLD,
+    "fuse": (*FUSE, store_integers),
+}
+"""The rewrites of each stage, in the order in which they run."""
+
+PIPELINE = tuple(each for passes in STAGES.values() for each in passes)
+
+LOWER = PIPELINE[len(CANONICALIZE) :]
 """Everything that runs after the graph is partitioned between the device and LiteRT."""
 
-PIPELINE = (*CANONICALIZE, *LOWER)
-
-__all__ = ["CANONICALIZE", "DECOMPOSE", "LOWER", "PIPELINE", "Pass"]
+__all__ = ["CANONICALIZE", "DECOMPOSE", "LOWER", "PIPELINE", "STAGES", "Pass"]

@@ -28,19 +28,25 @@ Formats = Sequence[tuple[str, str]]
 
 
 def apply_formats(graph: Graph, inputs: Formats, outputs: Formats) -> None:
-    """Give inputs and outputs their formats.
+    """Give inputs and outputs their formats; "" is the name of the only one.
 
     OptionError if there is no such input or output, or its format does not fit it.
     """
     for name, text in inputs:
         position = _position("inputs", name, graph.input_names)
+        name = graph.input_names[position]
         _Pictures(graph, name, position, input_format(name, text)).insert()
     for name, text in outputs:
         position = _position("outputs", name, graph.output_names)
+        name = graph.output_names[position]
         _Result(graph, name, position).insert(output_format(name, text))
 
 
 def _position(option: str, name: str, names: Sequence[str]) -> int:
+    if not name and len(names) == 1:
+        return 0
+    if not name:
+        raise OptionError(f"{option}: say which one has the format; it has {', '.join(names)}")
     if name not in names:
         raise OptionError(
             f"{option}: the model has no {option[:-1]} {name!r}; it has {', '.join(names)}"
@@ -73,7 +79,7 @@ class _Chain:
         result: Tensor,
         attrs: Mapping[str, Any] = NO_ATTRS,
     ) -> Tensor:
-        """The same with a tensor that is there already."""
+        """Add an operator that computes `result`, a tensor that is there already."""
         self._graph.add(Op(operator, operands, (result,), attrs, self._index))
         return result
 

@@ -22,11 +22,9 @@ from ...runtime.store.private_files import replace_file
 from ..errors import OptionError
 from ..ir import Op, Tensor
 from ..ops import Implementation
+from ..side_file import read_text
 from ..target import Target
 from .sizes import Sizes, Sizing
-
-LARGEST_FILE = 1 << 26
-"""Most bytes of a table file, far more than the kernels of a thousand models need."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +97,8 @@ def digest(used: Mapping[str, Sizes]) -> str:
 
 def read_table(path: Path) -> Table:
     """Read a table from its file (OptionError)."""
+    text = read_text(path, "the tuning table", OptionError)
     try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise OptionError(f"cannot read the tuning table {path}: {error.strerror}") from error
-    try:
-        if len(text) > LARGEST_FILE:
-            raise ValueError(f"it is larger than {LARGEST_FILE >> 20} MiB")
         return _table(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise OptionError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SPLIT, Finding
+from ..errors import SPLIT, Finding, UnsupportedError
 from ..frontend.operands import declared_alike
 from ..frontend.tflite_schema import OWN_PREFIX
 from ..ir import Op, Tensor
@@ -78,7 +78,10 @@ def finding(op: Op, target: Target) -> Finding | None:
     found = _newer_version(op) or _wrong_types(op) or _wide_constant(op)
     if found is not None:
         return found
-    legal = candidates(op, target)
+    try:
+        legal = candidates(op, target)
+    except UnsupportedError as error:  # what should be a constant is computed
+        return error.findings[0]
     if legal.implementations:
         return None
     reasons = "; ".join(f"{name}: {reason}" for name, reason in legal.unsupported)

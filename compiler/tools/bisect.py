@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from .. import pipeline
+from ..errors import ModelError
 from ..frontend.model_file import Model
 from ..options import Options
 from ..rewrites import PIPELINE
 from .compare import Feed, Verification, verify
+from .comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -19,10 +22,15 @@ class Culprit:
     """The first rewrite with which the results differ; None if they differ without any."""
     runs: int
     """Number of compilations."""
+    departure: Comparison | None = None
+    """The first tensor that differs without any optional rewrite, if LiteRT shows it."""
 
     def __str__(self) -> str:
         if self.rewrite is None:
-            return "the results also differ without optional rewrites: a kernel is at fault"
+            also = "the results also differ without optional rewrites"
+            if self.departure is None:
+                return f"{also}: a kernel or a required rewrite is at fault"
+            return f"{also}; the first tensor: {self.departure} ({self.departure.label})"
         return (
             f"the rewrite {self.rewrite} changes the results: without it and the rewrites after it "
             f"they agree (--disable-pass {self.rewrite})"
@@ -43,16 +51,18 @@ def bisect(
     optional = [name for name in names if name not in options.disable_passes]
     runs = 0
 
-    def run(count: int) -> Verification:
+    def run(count: int, layers: bool = False) -> Verification:
         nonlocal runs
         runs += 1
-        progress("bisect", runs, len(optional).bit_length() + 2)
+        progress("bisect", runs, len(optional).bit_length() + 3)
         off = (*options.disable_passes, *optional[count:])
-        return verify(model, replace(options, disable_passes=off), feed)
+        return verify(model, replace(options, disable_passes=off), feed, layers=layers)
 
     if run(len(optional)).ok:
         return None
     if not run(0).ok:
+        with suppress(ModelError):  # LiteRT may not show the tensors of every model
+            return Culprit(None, runs, run(0, layers=True).departure)
         return Culprit(None, runs)
     # With the first `good` rewrites the results agree, with the first `bad` they differ.
     good, bad = 0, len(optional)

@@ -111,7 +111,7 @@ def dump_to(folder: Path) -> Observer:
     numbers = count()
 
     def write(stage: str, graph: Graph) -> None:
-        (folder / f"{next(numbers):02}_{stage}.txt").write_text(f"{graph}\n")
+        (folder / f"{next(numbers):02}_{stage}.txt").write_text(f"{graph.text}\n")
 
     return write
 

@@ -21,6 +21,7 @@ from ... import runtime
 from ...runtime.errors import DeviceError
 from ...runtime.store.binaries import device_key
 from .. import pipeline
+from ..choices import each_choice
 from ..devices.attached import attached_device, select_device
 from ..emit.compiled_model import CompiledModel
 from ..errors import OptionError
@@ -99,7 +100,7 @@ def tune(
     table = _table_of(str(info), path)
     target = pipeline.target_of(options)
     subjects: dict[str, _Subject] = {}
-    for choice in options.for_each_choice():
+    for choice in each_choice(model, options):
         selected = pipeline.select(model, choice, target, progress)
         for op, implementation in selected.choice.items():
             key = signature(op, implementation, target)

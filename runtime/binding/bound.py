@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..launch.device import Buffer, Command
 from ..launch.foreign import ForeignMemory, foreign_memory
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import device_dtype, region_size
+from ..shown import one_line
 from .host import host_array
 from .mapped import is_mapped_input
 from .slot import Slot
@@ -118,6 +119,8 @@ class BoundRun:
         on LiteRT are run before this returns. Errors are those of `run`, and InputError for objects
         that are no events.
         """
+        if wait_for and not isinstance(wait_for, Iterable):
+            raise InputError(f"wait_for={wait_for!r}: give a sequence of events, even of one")
         with self._execution as execution, execution.device.calls:
             if wait_for:
                 execution.device.wait_for(wait_for)
@@ -128,6 +131,9 @@ class BoundRun:
     def close(self) -> None:
         """Wait for the run in flight and release what is bound. Closing again does nothing."""
         self._slot.close()
+
+    def __repr__(self) -> str:
+        return one_line("BoundRun", self._execution, "released" if self._slot.closed else "")
 
     def __enter__(self) -> BoundRun:
         return self

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..execution import Execution
+from ..shown import one_line
 from .slot import Run, Slot
 
 _SHORTEST, _LONGEST = 2e-5, 1e-3
@@ -64,6 +65,11 @@ class SubmittedRun:
         if self._run.error is not None:
             raise self._run.error
         return self._outputs
+
+    def __repr__(self) -> str:
+        failed = "failed" if self._run.error else "done"
+        state = failed if self._run.settled else "in flight"
+        return one_line("SubmittedRun", self._execution, state)
 
     @contextmanager
     def _racing_with_close(self) -> Iterator[None]:

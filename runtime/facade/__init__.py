@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         CacheWarning,
         DeviceError,
         DeviceInfo,
+        DeviceWarning,
         InputError,
         PlanError,
         Session,
@@ -51,6 +52,7 @@ __all__ = [
     "CacheWarning",
     "DeviceError",
     "DeviceInfo",
+    "DeviceWarning",
     "FallbackWarning",
     "Finding",
     "InputError",
@@ -74,7 +76,7 @@ __all__ = [
     "revert_kernel",
 ]
 
-_COMPILER = {
+_HOMES = {
     "FallbackWarning": "tflgpu.compiler.errors",
     "Finding": "tflgpu.compiler.errors",
     "ModelError": "tflgpu.compiler.errors",
@@ -85,9 +87,10 @@ _COMPILER = {
     "compile": "tflgpu.compiler.api",
     "compile_many": "tflgpu.compiler.fleet.api",
     "edit_kernel": "tflgpu.compiler.tools.editing.edit",
+    "load": "tflgpu.loading",
     "revert_kernel": "tflgpu.compiler.tools.editing.edit",
 }
-"""The module of each name of the compiler; all others are in `tflgpu.runtime`."""
+"""The module of each name that is not in `tflgpu.runtime`."""
 
 
 # Hidden from type checkers, which would take it to provide any name.
@@ -101,7 +104,7 @@ if not TYPE_CHECKING:
 
             value = version("tflgpu")
         else:
-            value = getattr(import_module(_COMPILER.get(name, "tflgpu.runtime")), name)
+            value = getattr(import_module(_HOMES.get(name, "tflgpu.runtime")), name)
         globals()[name] = value
         return value
 

@@ -29,7 +29,7 @@ class Commands:
     segments: Sequence[Sequence[Command]]
     """What to enqueue before each part on LiteRT, and after the last."""
     recorded: Sequence[Sequence[Command]]
-    """The same segments as the device has recorded them."""
+    """The segments as the device has recorded them."""
 
 
 def compile_commands(

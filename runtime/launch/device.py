@@ -1,6 +1,6 @@
 """What a session needs of a device, whichever driver runs it.
 
-`opencl.device` and `opengl.device` implement `Device`.
+`opencl.device`, `opengl.device` and `webgpu.device` implement `Device`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class DeviceInfo:
     unified: bool
     """Whether the device uses the host's memory."""
     target: str = "opencl"
-    """The language of the kernels it runs: opencl or glsl."""
+    """The language of the kernels it runs: opencl, glsl or wgsl."""
     extensions: tuple[str, ...] = ()
-    """OpenCL extensions; empty for OpenGL."""
+    """Of OpenCL, or features of WebGPU; empty for OpenGL."""
     image_texels: int = 0
     """Texels in an image of a buffer, at most; 0 if kernels cannot read such images."""
     instructions: tuple[str, ...] = ()

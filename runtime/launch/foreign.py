@@ -1,4 +1,4 @@
-"""Objects of other libraries that stand for device memory: pyopencl's and moderngl's.
+"""Objects of other libraries that stand for device memory: those of pyopencl, moderngl and wgpu.
 
 They are recognized by their classes' names. Importing the libraries to ask would take longer than
 loading a model, and an application that has such an object has imported its library already.
@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import DeviceError, InputError
 
-_LIBRARIES = ("pyopencl", "moderngl")
+_LIBRARIES = ("pyopencl", "moderngl", "wgpu")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ForeignMemory:
     """The class of the object, such as pyopencl.Buffer."""
     owner: Any
     handle: int
-    """A cl_mem, the address of shared virtual memory, or OpenGL's name of a buffer."""
+    """A cl_mem, the address of shared virtual memory, or OpenGL's name of a buffer; 0 for wgpu."""
     size: int
     """Bytes of the buffer."""
     shared: bool = False
@@ -68,7 +68,7 @@ class ForeignContext:
     """A context of the caller, in which a model is loaded."""
 
     target: str
-    """The language of the kernels that run in it: opencl or glsl."""
+    """The language of the kernels that run in it: opencl, glsl or wgsl."""
     kind: str
     """The class of the object, such as pyopencl.Context."""
     owner: Any
@@ -132,6 +132,7 @@ _CONTEXTS = {
     "pyopencl.Context": "opencl",
     "pyopencl.CommandQueue": "opencl",
     "moderngl.Context": "glsl",
+    "wgpu.GPUDevice": "wgsl",
 }
 """The target of each class of contexts."""
 
@@ -168,6 +169,31 @@ _CHANNELS = {0x10B0: 1, 0x10B2: 2, 0x10B5: 4}
 _CHANNEL_TYPES = {0x10D2: "uint8", 0x10DA: "uint8", 0x10D9: "int32", 0x10DE: "float32"}
 """The dtype of channels by CL_UNORM_INT8, CL_UNSIGNED_INT8, CL_SIGNED_INT32 and CL_FLOAT."""
 
+
+def _webgpu_buffer(library: str, kind: str, value: Any) -> ForeignMemory:
+    return ForeignMemory(library, kind, value, 0, value.size)
+
+
+def _webgpu_texture(library: str, kind: str, value: Any) -> ForeignMemory:
+    channels, dtype = _FORMATS.get(value.format, (0, f"{value.format} as WebGPU calls them"))
+    return ForeignMemory(
+        *(library, kind, value, 0, 0),
+        dtype=dtype,
+        shape=(value.height, value.width, channels),
+        texture=True,
+    )
+
+
+_FORMATS = {
+    f"{name}{bits}{kind}": (channels, dtype)
+    for channels, name in ((1, "r"), (2, "rg"), (4, "rgba"))
+    for bits, kind, dtype in (
+        *((8, "unorm", "uint8"), (8, "uint", "uint8"), (8, "sint", "int8")),
+        *((32, "float", "float32"), (32, "sint", "int32")),
+    )
+}
+"""The channels of a texture and their dtype, by its format."""
+
 _READERS: dict[str, Callable[[str, str, Any], ForeignMemory]] = {
     "pyopencl.Buffer": _opencl_buffer,
     "pyopencl.PooledBuffer": _opencl_buffer,
@@ -176,5 +202,7 @@ _READERS: dict[str, Callable[[str, str, Any], ForeignMemory]] = {
     "pyopencl.Image": _image,
     "moderngl.Buffer": _opengl_buffer,
     "moderngl.Texture": _texture,
+    "wgpu.GPUBuffer": _webgpu_buffer,
+    "wgpu.GPUTexture": _webgpu_texture,
 }
 """What reads an object, by the name of its class or of one that it is derived from."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..plan.storage import device_dtype, region_size, sliced_shape
 from .device import Buffer, Device
 
 Array = NDArray[Any]
+STATE = Region.STATE
 
 
 class DeviceMemory:
@@ -29,7 +30,8 @@ class DeviceMemory:
         """Allocate all buffers and initialize the variables (DeviceError).
 
         `beside` is the memory of plans on the same weights, of which one runs at a time: they have
-        a single buffer of weights, and an arena in common if one is large enough.
+        a single buffer of weights, an arena in common if one is large enough, and one buffer for
+        variables of the same name, which keep their content.
         """
         self._plan, self._device = plan, device
         self._initial: dict[int, Array] = {}
@@ -51,22 +53,49 @@ class DeviceMemory:
             Region.OUTPUT: len(plan.outputs),
             Region.STATE: len(plan.variables),
         }
+        self.variables: dict[str, Buffer] = {}
+        """The buffer of each variable of this plan and of those before it, by name."""
+        for other in beside:
+            self.variables |= other.variables
         for region, count in counts.items():
             for index in range(count):
                 size = region_size(plan, region, index)
-                self.buffers[region, index] = device.allocate(size)
+                known = self.variables.get(plan.variables[index].name) if region is STATE else None
+                self.buffers[region, index] = known or device.allocate(size)
         for index, variable in enumerate(plan.variables):
             if variable.content is not None:
                 end = variable.content + variable.size
                 content = np.frombuffer(weights[variable.content : end], np.uint8)
                 self._initial[index] = content.copy()
-        self.reset()
+        new = [n for n, item in enumerate(plan.variables) if item.name not in self.variables]
+        self.variables |= {plan.variables[n].name: self.buffers[STATE, n] for n in new}
+        self._initialize(new)
 
     def reset(self) -> None:
         """Give every variable its initial content."""
-        self.fill((Region.STATE,), 0)
-        for index, content in self._initial.items():
-            self._device.upload(self.buffers[Region.STATE, index], content)
+        self._initialize(range(len(self._plan.variables)))
+
+    def _initialize(self, variables: Sequence[int]) -> None:
+        for index in variables:
+            buffer = self.buffers[STATE, index]
+            self._device.fill(buffer, region_size(self._plan, STATE, index), 0)
+            if index in self._initial:
+                self._device.upload(buffer, self._initial[index])
+        self._device.finish()
+
+    def state(self) -> dict[int, Array]:
+        """The content of each variable."""
+        contents = {}
+        for index, variable in enumerate(self._plan.variables):
+            contents[index] = np.empty(variable.reach, np.uint8)
+            self._device.download(self.buffers[STATE, index], contents[index])
+        self._device.finish()
+        return contents
+
+    def restore(self, contents: Mapping[int, Array]) -> None:
+        """Give variables the content that they had."""
+        for index, content in contents.items():
+            self._device.upload(self.buffers[STATE, index], content)
         self._device.finish()
 
     def fill(self, regions: Container[Region], byte: int) -> None:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..errors import DeviceError, PlanError
 from ..plan.records import HostPart, HostTensor, Plan
+from ..quiet import without_notices
 from .dataflow import check_dataflow
 from .module import interpreter_module
-from .quiet import without_notices
 
 Array = NDArray[Any]
 

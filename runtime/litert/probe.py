@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dataflow import check_dataflow
+from .kernels import KernelSet, kernel_options
+from .module import interpreter_module
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]
@@ -46,7 +48,7 @@ def tensor_shapes(model: str | bytes, input_shapes: Mapping[str, Shape]) -> dict
     `input_shapes` replaces shapes of inputs, by name. Names that several tensors share are left
     out.
     """
-    interpreter = _interpreter(model, _plain())
+    interpreter = _interpreter(model, _own())
     for item in interpreter.get_input_details():
         if item["name"] in input_shapes:
             interpreter.resize_tensor_input(item["index"], input_shapes[item["name"]])
@@ -64,13 +66,13 @@ def run(
     model: str | bytes,
     inputs: Sequence[Array] | Mapping[str, Array],
     signature: str = "",
-    delegates: bool = True,
+    kernels: KernelSet = "XNNPACK",
 ) -> None:
     """Run a model once, on arrays in order, or by name for a signature.
 
-    Without `delegates` LiteRT's own kernels run, and keep all tensors.
+    LiteRT's own kernels keep all tensors.
     """
-    interpreter = _interpreter(model, {} if delegates else _plain())
+    interpreter = _interpreter(model, {} if kernels == "XNNPACK" else _own(kernels))
     if signature:
         assert isinstance(inputs, Mapping)
         interpreter.get_signature_runner(signature)(**inputs)
@@ -92,14 +94,10 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def _plain() -> dict[str, Any]:
+def _own(kernels: KernelSet = "built-in") -> dict[str, Any]:
     """The options of an interpreter with LiteRT's own kernels that keeps all tensors."""
-    from ai_edge_litert.interpreter import OpResolverType
-
-    return {
-        "experimental_preserve_all_tensors": True,
-        "experimental_op_resolver_type": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-    }
+    options = kernel_options(interpreter_module(), kernels)
+    return {"experimental_preserve_all_tensors": True, **options}
 
 
 def _interpreter(model: str | bytes, options: Mapping[str, Any]) -> Any:

@@ -13,6 +13,9 @@ from typing import Any
 from .library import OpenCLError, OwnedHandles, handles, library
 
 EXTENSION = "cl_khr_command_buffer"
+LEAKING = frozenset({"Intel(R) OpenCL"})
+"""Platforms that never free a program whose kernel was recorded, seen in Intel's 2026.2: half a
+megabyte a session. A plan for a processor has few launches, which gain nothing from a record."""
 
 _INVALID_VALUE = -30
 """CL_INVALID_VALUE."""

@@ -19,7 +19,7 @@ from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
 from ..plan.records import Plan
 from ..plan.running import Limits
 from ..processor import usable_cores
-from .command_buffers import EXTENSION, CommandBuffers
+from .command_buffers import EXTENSION, LEAKING, CommandBuffers
 from .foreign import check_memory
 from .images import image_copy
 from .info import device_platform, orders_atomics, shares_memory
@@ -37,6 +37,7 @@ from .library import (
 from .marker import OpenCLMarker, wait_for
 from .memory import OpenCLMemory
 from .programs import OpenCLPrograms, Program
+from .trials import known
 
 Command = tuple[Any, ...]
 """A function and its arguments, which ctypes passes on without conversion."""
@@ -87,8 +88,8 @@ class OpenCLDevice:
         self._finalizer.atexit = False
 
     def _open_command_buffers(self) -> CommandBuffers | None:
-        """None if the driver does not support them."""
-        if EXTENSION not in self.info.extensions:
+        """None if the driver does not support them, or leaks them."""
+        if EXTENSION not in self.info.extensions or self.info.platform in LEAKING:
             return None
         with suppress(OpenCLError):
             return CommandBuffers(device_platform(self._device), self._queue, self._owned)
@@ -97,7 +98,13 @@ class OpenCLDevice:
     def unsupported_reason(self, plan: Plan) -> str | None:
         if plan.target != "opencl":
             return f"it was compiled for {plan.target}, but this device runs opencl"
-        return unmet(plan.needs, self._limits())
+        return unmet(plan.needs, self._limits()) or self._too_wide(plan)
+
+    def _too_wide(self, plan: Plan) -> str | None:
+        """Why the device cannot handle a plan's vectors; None if it can."""
+        lanes = max((tensor.lanes for tensor in plan.tensors), default=0)
+        reason = known().reason_against(self._name, self.info.driver, lanes)
+        return f"its vectors of {lanes} floats are too wide: {reason}" if reason else None
 
     def _limits(self) -> Limits:
         info = self.info

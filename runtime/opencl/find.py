@@ -6,15 +6,22 @@ import os
 import struct
 from contextlib import suppress
 from ctypes import c_uint
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..background import Startup
-from ..errors import DeviceError
+from ..callers import warn_caller
+from ..environment import variables
+from ..errors import DeviceError, DeviceWarning
 from ..launch.device import DeviceInfo, matching
 from ..launch.foreign import ForeignContext
+from ..launch.unusable import Unusable
+from .drivers import VENDORS, only
 from .info import describe
 from .library import OpenCLError, call, driver_call, handles, query
-from .pocl import knows_processor, pocl_version
+from .pocl import pocl_version
+from .trials import known
 
 if TYPE_CHECKING:
     from .device import OpenCLDevice
@@ -27,20 +34,38 @@ _DEVICE_TYPE_ALL = 0xFFFFFFFF
 
 
 def devices() -> list[DeviceInfo]:
-    """The OpenCL devices present that can compile, best first (DeviceError)."""
-    return [info for info, handle in _ranked() if knows_processor(handle)]
+    """The OpenCL devices present that work, best first (DeviceError)."""
+    return [info for info, _ in _ranked()]
+
+
+def unusable() -> list[Unusable]:
+    """The devices and drivers that do not work (DeviceError)."""
+    DRIVERS.wait()
+    found = []
+    for trial in known().drivers:
+        advice = trial.driver.advice()
+        if trial.failure:
+            found.append(Unusable(str(trial.driver), "opencl", trial.failure, advice))
+        for device in trial.devices:
+            if not device.widest():
+                reason = device.lanes[min(device.lanes)]
+                found.append(Unusable(device.name, "opencl", reason, advice))
+    return found
 
 
 def select_device(name: str = "auto") -> DeviceInfo:
     """The best device with `name` in its text, ignoring case; the best of all for "auto".
 
-    DeviceError if there is none; it lists the devices present.
+    DeviceError if there is none that works; it lists the devices present.
     """
     return _select(name)[0]
 
 
 def open_device(name: str = "auto") -> OpenCLDevice:
-    """The device that `select_device` returns, opened (DeviceError)."""
+    """The device that `select_device` returns, opened (DeviceError).
+
+    A DeviceWarning names what "auto" passes over because it does not work.
+    """
     # Imports numpy, which takes as long as the drivers take to start on another thread.
     from .device import OpenCLDevice
 
@@ -83,35 +108,47 @@ def _of_queue(queue: int, name: int) -> int:
 
 def advice() -> str:
     """What to do where no driver is found."""
-    vendors = os.environ.get("OCL_ICD_VENDORS")
-    if vendors:
+    if named := os.environ.get(VENDORS):
         return (
-            f"the environment variable OCL_ICD_VENDORS makes the loader look for drivers in "
-            f"{vendors} only; unset it, or name a folder with .icd files"
+            f"the environment variable {VENDORS} makes the loader look for drivers in {named} "
+            f"only; unset it, or name a folder with .icd files"
         )
-    return "install one that runs on the CPU with: pip install 'tflgpu[pocl]'"
+    return "install one that runs on the CPU with: pip install 'tflgpu[cpu]'"
 
 
 def _select(name: str) -> tuple[DeviceInfo, int]:
-    found = matching(name, _ranked(), "OpenCL", advice())
-    for info, handle in found:
-        if knows_processor(handle):
-            return info, handle
-    raise DeviceError(
-        f"{found[0][0]} cannot compile for this processor, which is newer than the driver; install "
-        "a newer PoCL (pocl-opencl-icd on Debian and Ubuntu), or Intel's driver with: "
-        "pip install 'tflgpu[intel]'"
-    )
+    present, broken = _ranked(), unusable()
+    if name == "auto":
+        if broken and not present:
+            raise DeviceError("\n".join(map(str, broken)))
+        for each in broken:
+            _warn(str(each))
+        return matching(name, present, "OpenCL", advice())[0]
+    meant = [each for each in broken if name.lower() in each.name.lower()]
+    if meant and not any(name.lower() in str(info).lower() for info, _ in present):
+        raise DeviceError("\n".join(map(str, meant)))
+    return matching(name, present, "OpenCL", advice())[0]
+
+
+@cache
+def _warn(text: str) -> None:
+    warn_caller(DeviceWarning(text))
 
 
 def _ranked() -> list[tuple[DeviceInfo, int]]:
-    """The devices present with the driver's handles, best first (DeviceError)."""
+    """The devices that work with the driver's handles, best first (DeviceError)."""
     DRIVERS.wait()
     found = []
-    for handle in _present():
+    for handle in present():
         # A driver that cannot even describe its device is of no use.
         with suppress(OpenCLError):
-            found.append((describe(handle), handle))
+            info = describe(handle)
+            trial = known().device(str(info), info.driver)
+            if trial is None:
+                found.append((info, handle))
+            elif trial.widest():
+                lanes = min(info.vector_width, trial.widest())
+                found.append((replace(info, vector_width=lanes), handle))
     return sorted(found, key=lambda pair: preference(pair[0]), reverse=True)
 
 
@@ -126,7 +163,7 @@ def preference(info: DeviceInfo) -> tuple[Any, ...]:
     )
 
 
-def _present() -> list[int]:
+def present() -> list[int]:
     """The driver's handle of each device, platform by platform (DeviceError)."""
     try:
         found = c_uint()
@@ -153,8 +190,11 @@ def _handles(platform: int) -> list[int]:
 def _start_drivers() -> None:
     # Whoever asks for devices later gets the error.
     with suppress(DeviceError):
-        _present()
+        trials = known()
+        # The loader, which reads variables once, is to load no driver that does not work.
+        with variables(only(trials.vendors()) if trials.drivers else {}):
+            present()
 
 
 DRIVERS = Startup(_start_drivers, "OpenCL drivers")
-"""Starting every installed driver."""
+"""Starting every installed driver that works."""

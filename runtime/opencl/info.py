@@ -6,7 +6,7 @@ import sys
 
 from ..launch.device import DeviceInfo
 from .library import OpenCLError, query
-from .pocl import usable_instructions, usable_lanes
+from .pocl import usable_instructions
 
 # As in OpenCL's headers, without the prefix CL_.
 _PLATFORM_VERSION, _PLATFORM_NAME = 0x0901, 0x0902
@@ -47,7 +47,7 @@ def describe(device: int) -> DeviceInfo:
         driver=_text("clGetDeviceInfo", device, _DRIVER_VERSION),
         type=type,
         vendor=_text("clGetDeviceInfo", device, _DEVICE_VENDOR),
-        vector_width=usable_lanes(device, _number(device, _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT)),
+        vector_width=_number(device, _DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
         alignment=max(1, _number(device, _DEVICE_MEM_BASE_ADDR_ALIGN) // 8),
         max_group=_number(device, _DEVICE_MAX_WORK_GROUP_SIZE),
         max_group_sizes=tuple(

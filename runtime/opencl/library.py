@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from ..errors import DeviceError
 from ..launch.owned import Owned
+from .drivers import HOME, loader_homes
 
 _LINKED = "_cl.*.so"
 """In pyopencl's folder, the library that is linked to its loader.
@@ -134,9 +133,22 @@ def _status(code: int) -> str:
     return f"status {code}"
 
 
+_SETTINGS = {
+    # PoCL would compile each kernel twice: at the first launch, for grids of its kind, and when
+    # asked for the binary, for all.
+    "POCL_WORK_GROUP_SPECIALIZATION": "0",
+    # Intel's driver for processors would join work-items in vectors. Kernels have vectors of their
+    # own: it takes three times as long to compile them, and they run no faster.
+    "CL_CONFIG_CPU_VECTORIZER_MODE": "1",
+}
+"""Variables that drivers read, unless the environment has them."""
+
+
 @cache
 def library() -> Any:
     """The loader, with the types of its functions declared; DeviceError if there is none."""
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
     for name in _candidates():
         try:
             found = ctypes.CDLL(name)
@@ -154,16 +166,15 @@ def library() -> Any:
         return found
     raise DeviceError(
         "OpenCL is not installed; install it, with a driver for the CPU, with: "
-        "pip install 'tflgpu[pocl]'"
+        "pip install 'tflgpu[cpu]'"
     )
 
 
 def _candidates() -> Iterator[str]:
-    package = find_spec("pyopencl")
-    for home in (package and package.submodule_search_locations) or ():
+    for home in loader_homes():
         # Where that loader looks for drivers from PyPI.
-        os.environ.setdefault("PYOPENCL_HOME", home)
-        yield from map(str, Path(home).glob(_LINKED))
+        os.environ.setdefault(HOME, str(home))
+        yield from map(str, home.glob(_LINKED))
     yield from _INSTALLED
 
 

@@ -40,7 +40,7 @@ ENTRY_POINT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 KERNEL_FILE = re.compile(r"kernels/[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 PART_FILE = re.compile(r"fallback/[A-Za-z0-9_][A-Za-z0-9_.-]*\.(tflite|npz)\Z")
 
-SPECIALIZATION_FOLDER = re.compile(r"shapes/[1-9][0-9]{0,6}\Z")
+SPECIALIZATION_FOLDER = re.compile(r"choices/[1-9][0-9]{0,6}\Z")
 
 
 def check_size(name: str, size: int) -> Iterator[str]:

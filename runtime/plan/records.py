@@ -229,24 +229,27 @@ class Memory:
 
 @dataclass(frozen=True)
 class Specialization:
-    """The same model for other shapes of its inputs: a plan of its own on the same weights."""
+    """The model for another signature or other shapes of its inputs: a plan of its own on the
+    same weights."""
 
     folder: str
-    """Path in the plan's folder, such as shapes/1, with the plan, its kernels and its parts."""
+    """Path in the plan's folder, such as choices/1, with the plan, its kernels and its parts."""
     sha256: bytes
     """Digest of its plan's file."""
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
+    signature: str = ""
+    """As in `Plan`."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A compiled model for one choice of input shapes."""
+    """A compiled model for one signature and one choice of its input shapes."""
 
     compiler: str
     """Version of the compiler."""
     target: str
-    """opencl or glsl; vulkan and metal are for other runtimes."""
+    """opencl or glsl; vulkan, metal and wgsl are for other runtimes."""
     precision: str
     """f32 or f16."""
     profile: str
@@ -293,7 +296,9 @@ class Plan:
     edits: tuple[UInt32, ...] = ()
     """Indices of the kernels whose files were changed by hand, in ascending order."""
     specializations: tuple[Specialization, ...] = ()
-    """For the other choices of input shapes; those have none."""
+    """For the other signatures and choices of input shapes; those have none."""
+    signature: str = ""
+    """The key of the model's signature; empty for the first subgraph under its own names."""
 
     @property
     def launches(self) -> int:

@@ -43,6 +43,7 @@ from .records import (
     Persistent,
     PlacedTensor,
     Plan,
+    Specialization,
     TensorInfo,
 )
 from .seal import dispatch_seal, persistent_seal
@@ -51,7 +52,13 @@ from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
 from .validate_running import check_buffers, check_needs, check_schedules
 
-TARGETS = {"opencl": ".cl", "glsl": ".comp", "vulkan": ".comp", "metal": ".metal"}
+TARGETS = {
+    "opencl": ".cl",
+    "glsl": ".comp",
+    "vulkan": ".comp",
+    "metal": ".metal",
+    "wgsl": ".wgsl",
+}
 """The suffix of kernel files for each target."""
 
 REPORTED = 5
@@ -135,20 +142,23 @@ def _specializations(plan: Plan) -> Iterator[str]:
     yield from check_unique("specializations in", (item.folder for item in plan.specializations))
     for item in plan.specializations:
         if not SPECIALIZATION_FOLDER.match(item.folder):
-            yield f"the specialization in {item.folder!r} is not in a folder shapes/NUMBER"
+            yield f"the specialization in {item.folder!r} is not in a folder choices/NUMBER"
         if len(item.sha256) != 32:
             yield f"{item.folder}: the digest has {len(item.sha256)} bytes instead of 32"
         yield from _infos(f"{item.folder}: input", item.inputs)
         yield from _infos(f"{item.folder}: output", item.outputs)
-        for kind, infos, own in (
-            ("inputs", item.inputs, plan.inputs),
-            ("outputs", item.outputs, plan.outputs),
+    choices: Sequence[Plan | Specialization] = (plan, *plan.specializations)
+    first = {item.signature: item for item in reversed(choices)}
+    for item in plan.specializations:
+        own = first[item.signature]
+        for kind, infos, others in (
+            ("inputs", item.inputs, own.inputs),
+            ("outputs", item.outputs, own.outputs),
         ):
-            if [(info.name, info.dtype) for info in infos] != [(i.name, i.dtype) for i in own]:
-                yield f"{item.folder} has other {kind} than the plan"
-    shapes = [plan.inputs, *(item.inputs for item in plan.specializations)]
-    chosen = [str([info.shape for info in infos]) for infos in shapes]
-    yield from check_unique("choices of input shapes", chosen)
+            if [(info.name, info.dtype) for info in infos] != [(i.name, i.dtype) for i in others]:
+                yield f"{item.folder} has other {kind} than its signature"
+    chosen = [f"{item.signature} {[info.shape for info in item.inputs]}" for item in choices]
+    yield from check_unique("choices of a signature and input shapes", chosen)
 
 
 def _kernels(plan: Plan) -> Iterator[str]:

@@ -17,10 +17,10 @@ from ..store.variant import PLAN, read_plan
 from .copies import copied, copies_of, folder_of, is_copy
 from .files import download, file_of
 from .files import read_plan as download_plan
-from .keys import Trust, Trusted, refusal
+from .keys import Trust, Trusted, refused
 from .manifest import MANIFEST, Publication, to_bytes
 from .published import Address, Entry, address, find, published
-from .store import Store
+from .store import TIMEOUT, Store
 
 ATTEMPTS = 5
 """How often to fetch a variant that another process replaces meanwhile."""
@@ -29,18 +29,24 @@ Choose = Callable[[Sequence[tuple[Path, Plan]]], Path]
 """Chooses one of several variants, by the folder in which each would be kept."""
 
 
-def fetch(url: str, model: str | os.PathLike[str] | None, trust: Trust, choose: Choose) -> Path:
+def fetch(
+    url: str,
+    model: str | os.PathLike[str] | None,
+    trust: Trust,
+    choose: Choose,
+    timeout: float = TIMEOUT,
+) -> Path:
     """The folder, in the user's cache, of a variant at a URL, fetched unless it is there already.
 
-    `url` is that of a store, of a model in it or of one variant. If the store cannot be reached,
-    what was fetched before is used, with a CacheWarning. PlanError if there is no such variant, it
-    is not trusted or its files are damaged, StoreError if the store cannot be reached and nothing
-    was fetched before.
+    `url` is that of a store, of a model in it or of one variant. If the store cannot be reached, or
+    does not answer in `timeout` seconds, what was fetched before is used, with a CacheWarning.
+    PlanError if there is no such variant, it is not trusted or its files are damaged, StoreError if
+    the store cannot be reached and nothing was fetched before.
     """
     trusted, where = Trusted(trust), address(url)
     copies = copies_of(where.store)
     try:
-        store = Store(where.store)
+        store = Store(where.store, timeout)
         found = _trusted(store, _find(store, where, model), trusted)
         chosen = _chosen(store, found, copies, choose)
         return _fetch(store, chosen, copies, trusted)
@@ -83,18 +89,16 @@ def _fetched_before(
 
 def _trusted(store: Store, found: Sequence[Entry], trusted: Trusted) -> list[Publication]:
     """Those that may be run (PlanError if there are none)."""
-    accepted, refused = [], []
-    for entry in found:
-        if entry.publication is None:
-            refused.append(entry.problem)
-            continue
-        reason = trusted.objection(entry.publication)
+    accepted, objections = [], {}
+    for publication in filter(None, (entry.publication for entry in found)):
+        reason = trusted.objection(publication)
         if reason is None:
-            accepted.append(entry.publication)
+            accepted.append(publication)
         else:
-            refused.append(refusal(store.at(entry.path), reason))
+            objections[store.at(publication.manifest.path)] = reason
     if not accepted:
-        raise PlanError("\n".join(refused))
+        problems = [entry.problem for entry in found if entry.publication is None]
+        raise PlanError("\n".join(problems + [str(refused(objections))] * bool(objections)))
     return accepted
 
 
@@ -157,8 +161,9 @@ def _has_manifest(folder: Path, publication: Publication) -> bool:
 def _download(store: Store, publication: Publication, folder: Path) -> None:
     """Fill a new folder with a variant's files, each as its manifest says."""
     files = publication.manifest.files
-    above = {parent for path in files for parent in (folder / path).parents}
-    folders = sorted({folder} | {each for each in above if folder in each.parents})
+    within = {Path(path.rpartition("/")[0]) for path in files}
+    above = {each for path in within for each in (path, *path.parents)}
+    folders = [folder / path for path in sorted(above)]
     for each in folders:
         each.mkdir(mode=0o700)
     download(store, publication, folder)

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,6 +36,9 @@ Ask = Callable[[Path], str]
 
 LARGEST_KEY = 1 << 16
 """Bytes of a key's file."""
+
+SHOWN_SIGNERS = 3
+"""How many of those who signed a variant an error names."""
 
 
 class SigningKey:
@@ -81,8 +84,10 @@ class Trusted:
         signers = {signature.key: signature for signature in publication.signatures}
         trusted = signers.keys() & self._keys
         if not trusted:
-            names = " and ".join(sorted(map(fingerprint, signers)))
-            return f"it is signed by {names}, which is not among the trusted keys"
+            names = [fingerprint(key) for key in sorted(signers)[:SHOWN_SIGNERS]]
+            others = len(signers) - len(names)
+            names += [f"{others} others"] * bool(others)
+            return f"it is signed by {' and '.join(names)}, which is not among the trusted keys"
         wrong = sorted(key for key in trusted if not _verifies(signers[key], publication))
         if wrong:
             return f"the signature by {fingerprint(wrong[0])} is not that of this manifest"
@@ -92,14 +97,15 @@ class Trusted:
         """PlanError, naming `source`, unless the variant may be run."""
         reason = self.objection(publication)
         if reason is not None:
-            raise PlanError(refusal(source, reason))
+            raise refused({source: reason})
 
 
-def refusal(source: str, reason: str) -> str:
-    """The text of the error for a variant that is not trusted."""
-    return (
-        f"{source} is refused, because {reason}; a plan is a program, so give the public key of "
-        f'whoever compiled it as trust=[...], or trust="anyone" to run it all the same'
+def refused(reasons: Mapping[str, str]) -> PlanError:
+    """The error for variants that are not trusted: why not, by where they are."""
+    named = "\n".join(f"{source} is refused, because {why}" for source, why in reasons.items())
+    return PlanError(
+        f"{named}; a plan is a program, so give the public key of whoever compiled it as "
+        f'trust=[...] or --trust, or "anyone" there to run it all the same'
     )
 
 
@@ -211,8 +217,9 @@ def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(LARGEST_KEY)
-    except OSError as error:
-        raise StoreError(f"cannot read the key {path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # a ValueError for what no path can be
+        reason = getattr(error, "strerror", None) or "there can be no such file"
+        raise StoreError(f"cannot read the key {path}: {reason}") from error
 
 
 def _serialization(what: str) -> Any:

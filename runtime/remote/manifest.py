@@ -25,8 +25,10 @@ MANIFEST = "manifest.json"
 LATEST = 1 << 33
 """The end of Unix times that all systems can show."""
 FORMAT = 1
+MOST_FILES = 1 << 16
+"""More than the kernels of any model for a hundred choices of input shapes."""
 
-_WITHIN = rf"(shapes/[1-9][0-9]{{0,6}}/|{ORIGINALS}/)?"
+_WITHIN = rf"(choices/[1-9][0-9]{{0,6}}/|{ORIGINALS}/)?"
 _BESIDE = rf"({re.escape(PLAN)}|({KERNELS}|{FALLBACK})/[A-Za-z0-9_][A-Za-z0-9_.-]*)"
 _FILE = re.compile(rf"({re.escape(WEIGHTS)}|{_WITHIN}{_BESIDE})\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -149,6 +151,8 @@ def seconds(value: Any) -> float:
 
 def _publication(content: Any) -> Publication:
     manifest = content["manifest"]
+    if len(manifest["files"]) > MOST_FILES:
+        raise ValueError(f"it has more than {MOST_FILES} files")
     files = {
         _matching(_FILE, path, "file"): File(
             _count(file["size"]), _matching(_DIGEST, file["sha256"], "digest")

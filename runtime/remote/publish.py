@@ -14,7 +14,7 @@ from ..store.cache import is_fingerprint
 from ..store.variant import PLAN, WEIGHTS, Variant, originals, read_variant
 from .files import check, file_of
 from .index import add, record_of
-from .manifest import MANIFEST, File, Manifest, Publication, is_variant, to_bytes
+from .manifest import MANIFEST, File, Manifest, Publication, is_variant, seconds, to_bytes
 from .published import published
 from .stamps import new_folder
 from .store import Store
@@ -36,7 +36,7 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
     """
     store.check_writable()
     manifest = manifest_of(folder)
-    new = Publication(manifest, new_folder(), time.time())
+    new = Publication(manifest, new_folder(), _now())
     if key is not None:
         new = key.add_to(new)
     present = _present(store, manifest)
@@ -49,6 +49,14 @@ def publish(folder: Path, store: Store, key: SigningKey | None = None) -> str:
             # It has been pruned meanwhile.
             _write(store, folder, new, signed)
     return store.at(manifest.path)
+
+
+def _now() -> float:
+    """The Unix time (StoreError if the clock is so wrong that no reader would take it)."""
+    try:
+        return seconds(time.time())
+    except ValueError as error:
+        raise StoreError(f"the clock of this machine must be set: {error}") from error
 
 
 def _write(store: Store, folder: Path, new: Publication, before: Publication | None) -> Publication:
@@ -88,8 +96,11 @@ def _replace_manifest(store: Store, new: Publication, temporary: str) -> None:
 
 def is_intact(store: Store, publication: Publication) -> bool:
     """Whether all files of a published variant are there in their sizes, without reading them."""
-    expected = {path: file.size for path, file in publication.manifest.files.items()}
-    return store.sizes(publication.files) == expected
+    expected = {
+        f"{publication.files}/{path}": file.size
+        for path, file in publication.manifest.files.items()
+    }
+    return store.sizes(expected) == expected
 
 
 def manifest_of(folder: Path) -> Manifest:

@@ -5,31 +5,29 @@ Every failure is a StoreError that names the URL, and never a password in it.
 
 from __future__ import annotations
 
+import math
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from ..errors import PlanError, StoreError, TflgpuError
 from .stamps import new_temporary
+from .transfer import TooLong, Transfer, limited_s3
 from .url import check_url, password, without_password
 
 CONNECTIONS = 16
 """How many files are asked for at a time."""
 
 LARGEST_TEXT = 1 << 26
-"""Bytes of a manifest or a file of an index."""
+"""Bytes of a manifest, a file of an index or a listing of a folder."""
 
-SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "file": {"auto_mkdir": True},
-    "local": {"auto_mkdir": True},
-    # Checks the server's key against ~/.ssh/known_hosts, which sshfs leaves out by default.
-    "sftp": {"known_hosts": (), "connect_timeout": 15},
-    "ssh": {"known_hosts": (), "connect_timeout": 15},
-}
-"""Options of fsspec's file systems; those that the user configured for fsspec come first."""
+TIMEOUT = 60.0
+"""Seconds in which an answer must begin, unless whoever asks says otherwise; see `Transfer`."""
 
 SSH = ("sftp", "ssh")
 """Protocols of sshfs."""
@@ -43,6 +41,9 @@ OBJECTS = ("s3", "s3a", "gs", "gcs")
 READ_ONLY = ("http", "https")
 """Protocols by which nothing can be written."""
 
+_LINK = re.compile(rb"""href\s{0,8}=\s{0,8}["']([^"'?#>]{1,1024})""", re.IGNORECASE)
+"""A link in a page of HTML."""
+
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -53,8 +54,12 @@ class Store:
     Its methods raise StoreError if the store cannot be reached, or denies what they do.
     """
 
-    def __init__(self, url: str) -> None:
-        """Connect to a store, which need not exist yet."""
+    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+        """Connect to a store, which need not exist yet.
+
+        `timeout` is that of each `Transfer`. It applies where fsspec does not wait for answers
+        itself: to all protocols of the documentation but a folder, whose system decides.
+        """
         self.url = without_password(url).rstrip("/")
         """For display."""
         check_url(url)
@@ -66,10 +71,13 @@ class Store:
                 f"install it with: pip install 'tflgpu[stores]'"
             ) from error
         protocol = url.partition("://")[0].lower()
-        settings = {**SETTINGS.get(protocol, {}), **fsspec.config.conf.get(protocol, {})}
+        if not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf:
+            raise StoreError(f"timeout={timeout!r}: give a number of seconds")
         self._protocol = protocol
         self._password = password(url)
+        self._timeout = float(timeout)
         with self._reported("open", ""):
+            settings = _merged(_settings(protocol, timeout), fsspec.config.conf.get(protocol, {}))
             # An instance of its own: one that lost its connection would be of no use to the next.
             self._files, root = fsspec.core.url_to_fs(url, skip_instance_cache=True, **settings)
         self._root = root.rstrip("/")
@@ -87,26 +95,39 @@ class Store:
         """StoreError if there is no such store, on those that are a folder."""
         if self._protocol in (*DISK, *SSH):
             with self._reported("read", ""):
-                if not self._files.isdir(self._path("")):
+                if not self._is_folder(""):
                     raise StoreError(f"cannot read {self.url}: there is no such folder")
 
     def names(self, path: str = "") -> list[str]:
         """The names in a folder, sorted; none if there is no such folder."""
-        with self._reported("list", path), suppress(FileNotFoundError):
-            self._files.invalidate_cache()
-            found = self._files.ls(self._path(path), detail=False)
-            return sorted({name.rstrip("/").rpartition("/")[2] for name in found})
-        return []
+        if self._protocol not in READ_ONLY:
+            return sorted(self._listing(path))
+        with self._reported("list", path), tempfile.TemporaryDirectory(prefix="tflgpu-") as folder:
+            page = Path(folder) / "page"
+            links = _LINK.findall(page.read_bytes()) if self._get(f"{path}/", page) else []
+        names = {unquote(link.decode("latin-1")).rstrip("/").rpartition("/")[2] for link in links}
+        return sorted(names - {"", ".", ".."})
 
-    def sizes(self, path: str) -> dict[str, int]:
-        """The bytes of each file below a folder, by its path in there."""
+    def sizes(self, paths: Iterable[str]) -> dict[str, int]:
+        """The bytes of those of the files that are there, by path."""
+        wanted = set(paths)
+        folders = sorted({path.rpartition("/")[0] for path in wanted})
+        listings = zip(folders, self.each(self._listing, folders), strict=True)
+        found = {
+            f"{folder}/{name}": size for folder, sizes in listings for name, size in sizes.items()
+        }
+        return {path: found[path] for path in wanted & found.keys()}
+
+    def _listing(self, path: str) -> dict[str, int]:
+        """The bytes of each file in a folder, by name; those of a folder in it mean nothing."""
+        transfer = self._transfer()
         with self._reported("list", path), suppress(FileNotFoundError):
+            if self._protocol in SSH:
+                return self._wait(transfer, self._scan(transfer, self._path(path)))
             self._files.invalidate_cache()
-            start = self._path(path)
-            found = self._files.find(start, detail=True)
+            found = self._ask(transfer, "ls", self._path(path), detail=True)
             return {
-                name[name.index(start) + len(start) + 1 :]: int(info["size"])
-                for name, info in found.items()
+                info["name"].rstrip("/").rpartition("/")[2]: info["size"] or 0 for info in found
             }
         return {}
 
@@ -119,29 +140,51 @@ class Store:
             copy = Path(temporary) / "content"
             return copy.read_bytes() if self._copy(path, copy, limit) else None
 
-    def download(self, files: Mapping[str, tuple[Path, int]]) -> list[str]:
-        """Copy files of the store to paths of this machine; returns those that do not exist.
+    def download(self, files: Mapping[str, tuple[Path, int]]) -> None:
+        """Copy files of the store to paths of this machine.
 
-        PlanError if one has more bytes than the number given with its path.
+        PlanError if one is missing, or has more bytes than the number given with its path; then no
+        others are asked for.
         """
-        found = self.each(lambda path: self._copy(path, *files[path]), list(files))
-        return [path for path, present in zip(files, found, strict=True) if not present]
+
+        def copy(path: str) -> None:
+            if not self._copy(path, *files[path]):
+                raise PlanError(f"{self.at(path)} is missing; publish the variant again")
+
+        self.each(copy, list(files))
 
     def _copy(self, path: str, to: Path, limit: int) -> bool:
         """Copy a file of at most `limit` bytes to this machine; False if it does not exist."""
+        with self._reported("read", path):
+            try:
+                return self._get(path, to, limit)
+            except TooLong as error:
+                raise PlanError(f"{self.at(path)}: {error}; publish it again") from error
+            except Exception as error:
+                if self._protocol in SSH and self._is_folder(path):
+                    raise self._folder(path) from error
+                raise
+
+    def _get(self, path: str, to: Path, limit: int = LARGEST_TEXT) -> bool:
+        """What `_copy` does (any exception)."""
         from fsspec.callbacks import Callback
 
-        def check(_: int | None, size: int, **others: Any) -> None:
-            if size > limit:
-                raise PlanError(f"{self.at(path)} has more than {limit} bytes; publish it again")
-
-        source = self._path(path)
-        with self._reported("read", path), suppress(FileNotFoundError):
+        transfer, source = self._transfer(limit), self._path(path)
+        with suppress(FileNotFoundError):
             if self._protocol in DISK:  # where fsspec calls nothing back
-                check(None, self._files.size(source))
-            self._files.get_file(source, str(to), callback=Callback(hooks={"limit": check}))
+                transfer.arrived(self._files.size(source))
+            callback = Callback(hooks={"limit": transfer.reached})
+            self._ask(transfer, "get_file", source, str(to), callback=callback)
+            if to.is_dir():  # fsspec makes an empty folder of one
+                raise self._folder(path)
             return True
         return False
+
+    def _is_folder(self, path: str) -> bool:
+        return bool(self._ask(self._transfer(), "isdir", self._path(path)))
+
+    def _folder(self, path: str) -> PlanError:
+        return PlanError(f"{self.at(path)} is a folder instead of a file; remove it")
 
     def upload(self, files: Mapping[str, Path]) -> None:
         """Copy files of this machine into the store, with the folders that they need."""
@@ -167,6 +210,8 @@ class Store:
         temporary = temporary or f"{folder}/{new_temporary(name)}".lstrip("/")
         try:
             with self._reported("write", path):
+                if self._is_folder(path):  # into which it would be moved
+                    raise self._folder(path)
                 self._files.pipe_file(self._path(temporary), content)
                 self._files.mv(self._path(temporary), self._path(path))
         except BaseException:
@@ -192,6 +237,33 @@ class Store:
         with ThreadPoolExecutor(CONNECTIONS, "store") as threads:
             return list(threads.map(act, items))
 
+    async def _scan(self, transfer: Transfer, path: str) -> dict[str, int]:
+        """The bytes of what a folder has, by name, over SSH, where sshfs reads it to its end."""
+        from asyncssh import SFTPNoSuchFile
+
+        found = {}
+        with suppress(SFTPNoSuchFile):
+            async with self._files._pool.get() as channel:
+                async for entry in channel.scandir(path):
+                    found[entry.filename] = entry.attrs.size or 0
+                    transfer.arrived(len(entry.filename))
+        return {name: size for name, size in found.items() if name not in (".", "..")}
+
+    def _transfer(self, limit: int = LARGEST_TEXT) -> Transfer:
+        return Transfer(limit, self._timeout)
+
+    def _ask(self, transfer: Transfer, method: str, *arguments: Any, **options: Any) -> Any:
+        """What a method of the file system returns (any exception)."""
+        if not self._files.async_impl:
+            return getattr(self._files, method)(*arguments, **options)
+        return self._wait(transfer, getattr(self._files, f"_{method}")(*arguments, **options))
+
+    def _wait(self, transfer: Transfer, answer: Coroutine[Any, Any, _Result]) -> _Result:
+        from fsspec.asyn import sync
+
+        found: _Result = sync(self._files.loop, transfer.result, answer)
+        return found
+
     def _path(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root or "/"
 
@@ -207,6 +279,35 @@ class Store:
             if self._password:
                 reason = reason.replace(self._password, "...")
             raise StoreError(f"cannot {doing} {self.at(path)}: {reason}") from error
+
+
+def _settings(protocol: str, timeout: float) -> dict[str, Any]:
+    """Options of a file system of fsspec, with which nothing is read or waited for without end."""
+    if protocol in DISK:
+        return {"auto_mkdir": True}
+    if protocol in SSH:
+        # Checks the server's key against ~/.ssh/known_hosts, which sshfs leaves out by default.
+        return {"known_hosts": (), "connect_timeout": timeout, "keepalive_interval": timeout}
+    if protocol in ("s3", "s3a"):
+        limits = {"connect_timeout": timeout, "read_timeout": timeout}
+        return {"config_kwargs": {**limits, "http_session_cls": limited_s3()}}
+    if protocol in READ_ONLY:
+        from aiohttp import ClientTimeout
+
+        # Otherwise a download ends after five minutes, and a few bytes may become gigabytes.
+        plain = {"auto_decompress": False, "headers": {"Accept-Encoding": "identity"}}
+        return {"client_kwargs": {"timeout": ClientTimeout(total=None), **plain}}
+    return {}
+
+
+def _merged(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Any]:
+    """Options, of which those that the user configured for fsspec come first."""
+    nested = {
+        key: _merged(ours[key], value)
+        for key, value in users.items()
+        if isinstance(value, Mapping) and isinstance(ours.get(key), Mapping)
+    }
+    return {**ours, **users, **nested}
 
 
 def _reason(error: Exception) -> str:

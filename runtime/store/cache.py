@@ -18,10 +18,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import PlanError
+from ..callers import warn_caller
+from ..errors import CacheWarning, PlanError
 from ..plan.records import Plan
 from .private_files import check_private
 from .variant import PLAN, read_plan
@@ -92,10 +94,14 @@ def find_variants(cache: Path, model: str | os.PathLike[str] | None = None) -> l
     """The folders of all variants of a model, sorted by name.
 
     `model` is the model's file or name, or the beginning of its fingerprint, and may be omitted if
-    the cache holds only one model. `cache` may also be the folder of a single variant. PlanError if
-    there are no variants, or if the cache holds several models that `model` may mean.
+    the cache holds only one model. `cache` may also be the folder of one model in a cache, or of a
+    single variant. PlanError if there are no variants, or if the cache holds several models that
+    `model` may mean.
     """
-    cache = Path(os.path.realpath(cache))
+    try:
+        cache = Path(os.path.realpath(cache))
+    except ValueError as error:  # no name of a file, such as one with a zero byte
+        raise PlanError(f"there can be no cache at {cache}: {error}") from error
     check_exists(cache)
     if os.path.lexists(cache / PLAN):
         if model is not None and not _chosen({read_plan(cache).fingerprint: [cache]}, model):
@@ -143,6 +149,26 @@ def newest_first(folders: Sequence[Path]) -> list[Path]:
     return sorted(folders, key=_age)
 
 
+def readable(folders: Sequence[Path]) -> list[tuple[Path, Plan]]:
+    """Variants with their plans, without those whose plan is damaged, of which warnings tell.
+
+    PlanError if none can be read, or if one is being replaced.
+    """
+    found, problems = [], []
+    for folder in folders:
+        try:
+            found.append((folder, read_plan(folder)))
+        except PlanError as error:
+            if not os.path.lexists(folder / PLAN):
+                raise
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    for problem in problems:
+        warn_caller(CacheWarning(f"{problem}; another variant of the model is used"))
+    return found
+
+
 def first_runnable(found: Sequence[tuple[Path, Plan]], device: Device) -> tuple[Path, Plan]:
     """The first variant that the device can run; PlanError with all reasons if it can run none."""
     if len(found) == 1:
@@ -179,14 +205,14 @@ def read_settled(cache: Path, read: Callable[[], _Result]) -> _Result:
 
 def _inodes(cache: Path) -> dict[str, int]:
     """The entries beside every variant in a cache, or beside `cache` if it is itself a variant."""
+    folders = [cache.parent]
     if cache.is_dir() and not os.path.lexists(cache / PLAN):
-        folders = [path for path in _entries(cache) if is_fingerprint(os.path.basename(path))]
-    else:
-        folders = [str(cache.parent)]
+        with suppress(OSError):
+            folders = _model_folders(cache)
     return {path: inode for folder in folders for path, inode in _entries(folder).items()}
 
 
-def _entries(folder: str | Path) -> dict[str, int]:
+def _entries(folder: Path) -> dict[str, int]:
     try:
         with os.scandir(folder) as entries:
             return {entry.path: entry.inode() for entry in entries}
@@ -227,17 +253,23 @@ def _models(cache: Path) -> dict[str, list[Path]]:
     """The variants of each model in a cache, both sorted by name."""
     result = {}
     try:
-        for model in sorted(cache.iterdir()):
-            if is_fingerprint(model.name):
-                check_private(model)
-                result[model.name] = [
-                    variant
-                    for variant in sorted(model.iterdir())
-                    if not variant.name.startswith(".") and os.path.lexists(variant / PLAN)
-                ]
+        for model in _model_folders(cache):
+            check_private(model)
+            result[model.name] = [
+                variant
+                for variant in sorted(model.iterdir())
+                if not variant.name.startswith(".") and os.path.lexists(variant / PLAN)
+            ]
     except OSError as error:
         raise PlanError(f"cannot read {error.filename}: {error.strerror}") from error
     return {name: variants for name, variants in result.items() if variants}
+
+
+def _model_folders(cache: Path) -> list[Path]:
+    """The folders of models in a cache, sorted; only `cache` if it is itself one (OSError)."""
+    if is_fingerprint(cache.name):
+        return [cache]
+    return sorted(path for path in cache.iterdir() if is_fingerprint(path.name))
 
 
 def _listing(models: Mapping[str, list[Path]]) -> str:

@@ -41,8 +41,12 @@ def make_private(folder: Path) -> None:
             pass  # another process has pruned it meanwhile
         except OSError as error:
             raise PlanError(f"cannot create the folder {folder}: {error.strerror}") from error
+        except ValueError as error:  # no name of a file, such as one with a zero byte
+            raise PlanError(f"cannot create the folder {folder}: {error}") from error
+    present = next(parent for parent in folder.absolute().parents if parent.is_dir())
     raise PlanError(
-        f"cannot create the folder {folder}: other processes keep removing it, or there can be none"
+        f"cannot create the folder {folder}: {present} takes no new folders, or another process "
+        f"keeps removing them; choose another folder"
     )
 
 

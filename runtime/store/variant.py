@@ -42,12 +42,12 @@ class Variant:
     parts: Mapping[str, bytes]
     """The models of the parts on LiteRT, by `HostPart.file`."""
     whole: Path
-    """The folder that is written and locked as a whole; `folder` unless that is of other shapes."""
+    """The folder that is written and locked as a whole; `folder` unless that is of a choice."""
     texts: Mapping[str, str] | None = None
     """Sources to compile instead of those in the folder, by `Kernel.file`."""
 
     def check(self) -> None:
-        """PlanError if weights or kernels are damaged, or those for other input shapes."""
+        """PlanError if weights or kernels are damaged, or those for other choices."""
         self.weights.check(self.plan)
         read_sources(self.folder, self.plan)
         as_compiled(self)
@@ -55,14 +55,14 @@ class Variant:
             self.specialized(record).check()
 
     def specialized(self, record: Specialization) -> Variant:
-        """The model for other shapes of its inputs, on the same weights (PlanError)."""
+        """The model for another signature or other shapes, on the same weights (PlanError)."""
         folder = self.folder / record.folder
         check_private(folder.parent)
         check_private(folder)
         file = folder / PLAN
         plan = from_bytes(_read_checked(file, record.sha256, LARGEST_TEXT), str(file))
-        stated = (record.inputs, record.outputs, ())
-        if (plan.inputs, plan.outputs, plan.specializations) != stated:
+        stated = (record.signature, record.inputs, record.outputs, ())
+        if (plan.signature, plan.inputs, plan.outputs, plan.specializations) != stated:
             raise PlanError(f"{file} is not the plan that {self.folder / PLAN} describes")
         return open_variant(folder, plan, self.weights, self.whole)
 
@@ -150,15 +150,26 @@ def _text(path: Path, content: bytes) -> str:
 
 
 def check_text(name: str, text: str) -> None:
-    """PlanError, naming the file, if a kernel includes other files of this machine."""
-    if _INCLUDES.search(_CONTINUED.sub("", text)):
-        raise PlanError(f"{name} includes another file, which no kernel needs")
+    """PlanError, naming the file, if a kernel includes other files of this machine.
+
+    Lines that are comments do not count: there stand names of the model, which may be any text.
+    Compilers differ in which lines they join first, so none of the ways may find a directive.
+    """
+    for joined in _JOINED:
+        if _INCLUDES.search(_COMMENTED.sub("", joined.sub("", text))):
+            raise PlanError(f"{name} includes another file, which no kernel needs")
 
 
-_CONTINUED = re.compile(r"(\\|\?\?/)\r?\n")
-"""The end of a line that a preprocessor joins with the next one."""
+_JOINED = tuple(
+    re.compile(rf"({end})[ \t\f\v]*(\r\n|\r|\n)") for end in (r"(?!)", r"\\", r"\\|\?\?/")
+)
+"""Ends of lines that a preprocessor joins with the next: none, and without and with trigraphs."""
 
-_INCLUDES = re.compile(r"(#|%:|\?\?=)(\s|/\*.*?\*/)*(include|import|embed)", re.DOTALL)
+_COMMENTED = re.compile(r"^[ \t]*//(?![^\r\n]*\*/)[^\r\n]*", re.MULTILINE)
+"""A comment, whatever stands above it; with */ it may be the end of another one."""
+
+_SPACE = r"(?:\s|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)*"
+_INCLUDES = re.compile(rf"(#|%:|\?\?=){_SPACE}(include|import|embed)")
 """A directive that copies another file of this machine into a source."""
 
 

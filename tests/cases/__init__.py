@@ -7,6 +7,7 @@ such multiples. Batches are larger than one wherever the operator allows it.
 from __future__ import annotations
 
 from . import (
+    attention,
     binary,
     blocks,
     composites,
@@ -20,17 +21,21 @@ from . import (
     layers,
     matrices,
     moves,
+    named_composites,
     norms,
     pools,
     quantized,
     quantized_layers,
     reductions,
     repetitions,
+    rows,
     segments,
     shapes,
+    sorts,
     special_values,
     spellings,
     stablehlo,
+    stablehlo_windows,
     transposed_convolutions,
     unary,
 )
@@ -38,9 +43,9 @@ from .case import Case
 
 FILES = (
     *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
-    *(integers, moves, repetitions, shapes, indices, reductions, conversions, blocks),
-    *(dilations, segments, stablehlo),
-    *(composites, fusions, norms, spellings, layers, special_values),
+    *(integers, moves, rows, repetitions, shapes, indices, reductions, conversions, blocks),
+    *(dilations, segments, stablehlo, stablehlo_windows, sorts),
+    *(composites, named_composites, fusions, norms, spellings, attention, layers, special_values),
     *(quantized_layers, quantized),
 )
 

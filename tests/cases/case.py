@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from graphs import Value
 
+from tflgpu.runtime.litert.kernels import KernelSet
+
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 """Activations that LiteRT's own kernels apply; its convolutions pass over others silently."""
 
@@ -18,10 +20,10 @@ class Case:
     operator: str
     situation: str
     value: Value | Sequence[Value]
-    oracle: Value | None = None
+    oracle: Value | Sequence[Value] | None = None
     """What LiteRT runs in its place, where it does not run the value itself."""
-    delegates: bool = False
-    """Whether LiteRT uses XNNPACK, whose rounding quantized operators repeat."""
+    kernels: KernelSet = "built-in"
+    """LiteRT's kernels; quantized operators repeat the rounding of XNNPACK."""
 
     @property
     def values(self) -> tuple[Value, ...]:

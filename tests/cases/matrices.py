@@ -68,6 +68,15 @@ def matrices() -> Iterator[Case]:
                 value = call("BATCH_MATMUL", *operands, **attrs)
                 situation = f"constant {(*other, *first)} {(*batch, *second)}"
                 yield Case("BATCH_MATMUL", situation, value)
+    wide = (False, False), (True, False), (False, True)
+    for turned_first, turned_second in wide:
+        pair = (
+            x(3, *((37, 19) if turned_first else (19, 37))),
+            x(1, *((43, 37) if turned_second else (37, 43))),
+        )
+        value = call("BATCH_MATMUL", *pair, adj_x=turned_first, adj_y=turned_second)
+        situation = f"wide, turned {turned_first} {turned_second}, fused"
+        yield Case("BATCH_MATMUL", situation, call("ADD", value, x(43)))
     deep = call("BATCH_MATMUL", x(2, 1, 3, 5, 7), x(1, 3, 7, 5), adj_x=False, adj_y=False)
     yield Case("BATCH_MATMUL", "rank 5", deep)
     weights = call("ABS", w(11, 7))

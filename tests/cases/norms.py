@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from graphs import (
+    Input,
     Value,
     call,
     ints,
@@ -83,8 +84,22 @@ def root_mean_square(image: Value, axes: tuple[int, ...], gain: Value, offset: V
     return call("MUL", image, call("MUL", deviation(call("SQUARE", image), axes), gain))
 
 
+def dropped_axes(image: Value, axes: tuple[int, ...], gain: Value, offset: Value) -> Value:
+    """(x r + (0 - r m)) gain + offset, m and r without the reduced axes, as litert-torch has it."""
+    assert isinstance(image, Input)
+    kept = ints(*(1 if axis in axes else size for axis, size in enumerate(image.shape)))
+    center = call("MEAN", image, ints(*axes))
+    squares = call("SQUARED_DIFFERENCE", image, call("RESHAPE", center, kept))
+    factor = call("RSQRT", call("ADD", call("MEAN", squares, ints(*axes)), number(1e-3)))
+    shift = call("SUB", number(0), call("MUL", factor, center))
+    scaled = call("MUL", image, call("RESHAPE", factor, kept))
+    centered = call("ADD", scaled, call("RESHAPE", shift, kept))
+    return call("ADD", call("MUL", centered, gain), offset)
+
+
 NORMS: dict[str, Norm] = {
     "layers": layers,
+    "dropped axes": dropped_axes,
     "batches": batches,
     "negated": negated,
     "divided": divided,
@@ -102,11 +117,14 @@ def norms() -> Iterator[Case]:
         "an instance": ((2, 7, 11, 19), (1, 2)),
         "a picture": ((2, 5, 7, 19), (1, 2, 3)),
         "rows": ((1, 5, 7, 3), (1,)),
+        "channels of many axes": ((1, 2, 3, 5, 37), (4,)),
         "groups": ((2, 3, 5, 2, 7), (1, 2, 4)),
     }
     for name, (shape, axes) in shapes.items():
         gain, offset = w(shape[-1]), w(shape[-1])
         yield Case("recognized", f"norm of {name}", batches(x(*shape), axes, gain, offset))
+    value = root_mean_square(x(1, 2, 3, 5, 32), (4,), w(32), w(32))
+    yield Case("recognized", "root mean square of channels of many axes", value)
     value = root_mean_square(x(2, 7, 11, 19), (1, 2), w(19), w(19))
     yield Case("recognized", "root mean square of an instance", value)
     style = call("TANH", x(2, 1, 1, 19))

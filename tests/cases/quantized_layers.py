@@ -58,7 +58,7 @@ def bias(filters: Constant, count: int, dtype: str = "int32") -> Constant:
 
 
 def row(what: str, situation: str, value: Value) -> Case:
-    return Case(f"quantized {what}", situation, value, delegates=True)
+    return Case(f"quantized {what}", situation, value, kernels="XNNPACK")
 
 
 def layers() -> Iterator[Case]:
@@ -217,6 +217,11 @@ def weights_alone() -> Iterator[Case]:
         layer = weights((19, 37), channels=channels)
         value = call("FULLY_CONNECTED", x(5, 37), layer, w(19), **plain)
         yield row("weights", f"FULLY_CONNECTED {how}", value)
+        value = call("FULLY_CONNECTED", x(1, 132), weights((83, 132), channels=channels), w(83))
+        yield row("weights", f"FULLY_CONNECTED of a row {how}", value)
+        deep = weights((19, 1700), channels=channels)
+        value = call("FULLY_CONNECTED", x(3, 1700), deep, None)
+        yield row("weights", f"FULLY_CONNECTED of large sums {how}", value)
         value = call("FULLY_CONNECTED", x(3, 4, 5, 7), weights((19, 70), channels=channels), None)
         yield row("weights", f"FULLY_CONNECTED of images {how}", value)
         for size in (1, 3):

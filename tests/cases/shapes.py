@@ -12,6 +12,7 @@ from graphs import (
     ints,
     known,
     typed,
+    w,
     x,
     xi,
 )
@@ -37,6 +38,11 @@ def reshapes() -> Iterator[Case]:
     ):
         value = call("RESHAPE", call("ABS", x(*source)), ints(*wanted))
         yield Case("RESHAPE", f"{source} to {wanted}", call("NEG", value))
+    same_size = call("RESIZE_BILINEAR", w(2, 3, 5, 7), ints(3, 5))
+    rows = call("EMBEDDING_LOOKUP", ints(2, 0, 1), w(3, 35))
+    for situation, value in ("resize", same_size), ("lookup", rows):
+        view = call("RESHAPE", value, ints(3, -1))
+        yield Case("RESHAPE", f"of a {situation} of a constant", call("ADD", view, x(3, 1)))
     attribute = call("RESHAPE", x(2, 3, 5), new_shape=(5, 6))
     yield Case("RESHAPE", "shape in the options", attribute)
     yield Case("SHAPE", "of the batch, for a reshape", from_shape(x(3, 5, 7)))

@@ -86,10 +86,11 @@ def across_special_values() -> Iterator[Case]:
             reduced = call(operator, x(*shape, draw="special"), ints(axis), keep_dims=False)
             yield Case(operator, f"of special values, axis {axis} of {shape}", reduced)
     for operator in ("ARG_MAX", "ARG_MIN"):
-        place = known(np.array(0, np.int32))
-        value = x(3, 61, draw="special")
-        found = typed("int32", operator, value, place, output_type="int32")
-        yield Case(operator, "of special values, axis 0", found)
+        for shape, axis in (((3, 61), 0), ((5, 61), 1), ((1, 2, 3, 64), 3)):
+            place = known(np.array(axis, np.int32))
+            value = x(*shape, draw="special")
+            found = typed("int32", operator, value, place, output_type="int32")
+            yield Case(operator, f"of special values, axis {axis} of {shape}", found)
     yield Case("L2_NORMALIZATION", "special", call("L2_NORMALIZATION", x(61, 3, draw="special")))
 
 

@@ -26,4 +26,14 @@ def elementwise() -> Iterator[Case]:
     yield Case("STABLEHLO_SHIFT_LEFT", "by up to 31 bits", value)
 
 
-TABLES = (elementwise,)
+def comparisons() -> Iterator[Case]:
+    """LiteRT has no kernel for them."""
+    pairs = (("EQ", "EQUAL"), ("NE", "NOT_EQUAL"), ("LT", "LESS"), ("GE", "GREATER_EQUAL"))
+    for direction, operator in pairs:
+        options = {"comparison_direction": f"STABLEHLO_COMPARISON_DIRECTION_{direction}"}
+        operands = x(3, 7, draw="with ties"), x(3, 7, draw="with ties")
+        value = typed("bool", "STABLEHLO_COMPARE", *operands, **options)
+        yield Case("STABLEHLO_COMPARE", direction, value, typed("bool", operator, *operands))
+
+
+TABLES = (elementwise, comparisons)

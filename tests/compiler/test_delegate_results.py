@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from agreement import problems
 from cases import Case
-from devices import opencl_devices, unavailable, ways
+from devices import DEVICE_OF, opencl_devices, unavailable, ways
 from graphs import Value, call, ints, known, model, parts, typed, w, x, xi
 
 from tflgpu.compiler import Options, pipeline
@@ -107,14 +107,14 @@ GRAPHS = (
 )
 
 
-@pytest.fixture(scope="module", params=[ways()[0], ways()[-1]], ids=lambda way: way.target)
+@pytest.fixture(scope="module", params=[ways()[0], *ways()[-2:]], ids=lambda way: way.target)
 def wrong(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, str]:
     """What is wrong in one kernel language, by graph and number."""
     way = request.param
-    if way.target == "glsl":
-        request.getfixturevalue("opengl_device")
+    if way.target in DEVICE_OF:
+        request.getfixturevalue(DEVICE_OF[way.target])
     elif not opencl_devices():
         unavailable("no OpenCL device is present")
     cases = [

@@ -56,6 +56,11 @@ def test_what_is_wrong_with_an_input(text: str, problem: str) -> None:
         Options(inputs=(("image", text),))
 
 
+def test_a_format_of_the_only_input_names_the_option() -> None:
+    with pytest.raises(OptionError, match=r"^inputs='bgra8': unknown format"):
+        Options(inputs=(("", "bgra8"),))
+
+
 def test_sizes_with_very_many_digits() -> None:
     with pytest.raises(OptionError, match="is not WIDTHxHEIGHT"):
         Options(inputs=(("image", f"rgba8, size={'9' * 5000}x9"),))

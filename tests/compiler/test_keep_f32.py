@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases.convolutions import window
+from devices import need_programs
 from graphs import Model, call, model, w, x
 from graphs.values import Constant
 
@@ -96,6 +97,7 @@ def test_the_search_keeps_more_where_the_device_loses_more(
 
 def test_the_search_looks_into_few_groups() -> None:
     """One of 36 operators loses much, and is found in fewer trials than there are operators."""
+    need_programs("glslangValidator")
     image = call("ABS", x(1, 6, 6, 32))
     far = call("ADD", image, Constant((), values=np.array(300, np.float32)))
     sine = call("SIN", call("CONV_2D", far, w(32, 1, 1, 32), w(32), **window()))
@@ -116,6 +118,7 @@ def test_the_search_looks_into_few_groups() -> None:
 
 
 def test_without_a_device_the_copies_decide() -> None:
+    need_programs("glslangValidator")
     options = replace(HALF, target="vulkan", keep_f32=AUTO)
     with pytest.warns(TflgpuWarning, match="no device measured the error, which is only est"):
         found = settle(periodic().content, options).keep_f32
@@ -158,6 +161,7 @@ def test_weights_are_halved_except_for_kept_operators() -> None:
 
 
 def test_a_weight_beyond_half_precision_stays_in_single() -> None:
+    need_programs("glslangValidator")
     large = Constant((8,), values=np.full(8, 1e6, np.float32))
     made = model({"sum": call("CONV_2D", x(1, 4, 4, 8), w(8, 1, 1, 8), large, **window())})
     with pytest.warns(TflgpuWarning, match="0 CONV_2D.* up to 1e.06, and half precision"):

@@ -47,7 +47,7 @@ NOT_RUN = ("not run:", "file", "change", "cases")
 """Notes of blocks that are not run here; test_extending.py and test_programs.py run all but the
 first kind."""
 
-SHOWN = ("text", "c", "cmake", "xml", "kotlin", "jinja", "diff")
+SHOWN = ("text", "c", "cmake", "xml", "kotlin", "js", "jinja", "diff")
 """Languages of blocks that are not run; test_extending.py, test_generated.py and test_programs.py
 check most."""
 

@@ -95,7 +95,8 @@ def copy(folder: Path) -> Path:
     kept_out = shutil.ignore_patterns("__pycache__", "facade")
     for name in ("compiler", "litert", "runtime", "templates"):
         shutil.copytree(ROOT / name, package / name, ignore=kept_out)
-    shutil.copy(ROOT / "runtime" / "facade" / "__init__.py", package)
+    for name in ("__init__.py", "loading.py"):
+        shutil.copy(ROOT / "runtime" / "facade" / name, package)
     return package
 
 

@@ -193,6 +193,8 @@ def mutated_model(content: bytes, mutations: Mutations) -> bytes | None:
     """A model after mutations, each given by its number and a seed; None if no file can say it."""
     graph = read(content)
     for number, seed in mutations:
+        if not graph.ops or not _tensors(graph):
+            return None  # nothing is left to change
         MUTATIONS[number](Random(seed), graph)
     # The graph is only a list of operators for the writer: its edges no longer matter.
     again = _Listed(graph)

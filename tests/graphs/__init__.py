@@ -4,6 +4,7 @@ from .build import Model, model
 from .draws import DRAWS, drawn
 from .text import lines, parsed
 from .values import (
+    Body,
     Call,
     Constant,
     Input,
@@ -13,6 +14,7 @@ from .values import (
     affine,
     call,
     ints,
+    joined,
     known,
     largest,
     number,
@@ -30,6 +32,7 @@ from .values import (
 
 __all__ = [
     "DRAWS",
+    "Body",
     "Call",
     "Constant",
     "Input",
@@ -41,6 +44,7 @@ __all__ = [
     "call",
     "drawn",
     "ints",
+    "joined",
     "known",
     "largest",
     "lines",

@@ -15,7 +15,7 @@ from tflgpu.compiler.ir import Array, Graph, Op, Shape, Tensor
 from tflgpu.compiler.ops import OPS
 
 from .draws import drawn
-from .values import Call, Constant, Input, Part, State, Value
+from .values import Body, Call, Constant, Input, Part, State, Value
 
 VERSIONS = {"BROADCAST_TO": 2}
 """Versions of operators of which LiteRT has no first one."""
@@ -99,13 +99,29 @@ class _Builder:
             dtypes = value.dtypes or (value.dtype,) * value.outputs
             results = tuple(map(Tensor, names, [()] * value.outputs, dtypes))
             version = VERSIONS.get(value.operator, 1)
-            op = Op(value.operator, operands, results, dict(value.attrs), number, version)
+            attrs = {
+                key: self._subgraph(option) if isinstance(option, Body) else option
+                for key, option in value.attrs.items()
+            }
+            op = Op(value.operator, operands, results, attrs, number, version)
             for tensor, shape in zip(results, value.shapes or _shapes(op), strict=True):
                 tensor.shape = tuple(int(size) for size in shape)
                 if tensor.dtype in (*QUANTIZED_TYPES, value.dtype):
                     tensor.quantization = value.quantization
             self._calls[value] = self.graph.add(op).outputs
         return self._calls[value]
+
+    def _subgraph(self, body: Body) -> int:
+        """The index of a new subgraph."""
+        index = len(self.graph.subgraphs) + 1
+        inner = _Builder()
+        inner.begin(f"{self.prefix}/subgraph{index}")
+        for operand in body.operands:
+            inner.tensor(operand)
+        inner.graph.outputs.append(inner.tensor(body.result))
+        inner.graph.output_names.append(f"{inner.prefix}/result")
+        self.graph.subgraphs[index] = inner.graph
+        return index
 
 
 def _shapes(op: Op) -> Sequence[Shape]:

@@ -1,19 +1,72 @@
-"""A model with two signatures."""
+"""Models with several signatures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import flatbuffers
 from ai_edge_litert import schema_py_generated as schema
 
 from tflgpu.compiler.frontend.writer import write
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Graph, Op, Shape, Tensor, constant
+
+from .draws import drawn
 
 SHAPE = (1, 5, 7, 3)
 
+ROWS, WIDTH = 8, 6
+"""Rows of the cache of `cached`, and numbers in each."""
 
-def subgraph(operator: str) -> Graph:
+
+@dataclass(frozen=True)
+class Entry:
+    """A signature: its graph, and names for positions among its inputs and outputs."""
+
+    graph: Graph
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+
+
+def signed(entries: Mapping[str, Entry]) -> bytes:
+    """A model with these signatures, by their keys."""
+    first, *others = (entry.graph for entry in entries.values())
+    first.subgraphs = dict(enumerate(others, 1))
+    model = schema.ModelT.InitFromPackedBuf(write(first), 0)
+    model.signatureDefs = []
+    for number, (key, entry) in enumerate(entries.items()):
+        table, signature = model.subgraphs[number], schema.SignatureDefT()
+        signature.signatureKey, signature.subgraphIndex = key.encode(), number
+        signature.inputs = _named(entry.inputs, table.inputs)
+        signature.outputs = _named(entry.outputs, table.outputs)
+        model.signatureDefs.append(signature)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def _named(names: Mapping[str, int], indices: list[int]) -> list[Any]:
+    found = []
+    for name, position in names.items():
+        entry = schema.TensorMapT()
+        entry.name, entry.tensorIndex = name.encode(), indices[position]
+        found.append(entry)
+    return found
+
+
+def two_signatures() -> bytes:
+    """`far` is |left - right|, `near` is exp of it; both also give the difference."""
+    inputs = {"right": 1, "left": 0}
+    return signed(
+        {
+            key: Entry(_difference(operator), inputs, {key: 1, "difference": 0})
+            for key, operator in (("far", "ABS"), ("near", "EXP"))
+        }
+    )
+
+
+def _difference(operator: str) -> Graph:
     """difference = left - right, and `operator` of it."""
     graph = Graph(operator)
     left, right, middle, result = (Tensor(name, SHAPE) for name in ("l", "r", "m", "y"))
@@ -24,28 +77,31 @@ def subgraph(operator: str) -> Graph:
     return graph
 
 
-def entries(names: dict[str, int]) -> list[Any]:
-    found = []
-    for name, index in names.items():
-        entry = schema.TensorMapT()
-        entry.name, entry.tensorIndex = name.encode(), index
-        found.append(entry)
-    return found
+def cached() -> bytes:
+    """`prefill` writes four rows into a cache and `decode` one, each at `start`.
+
+    Both also give the products of the rows with all rows of the cache.
+    """
+    names = {"x": 0, "start": 1, "cache": 2}, {"cache": 0, "scores": 1}
+    return signed({"prefill": Entry(_update(4), *names), "decode": Entry(_update(1), *names)})
 
 
-def two_signatures() -> bytes:
-    """`far` is |left - right|, `near` is exp of it; both also give the difference."""
-    whole = subgraph("ABS")
-    whole.subgraphs = {1: subgraph("EXP")}
-    model = schema.ModelT.InitFromPackedBuf(write(whole), 0)
-    model.signatureDefs = []
-    for number, key in enumerate(("far", "near")):
-        table = model.subgraphs[number]
-        signature = schema.SignatureDefT()
-        signature.signatureKey, signature.subgraphIndex = key.encode(), number
-        signature.inputs = entries({"right": table.inputs[1], "left": table.inputs[0]})
-        signature.outputs = entries({key: table.outputs[1], "difference": table.outputs[0]})
-        model.signatureDefs.append(signature)
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+def _update(rows: int) -> Graph:
+    """cache = its rows from `start` on replaced by x * weights, and x * weights times the cache."""
+    graph = Graph(f"update{rows}")
+    shape: Shape = (1, rows, WIDTH)
+    x, start, cache = (
+        Tensor("x", shape),
+        Tensor("start", (3,), "int32"),
+        Tensor("c", (1, ROWS, WIDTH)),
+    )
+    key, after = Tensor("key", shape), Tensor("after", cache.shape)
+    scores = Tensor("scores", (1, rows, ROWS))
+    weights = constant("weights", drawn("weights", (WIDTH, WIDTH)))
+    attrs = {"keep_num_dims": True}
+    graph.add(Op("FULLY_CONNECTED", (x, weights, None), (key,), attrs, 0))
+    graph.add(Op("DYNAMIC_UPDATE_SLICE", (cache, key, start), (after,), {}, 1))
+    graph.add(Op("BATCH_MATMUL", (key, after), (scores,), {"adj_y": True}, 2))
+    graph.inputs, graph.input_names = [x, start, cache], ["x", "start", "c"]
+    graph.outputs, graph.output_names = [after, scores], ["after", "scores"]
+    return graph

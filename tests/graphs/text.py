@@ -20,7 +20,7 @@ import numpy as np
 
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Array, Graph, Shape
-from tflgpu.compiler.ir.text import Parser
+from tflgpu.compiler.ir.parse import Parser
 from tflgpu.compiler.ops import OPS
 
 from .build import Model

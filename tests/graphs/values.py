@@ -70,6 +70,14 @@ class Part:
 Value = Input | Constant | State | Call | Part
 
 
+@dataclass(frozen=True, eq=False)
+class Body:
+    """An attribute of a call: the subgraph that the operator runs."""
+
+    operands: tuple[Input, ...]
+    result: Value
+
+
 def x(*shape: int, draw: str = "normal") -> Input:
     """An input of the model."""
     return Input(shape, draw)
@@ -143,6 +151,12 @@ def parts(operator: str, count: int, *operands: Value, **attrs: Any) -> tuple[Pa
     """The outputs of an operator that has several."""
     whole = Call(operator, operands, attrs, outputs=count)
     return tuple(Part(whole, position) for position in range(count))
+
+
+def joined(operator: str, dtype: str = "float32") -> Body:
+    """The subgraph that joins two scalars by an operator."""
+    operands = xi(dtype=dtype), xi(dtype=dtype)
+    return Body(operands, typed(dtype, operator, *operands))
 
 
 def transpose(value: Value, *order: int) -> Call:

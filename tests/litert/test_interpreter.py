@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from pathlib import Path
@@ -17,9 +18,11 @@ from graphs.hosted import searching
 from graphs.interfaces import EXPRESSIONS, batches
 from graphs.signatures import two_signatures
 from paths import DIGITS_MODEL
+from platforms import linux
 
 from tflgpu.compiler.frontend.reader import read
-from tflgpu.compiler.ir import Array
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Array, Graph, Tensor
 from tflgpu.litert import Interpreter, OpResolverType, load_delegate
 
 REGRESSION = model(EXPRESSIONS["regression"]).content
@@ -293,3 +296,54 @@ def test_subgraphs_that_are_not_there(make: Any) -> None:
     assert len(interpreter.get_tensor_details(1)) == 4
     with pytest.raises(ValueError, match="out of range: 2"):
         interpreter.get_tensor_details(2)
+
+
+def test_strings_that_are_handed_on(make: Any) -> None:
+    """No operator of the device or of LiteRT is there to copy them."""
+    graph, text = Graph(), Tensor("text", (3,), "string")
+    graph.inputs, graph.outputs = [text], [text]
+    graph.input_names = graph.output_names = ["text"]
+    with pytest.raises(RuntimeError, match=r"output text is text itself.* can hold string"):
+        make(write(graph)).allocate_tensors()
+
+
+@linux
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_file_may_go(tmp_path: Path, replaced: bool) -> None:
+    """The model is the one that was opened, as for LiteRT, whatever lies at the path later."""
+    path, other = tmp_path / "model.tflite", tmp_path / "other.tflite"
+    path.write_bytes(REGRESSION)
+    both = [
+        Interpreter(path, device="auto", cache=tmp_path / "cache"),
+        litert.Interpreter(str(path)),
+    ]
+    if replaced:
+        other.write_bytes(DETAILS["digits"])
+        other.rename(path)
+    else:
+        path.unlink()
+    results = []
+    for interpreter in both:
+        interpreter.allocate_tensors()
+        shape = interpreter.get_input_details()[0]["shape"]
+        interpreter.set_tensor(given(interpreter), np.full(shape, 0.5, np.float32))
+        interpreter.invoke()
+        results.append(result(interpreter))
+    ours, theirs = results
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@linux
+def test_a_dropped_interpreter_keeps_nothing_open(tmp_path: Path) -> None:
+    """Without the garbage collector's help."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(REGRESSION)
+    gc.disable()
+    try:
+        interpreter = Interpreter(path, cache=tmp_path / "cache")
+        interpreter.get_tensor_details()
+        assert str(path) in Path("/proc/self/maps").read_text()
+        del interpreter
+        assert str(path) not in Path("/proc/self/maps").read_text()
+    finally:
+        gc.enable()

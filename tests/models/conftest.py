@@ -6,13 +6,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from devices import Attached
+from devices import ATTACHED, Attached, reached
 
 import tflgpu
 from tflgpu.runtime import Session
 
 Opener = Callable[..., Session]
 """Called with the path of a model, and `keep_intermediates`."""
+
+
+WEBGPU = {
+    *("mediapipe_face/face_detection_short_range", "tiny_mlperf/trainedRes"),
+    *("tiny_mlperf/vww_96_float", "tiny_mlperf/model_ToyCar"),
+}
+"""The networks that run on WebGPU, where drivers compile slowly, unless all are asked for."""
+
+
+@pytest.fixture(params=ATTACHED, ids=str)
+def attached(request: pytest.FixtureRequest) -> Attached:
+    """Every device, WebGPU's for few networks only."""
+    name = request.node.callspec.params.get("name")
+    few = request.config.getoption("--webgpu") == "some"
+    if request.param.target == "wgsl" and few and name not in WEBGPU:
+        pytest.skip("runs with --webgpu all")
+    return reached(request)
 
 
 @pytest.fixture

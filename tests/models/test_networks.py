@@ -83,7 +83,7 @@ def test_outputs_agree_with_litert(
         arrays = drawn(session.inputs, low=0 if name in UNIFORM else None)
         session.poison()
         results = session.run(arrays)
-    expected = Reference(path, threads=2, delegates=True).run(arrays)
+    expected = Reference(path, threads=2, kernels="XNNPACK").run(arrays)
     tolerance = ILL_CONDITIONED.get((name, attached.target))
     for (output, actual), value in zip(results.items(), expected, strict=True):
         assert difference(actual, value, tolerance=tolerance) is None, output
@@ -130,11 +130,11 @@ def test_every_inner_tensor_agrees_with_litert(
         graph = cut_at(path, {tensor.name for tensor in session.plan.tensors})
         values = {tensor: session.read(tensor) for tensor in graph.output_names}
     given = [*arrays, *values.values()]
-    expected = Reference(write(graph), threads=2, delegates=True).run(given)
+    expected = Reference(write(graph), threads=2, kernels="XNNPACK").run(given)
     for (tensor, actual), value in zip(values.items(), expected, strict=True):
         tolerance = ILL_CONDITIONED.get((name, attached.target))
         assert difference(actual, value, tolerance=tolerance) is None, tensor
     assert len(values) > 15 and results.keys() <= values.keys()
-    whole = Reference(path, threads=2, delegates=True).run(arrays)
+    whole = Reference(path, threads=2, kernels="XNNPACK").run(arrays)
     for (output, actual), value in zip(results.items(), whole, strict=True):
         assert difference(actual, value) is None, output

@@ -1,4 +1,4 @@
-"""A hand-written plan of three tiny kernels in a row, in both languages."""
+"""A hand-written plan of three tiny kernels in a row, in three languages."""
 
 from __future__ import annotations
 
@@ -89,6 +89,24 @@ def shader(arrays: str, body: str, head: str = "", group: str = "1, 1, 1") -> st
     return "\n".join(lines)
 
 
+def module(name: str, arrays: str, body: str, beside: str = "") -> str:
+    """A kernel in WGSL: storage buffers of floats, the last one written, and a statement.
+
+    `beside` is a buffer of which the kernel writes another part.
+    """
+    *reads, written = arrays.split()
+    lines = []
+    for binding, array in enumerate([*reads, written]):
+        access = "read_write" if array in (written, beside) else "read"
+        lines.append(f"@group(0) @binding({binding}) var<storage, {access}> {array}: array<f32>;")
+    lines += [
+        "@compute @workgroup_size(1)",
+        f"fn {name}(@builtin(global_invocation_id) id: vec3u) {{",
+    ]
+    lines += ["  let i = id.x;", f"  {body}", "}", ""]
+    return "\n".join(lines)
+
+
 CHAIN = {
     "opencl": {
         "kernels/000_add.cl": ADD,
@@ -99,6 +117,13 @@ CHAIN = {
         "kernels/000_add.comp": shader("a b y", "y[i] = a[i] + b[i];"),
         "kernels/001_scale.comp": shader("x weights y", "y[i] = 2.0 * x[i] * weights[i];"),
         "kernels/002_subtract.comp": shader("a b y", "y[i] = 3.0 * a[i] - b[i];"),
+    },
+    "wgsl": {
+        "kernels/000_add.wgsl": module("add", "a b y", "y[i] = a[i] + b[i];"),
+        "kernels/001_scale.wgsl": module(
+            "scale", "x weights y", "y[i] = 2.0 * x[i] * weights[i];", "x"
+        ),
+        "kernels/002_subtract.wgsl": module("subtract", "a b y", "y[i] = 3.0 * a[i] - b[i];"),
     },
 }
 """The kernel files of `chain` for each target."""
@@ -123,7 +148,7 @@ class Parts:
 def kernel(name: str, file: str, source: str) -> Kernel:
     """The record of a kernel in groups of one, which takes as many buffers as its text declares."""
     digest = hashlib.sha256(source.encode()).digest()
-    buffers = len(re.findall(r"__global|buffer \w+_buffer", source))
+    buffers = len(re.findall(r"__global|buffer \w+_buffer|var<storage", source))
     return Kernel(name, file, digest, (1, 1, 1), parameters=buffers)
 
 

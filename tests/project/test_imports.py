@@ -18,9 +18,11 @@ STAGES = {
     "compiler": (
         *(
             "errors",
+            "side_file",
             "formats",
             "options",
             "arguments",
+            "state_names",
             "scratch",
             "telling",
             "ir",
@@ -30,6 +32,7 @@ STAGES = {
         *("language", "devices", "target"),
         *(
             "frontend",
+            "choices",
             "ops",
             "rewrites",
             "select",
@@ -43,10 +46,11 @@ STAGES = {
         *("tools", "user_cache", "pictures", "report", "fleet", "cli"),
     ),
     "runtime": (
-        *("printable", "errors", "callers", "forks", "background", "processor"),
+        *("printable", "errors", "callers", "quiet", "forks", "background", "environment"),
+        "processor",
         *("plan", "launch", "store", "remote", "litert", "custom_op", "parts"),
-        *("opencl", "opengl", "inputs", "input_shapes", "copies", "indices", "exchange"),
-        *("session_device", "execution", "loaded_model", "binding", "session", "api"),
+        *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
+        *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),
     ),
     "litert": (
         *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
@@ -81,9 +85,11 @@ OUTSIDE = {
     ),
     # Runs what it compiles.
     "compiler.keep_f32": ("runtime",),
+    # Loads what it compiles.
+    "compiler.user_cache": ("runtime",),
     # Measures on attached devices.
     "compiler.fleet": ("runtime",),
-    "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan"),
+    "compiler.litert": ("runtime.errors", "runtime.litert", "runtime.plan", "runtime.quiet"),
     "compiler.tools": ("runtime",),
     # Reads, compiles, loads and runs.
     "litert": ("compiler", "runtime"),
@@ -108,7 +114,7 @@ RESERVED = {
 
 
 NOT_AT_RUN_TIME = (
-    *("networkx", "jinja2", "tflite", "click", "rich", "pyopencl", "moderngl"),
+    *("networkx", "jinja2", "tflite", "click", "rich", "pyopencl", "moderngl", "wgpu"),
     *("fsspec", "cryptography"),
 )
 

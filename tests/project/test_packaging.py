@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from devices import need_packages
 
 import tflgpu
 
@@ -27,7 +28,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 SHIPPED = {".py", ".jinja", ".c", ".h", ".fbs", ".toml", ".md", ".txt", ".typed"} | {
     ".css",
+    ".html",
     ".js",
+    ".ts",
     ".sh",
 }
 """Endings of the files below compiler, runtime and templates that an installation needs."""
@@ -107,6 +110,7 @@ import numpy as np
 import tflgpu
 
 filterwarnings("error", category=tflgpu.CacheWarning)
+filterwarnings("ignore", category=tflgpu.DeviceWarning)
 filterwarnings("ignore", category=tflgpu.FallbackWarning)
 
 
@@ -151,7 +155,7 @@ tflgpu.lode  # type: ignore[attr-defined]
 
 
 def test_an_application_has_types(wheel_file: Path, tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
+    need_packages("mypy")
     with zipfile.ZipFile(wheel_file) as archive:
         archive.extractall(tmp_path / "installed")
     (tmp_path / "application.py").write_text(APPLICATION)

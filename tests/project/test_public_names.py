@@ -16,15 +16,16 @@ HOMES = {
     tflgpu.compiler.errors: ("FallbackWarning", "WorkerError"),
     tflgpu.runtime: (
         *("BoundRun", "SubmittedRun"),
-        *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "InputError", "PlanError"),
-        *("Session", "StoreError", "TensorInfo", "TflgpuError", "devices", "load"),
+        *("BuildError", "CacheWarning", "DeviceError", "DeviceInfo", "DeviceWarning", "InputError"),
+        "PlanError",
+        *("Session", "StoreError", "TensorInfo", "TflgpuError", "devices"),
     ),
 }
 
 
 def test_dir_lists_every_name() -> None:
     names = {name for public in HOMES.values() for name in public}
-    others = {"compile", "compile_many", "edit_kernel", "revert_kernel"}
+    others = {"load", "compile", "compile_many", "edit_kernel", "revert_kernel"}
     assert set(dir(tflgpu)) == names | {"__version__"} | others
     assert sorted(dir(tflgpu)) == sorted(tflgpu.__all__)
 

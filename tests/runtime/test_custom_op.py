@@ -56,6 +56,23 @@ def test_its_errors_are_passed_on(folder: Path, opencl_device: str) -> None:
         session.run(X)
 
 
+@pytest.mark.parametrize("use", ["run", "bind", "close"])
+def test_it_cannot_use_the_session_that_waits_for_it(
+    use: str, folder: Path, opencl_device: str
+) -> None:
+    def swirl(*operands: Array) -> Any:
+        getattr(session, use)(*[X] * (use != "close"))
+
+    def sound(*operands: Array) -> Any:
+        return X, X
+
+    session = tflgpu.load(folder, device=opencl_device, custom_ops={"Swirl": swirl})
+    with session, pytest.raises(tflgpu.DeviceError, match="runs on this thread already: what it"):
+        session.run(X)
+    with tflgpu.load(folder, device=opencl_device, custom_ops={"Swirl": sound}) as session:
+        session.run(X)
+
+
 def test_results_are_not_memory_of_the_function(folder: Path, opencl_device: str) -> None:
     kept = (np.zeros(SHAPE, np.float32), X.copy())
 

@@ -12,6 +12,7 @@ from plans import Parts, chain, chain_result, copy, opener, pair, single
 
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import InputError
+from tflgpu.runtime.inputs import PIXELS, reordering
 from tflgpu.runtime.plan.records import TensorInfo
 from tflgpu.runtime.plan.storage import DEVICE_TYPES
 
@@ -54,6 +55,32 @@ def test_forms_of_an_array(opened: Callable[[Parts], Any], form: str) -> None:
     x = np.random.default_rng(6).integers(1, 50, (3, 5)).astype(np.float32)
     with opened(copy(TensorInfo("x", (3, 5), "float32"))) as session:
         np.testing.assert_array_equal(session.run(FORMS[form](x))["y"], x)
+
+
+REORDERED = {
+    "NCHW": ((1, 3, 224, 224), (1, 224, 224, 3), "x.transpose(0, 2, 3, 1)"),
+    "CHW": (
+        (3, 224, 200),
+        (1, 224, 200, 3),
+        "x.squeeze().transpose(1, 2, 0).reshape([1, 224, 200, 3])",
+    ),
+    "NHWC": ((5, 8, 8, 3), (5, 3, 8, 8), "x.transpose(0, 3, 1, 2)"),
+    "WHC": ((200, 224, 3), (224, 200, 3), "x.transpose(1, 0, 2)"),
+    "no batch": ((8, 8, 1), (1, 8, 8, 1), "x.reshape([1, 8, 8, 1])"),
+    "rows": ((64,), (1, 8, 8, 1), None),
+    "other pixels": ((1, 3, 4, 6), (1, 2, 12, 3), None),
+    "two ways": ((2, 2, 3, 3), (3, 3, 2, 2), "x.transpose(2, 3, 0, 1)"),
+}
+
+
+@pytest.mark.parametrize("case", REORDERED)
+def test_axes_in_another_order(case: str) -> None:
+    """The call is what it says: it makes the array fit, and moves pixels as a whole."""
+    given, wanted, call = REORDERED[case]
+    assert reordering(given, wanted) == call
+    if call:
+        x = np.arange(np.prod(given)).reshape(given)
+        assert eval(call, {"x": x}).shape == wanted
 
 
 @pytest.mark.parametrize("value", [2.5, np.float32(2.5), np.array(2.5, np.float32), [2.5]])
@@ -116,7 +143,13 @@ BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
         ONE,
         SINGLES.T,
         "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float32 of "
-        "shape [3, 2]; reshape it: x.reshape([2, 3])",
+        "shape [3, 2]; reorder its axes: x.transpose(1, 0)",
+    ),
+    "pixels": (
+        ONE,
+        np.ones((3, 2), np.uint8),
+        "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got uint8 of "
+        f"shape [3, 2]; {PIXELS}; reorder its axes: x.transpose(1, 0)",
     ),
     "size": (
         ONE,
@@ -193,7 +226,7 @@ def test_real_numbers_are_rounded_to_the_integers_that_stand_for_them(
     """Halves go to even integers, and what is too large to the limits of the type."""
     info = TensorInfo("x", (7,), "int8", 0.5, -3)
     values = np.array([0.0, 0.25, 0.75, -0.26, 61.4, 1e30, -1e30], np.float32)
-    with opened(copy(info, "int")) as session:
+    with opened(copy(info, "char")) as session:
         found = session.run(values, quantize=True)["y"]
         assert found.tolist() == [-3, -3, -1, -4, 120, 127, -128]
         np.testing.assert_array_equal(session.run(found, quantize=True)["y"], found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -56,7 +57,8 @@ def test_processes_compile_and_load_at_once(
     )
     folder = variant(cache)
     assert sorted(path.name for path in folder.parent.iterdir()) == [".variant.lock", "variant"]
-    assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
+    if attached.keeps_binaries:
+        assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
 
 
 @linux
@@ -104,7 +106,8 @@ def test_threads_load_at_once(
     arguments = (folder, attached.device, 6)
     _all_end_well(start, [server.Process(target=load_in_threads, args=arguments)])
     check(folder, attached.device)
-    assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
+    if attached.keeps_binaries:
+        assert [path.suffix for path in (folder / BINARIES).iterdir()] == [".bin"]
 
 
 def _all_end_well(start: Any, started: list[Any]) -> None:
@@ -155,13 +158,15 @@ def test_out_of_memory(tmp_path: Path, server: ForkServerContext, attached: Atta
     kind, message = queue.get()
     assert kind == DeviceError.__name__
     assert "while allocating 1073741824 bytes" in message
-    assert "ALLOCATION_FAILURE" in message or "OUT_OF" in message
+    assert re.search("ALLOCATION_FAILURE|OUT_OF|Not enough memory", message)
 
 
 def test_no_thread_to_be_had(
     tmp_path: Path, attached: Attached, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What other threads do while a model is loaded is done by this one then."""
+    if attached.target == "wgsl":
+        pytest.skip("wgpu itself starts a thread for each device")
     folder = chain(target=attached.target).write(tmp_path / "cache")
 
     def fail(thread: threading.Thread) -> None:
@@ -175,7 +180,7 @@ def test_no_thread_to_be_had(
         load(folder, device=attached.device)
 
 
-@pytest.mark.parametrize("target", ["opencl", "glsl"])
+@pytest.mark.parametrize("target", ["opencl", "glsl", "wgsl"])
 def test_an_end_while_drivers_start(tmp_path: Path, target: str) -> None:
     """They start before the plan has been read, and so before it is found to be damaged."""
     folder = chain(target=target).write(tmp_path, f"{target}-f32")

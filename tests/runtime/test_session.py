@@ -30,6 +30,23 @@ def opened(tmp_path: Path, opencl_device: str) -> Callable[[Parts], Any]:
     return opener(tmp_path / "cache", opencl_device)
 
 
+def test_shown(opened: Callable[[Parts], Any]) -> None:
+    a, b = pair()
+    with opened(chain()) as session:
+        device = session.device.name
+        ends = f"a float32[{LENGTH}], b float32[{LENGTH}] -> y float32[{LENGTH}]>"
+        assert repr(session) == f"<Session chain.tflite on {device}: {ends}"
+        html = session._repr_html_()
+        assert f"<td>input</td><td>b</td><td>float32</td><td>[{LENGTH}]</td>" in html
+        bound = session.bind([a, b])
+        assert repr(bound) == f"<BoundRun chain.tflite on {device}: {ends}"
+        run = bound.submit()
+        assert repr(run) == f"<SubmittedRun chain.tflite on {device} in flight: {ends}"
+        run.wait()
+        assert repr(run) == f"<SubmittedRun chain.tflite on {device} done: {ends}"
+    assert repr(session) == f"<Session chain.tflite on {device} (closed): {ends}"
+
+
 def test_chain(opened: Callable[[Parts], Any]) -> None:
     a, b = pair()
     with opened(chain()) as session:

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import WEBGPU, chromium
+from devices import opencl_devices, unavailable
 from paths import DIGITS, DIGITS_MODEL, SAMPLES
 from PIL import Image
+from servers import http_server
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -86,8 +89,9 @@ def test_pictures_are_enlarged_held_out_digits() -> None:
         np.testing.assert_array_equal(pixels[::10, ::10], np.rint(first * 255))
 
 
-@pytest.mark.usefixtures("opencl_device")
 def test_compile_and_run() -> None:
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
     result = run(SAMPLES / "compile_and_run.py")
     assert result.returncode == 0, result.stderr
     probabilities = [float(word) for word in result.stdout.strip().strip("[]").split()]
@@ -95,8 +99,9 @@ def test_compile_and_run() -> None:
     assert sum(probabilities) == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.usefixtures("opencl_device")
 def test_load_at_start(tmp_path: Path) -> None:
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
     tflgpu.compile(DIGITS_MODEL, tmp_path)
     result = run(SAMPLES / "load_at_start.py", tmp_path)
     assert result.returncode == 0, result.stderr
@@ -121,3 +126,27 @@ def test_the_table_of_networks(tmp_path: Path) -> None:
     assert re.search(r"\n- not run: torn\.tflite: \S", done.stdout)
     for given in ("- date: 20", "- device: ", "GFLOP/s", "us a dispatch", "--rounds 1"):
         assert given in done.stdout
+
+
+def test_the_page_beside_litert_js(tmp_path: Path) -> None:
+    """With a stand-in for LiteRT.js, whose outputs are ones."""
+    page = tmp_path / "page"
+    done = run(SAMPLES / "benchmarks" / "browser.py", page, DIGITS_MODEL)
+    assert done.returncode == 0, done.stderr
+    (litert := page / "node_modules/@litertjs/core/dist").mkdir(parents=True)
+    (litert / "index.js").write_text(
+        "export class Tensor { constructor(array) { this.array = array; } }\n"
+        "export const loadLiteRt = async () => {};\n"
+        "const ones = {toTypedArray: () => new Float32Array(10).fill(1), delete: () => {}};\n"
+        "const run = async () => [{moveTo: async () => ones}];\n"
+        "export const loadAndCompile = async () => ({run});\n"
+    )
+    with chromium(*WEBGPU) as browser, http_server(page) as address:
+        opened = browser.new_page()
+        opened.goto(f"{address}/index.html?runs=3")
+        opened.wait_for_selector("body[data-ready=yes]", timeout=120_000)
+        (row,) = opened.evaluate("rows")
+        shown = opened.text_content("#table")
+    assert row["model"] == "digits.tflite" and shown is not None and "digits.tflite" in shown
+    assert 0.5 < row["apart"] < 1  # from ones to probabilities
+    assert row["own"] > 0 and row["ratio"] == pytest.approx(row["other"] / row["own"])

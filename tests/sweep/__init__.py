@@ -10,6 +10,7 @@ from .moves import GENERATORS as MOVES
 from .quantized import GENERATORS as QUANTIZED
 from .recurrent import GENERATORS as RECURRENT
 from .reductions import GENERATORS as REDUCTIONS
+from .stablehlo import GENERATORS as STABLEHLO
 from .windows import GENERATORS as WINDOWS
 
 GENERATORS: dict[str, Generator] = {
@@ -22,6 +23,7 @@ GENERATORS: dict[str, Generator] = {
     **QUANTIZED,
     **RECURRENT,
     **REDUCTIONS,
+    **STABLEHLO,
     **WINDOWS,
 }
 """By operator, or by what is fused."""
@@ -51,10 +53,14 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "MaxUnpooling2D": ("compiler/ops/test_unpool.py", _UNKNOWN),
     "READ_VARIABLE": _VARIABLES,
     "Resampler": ("compiler/ops/test_resampler.py", _UNKNOWN),
+    "STABLEHLO_COMPARE": ("cases/stablehlo.py", _UNKNOWN),
     "STABLEHLO_COMPOSITE": (
         "compiler/rewrites/canonicalize/test_inline_subgraphs.py",
         _SUBGRAPHS[1],
     ),
+    "STABLEHLO_DYNAMIC_SLICE": ("cases/stablehlo_windows.py", _UNKNOWN),
+    "STABLEHLO_DYNAMIC_UPDATE_SLICE": ("cases/stablehlo_windows.py", _UNKNOWN),
+    "STABLEHLO_SORT": ("cases/sorts.py", _UNKNOWN),
     "VAR_HANDLE": _VARIABLES,
     "WHILE": _SUBGRAPHS,
     "moe": ("cases/composites.py", "its shapes all follow from a few sizes"),

@@ -7,11 +7,12 @@ of graphs run in minutes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TypeVar
 
 import numpy as np
-from graphs import DRAWS, Call, Constant, Input, Value, call, known, model, typed
+from graphs import DRAWS, Call, Constant, Input, Part, Value, call, drawn, known, model, typed
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
@@ -140,3 +141,31 @@ def shape_of(value: Value) -> Shape:
 def activated(draw: DrawFn, operator: str, *operands: Value | None, **attrs: object) -> Call:
     """A call with a fused activation."""
     return call(operator, *operands, fused_activation_function=pick(draw, ACTIVATIONS), **attrs)
+
+
+def with_constants(draw: DrawFn, values: Value | Sequence[Value]) -> Value | Sequence[Value]:
+    """The same graph; in one of four, most inputs are constants, so that parts of it are folded."""
+    if not one_in(draw, 4):
+        return values
+    made: dict[Value, Value] = {}
+
+    def source(value: Input) -> Value:
+        if one_in(draw, 4):
+            return value
+        array = drawn(f"constant{len(made)}", value.shape, value.draw, value.dtype)
+        return known(array, value.quantization)
+
+    def changed(value: Value) -> Value:
+        if value not in made:
+            if isinstance(value, Call):
+                operands = (None if o is None else changed(o) for o in value.operands)
+                made[value] = replace(value, operands=tuple(operands))
+            elif isinstance(value, Part):
+                call = changed(value.call)
+                assert isinstance(call, Call)
+                made[value] = replace(value, call=call)
+            else:
+                made[value] = source(value) if isinstance(value, Input) else value
+        return made[value]
+
+    return [changed(v) for v in values] if isinstance(values, Sequence) else changed(values)

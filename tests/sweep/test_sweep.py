@@ -21,6 +21,7 @@ from hypothesis.errors import Flaky
 from paths import TESTS
 
 from sweep import ELSEWHERE, GENERATORS
+from sweep.draws import with_constants
 from sweep.quantized import GENERATORS as QUANTIZED
 from tflgpu.compiler import ModelError
 from tflgpu.compiler.litert.child import Child
@@ -54,9 +55,9 @@ def cases(name: str) -> st.SearchStrategy[Case]:
 
     @st.composite
     def generate(draw: st.DrawFn) -> Case:
-        value = GENERATORS[name](draw)
+        value = with_constants(draw, GENERATORS[name](draw))
         situation = f"{crc32(repr(value).encode()):08x}"
-        return Case(name, situation, value, delegates=name in QUANTIZED)
+        return Case(name, situation, value, kernels="XNNPACK" if name in QUANTIZED else "built-in")
 
     return generate()
 
@@ -88,7 +89,7 @@ def accepted(case: Case) -> bool:
     made = model({case.name: case.value})
     try:
         # A graph may make LiteRT abort.
-        LITERT.ask("run", made.content, list(made.inputs.values()), "", case.delegates)
+        LITERT.ask("run", made.content, list(made.inputs.values()), "", case.kernels)
         expected(case)
     except ModelError:
         return False

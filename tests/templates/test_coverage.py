@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from paths import ROOT, TEMPLATES
 
-from tflgpu.compiler.codegen.intrinsics import intrinsics
-from tflgpu.compiler.language import LANGUAGES
+from tflgpu.compiler.codegen.intrinsics import defined_text, intrinsics
+from tflgpu.compiler.codegen.wgsl import types
+from tflgpu.compiler.codegen.wgsl.builtins import KNOWN
+from tflgpu.compiler.language import LANGUAGES, WGSL
+from tflgpu.compiler.language.kernel import parse_definitions
+
+KEYWORDS = {"if", "for", "while", "return"}
 
 IMAGES = {"read_texel", "read_half_texel", "texel_lane"}
 BYTES = {"add_products", "add_signed_products", "as_ints", "byte_word", "bytes_at", "word_at"}
@@ -29,7 +35,7 @@ SUB_GROUPS = {
 BUILT_IN = {
     "opencl": {
         *("INFINITY", "NAN", "rest_of", "upper_bits_of", "add_wide", "in_bytes", "in_shorts"),
-        "from_halves",
+        *("from_halves", "isnan", "isinf", "mod"),
         *PACKED,
         *MEDIUM,
         *PAIRS,
@@ -39,13 +45,14 @@ BUILT_IN = {
         "uint8_numbers",
         "uint16_numbers",
         "load_integers",
-        "lane_of_halves",
+        *("isnan", "isinf", "mod"),
         *PAIRS,
         *IMAGES,
         *BYTES,
         *SUB_GROUPS,
     },
 }
+BUILT_IN["wgsl"] = BUILT_IN["glsl"] - {"isnan", "isinf", "mod"}
 """Intrinsics a language has by itself, or that only others of another language need."""
 
 
@@ -75,6 +82,25 @@ def test_both_languages_have_the_same_intrinsics() -> None:
     for language, excepted in BUILT_IN.items():
         missing = {n for n, entry in intrinsics().items() if language not in entry.definitions}
         assert missing <= excepted, language
+
+
+@pytest.mark.parametrize("name", [n for n, e in intrinsics().items() if "wgsl" in e.definitions])
+def test_wgsl_knows_what_definitions_call(name: str) -> None:
+    """An intrinsic is printed in WGSL from its definition in GLSL, or from one of its own."""
+    text = defined_text(intrinsics()[name], WGSL)
+    parse_definitions(text)
+    unknown = {
+        called
+        for called in re.findall(r"\b(\w+) ?\(", text)
+        if called not in {*KNOWN, *KEYWORDS}
+        and "wgsl" not in getattr(intrinsics().get(called), "definitions", ())
+        and not types.known(called)
+    }
+    assert not unknown, (
+        f"{name} calls {unknown}, which WGSL lacks: add `wgsl`, a definition in the same language "
+        f"without them, to [{name}] in templates/intrinsics.toml, or the functions to "
+        f"compiler/codegen/wgsl/builtins.py"
+    )
 
 
 def test_every_intrinsic_is_used() -> None:

@@ -1,14 +1,26 @@
 /* Runs @{name} on arrays from a file:
  *
- *     ./demo INPUTS.bin OUTPUTS.bin [--weights FILE] [--cache DIR] [--device NAME] [--runs N]
+ *     ./demo INPUTS.bin OUTPUTS.bin [OPTIONS]
  *
  * INPUTS.bin holds the inputs one after the other, in the model's order, as they lie in memory;
- * OUTPUTS.bin receives the outputs in the same way. */
+ * OUTPUTS.bin receives the outputs in the same way. ./demo --help lists the options. */
 #include "@{name}.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char usage[] =
+    "usage: demo INPUTS.bin OUTPUTS.bin [--weights FILE] [--cache DIR] [--device NAME] [--runs N]\n"
+    "\n"
+    "  INPUTS.bin      the inputs one after the other, as they lie in memory\n"
+    "  OUTPUTS.bin     receives the outputs in the same way\n"
+    "  --weights FILE  the file of weights, unless they are embedded\n"
+    "  --cache DIR     keep compiled kernels in this folder, for a fast start\n"
+    "  --device NAME   part of the name of a device; default: the best one\n"
+    "  --runs N        run N times; default: 1\n"
+    "  --help          print this\n";
 
 static int fail(const char *message) {
   fprintf(stderr, "%s\n", message);
@@ -56,6 +68,15 @@ static int write_whole(const char *path, const void *from, uint64_t size) {
   return whole;
 }
 
+/* 0 if the text is no number, or too large for one. */
+static long number(const char *text) {
+  char *end;
+  long value;
+  errno = 0;
+  value = strtol(text, &end, 10);
+  return *end || errno ? 0 : value;
+}
+
 int main(int count, char **words) {
   const tflgpu_model *model = &@{name};
   const char *paths[2] = {NULL, NULL};
@@ -75,16 +96,25 @@ int main(int count, char **words) {
       paths[given++] = words[i];
       continue;
     }
-    if (!value) return fail("an option lacks its value");
+    if (!strcmp(words[i], "--help") || !strcmp(words[i], "-h")) {
+      fputs(usage, stdout);
+      return 0;
+    }
+    if (!value) {
+      fprintf(stderr, "%s: it lacks its value, or is no option\n\n%s", words[i], usage);
+      return 1;
+    }
     if (!strcmp(words[i], "--weights")) options.weights_file = value;
     else if (!strcmp(words[i], "--cache")) options.cache_folder = value;
     else if (!strcmp(words[i], "--device")) options.device = value;
-    else if (!strcmp(words[i], "--runs")) runs = strtol(value, NULL, 10);
-    else return fail("unknown option; see main.c");
+    else if (!strcmp(words[i], "--runs")) runs = number(value);
+    else {
+      fprintf(stderr, "there is no option %s\n\n%s", words[i], usage);
+      return 1;
+    }
     i++;
   }
-  if (given < 2) return fail("usage: demo INPUTS.bin OUTPUTS.bin [--weights FILE] [--cache DIR] "
-                             "[--device NAME] [--runs N]");
+  if (given < 2) return fail(usage);
   if (runs < 1) return fail("--runs is no number above 0");
   inputs = allocate(model->inputs, model->input_count, &input_size);
   outputs = allocate(model->outputs, model->output_count, &output_size);

@@ -162,7 +162,7 @@ typedef struct tflgpu_variant {
 } tflgpu_variant;
 
 typedef struct tflgpu_backend tflgpu_backend;
-extern const tflgpu_backend tflgpu_opencl, tflgpu_gles;
+extern const tflgpu_backend tflgpu_opencl, tflgpu_gles, tflgpu_webgpu;
 
 typedef struct tflgpu_model {
   const tflgpu_backend *backend; /* the driver that its kernels are for */
@@ -192,6 +192,7 @@ typedef struct tflgpu_options {
   const char *cache_folder; /* keeps compiled kernels, made if missing; NULL for none */
   void *cl_queue;           /* OpenCL: the caller's queue, with its context and device; or NULL */
   int current_context;      /* OpenGL ES: whether to use the context that is current, see below */
+  void *wgpu_instance, *wgpu_device; /* WebGPU: the caller's, which are used together; or NULL */
 } tflgpu_options;
 
 /* Loads a model onto a device. `options` and `error` may be NULL. NULL if that fails.
@@ -208,15 +209,17 @@ tflgpu_status tflgpu_run(tflgpu_session *session, const void *const *inputs, voi
                          tflgpu_error *error);
 
 /* Starts a run as tflgpu_run does, without waiting: `inputs` must not change until it is done.
- * `done`, unless it is NULL, receives a cl_event or GLsync, which the caller releases. */
+ * `done`, unless it is NULL, receives a cl_event, GLsync or the WGPUQueue, which the caller
+ * releases. */
 tflgpu_status tflgpu_enqueue(tflgpu_session *session, const void *const *inputs, void **done,
                              tflgpu_error *error);
 
 /* Waits for the runs that were started, and copies the outputs of the last. */
 tflgpu_status tflgpu_finish(tflgpu_session *session, void *const *outputs, tflgpu_error *error);
 
-/* Makes a buffer of the caller an input or output until another is bound: a cl_mem, or the name of
- * an OpenGL buffer as a pointer. It holds int8 and uint8 elements as bytes and all others as 32
+/* Makes a buffer of the caller an input or output until another is bound: a cl_mem, the
+ * name of an OpenGL buffer as a pointer, or a WGPUBuffer with the usages Storage, CopySrc and
+ * CopyDst. It holds int8 and uint8 elements as bytes and all others as 32
  * bits, a float or an integer, and must have at least the tensor's `buffer_size`, which kernels may
  * write in full. With NULL, the session uses its own buffer again. */
 tflgpu_status tflgpu_bind_input(tflgpu_session *session, uint32_t index, void *buffer,

@@ -2,6 +2,7 @@
 
 from .cost import IN_ROWS, LANES, MASKED_SLICES, WHOLE_SLICES, Loads, Step
 from .definition import (
+    FUSED_ACTIVATION,
     OPS,
     Build,
     Implementation,
@@ -10,6 +11,7 @@ from .definition import (
     Reason,
     Reference,
     TiledImplementation,
+    activation_of,
     define,
     weights_of,
     window_of,
@@ -63,6 +65,7 @@ from .window import Window
 __all__ = [
     "ANY",
     "FLOATS",
+    "FUSED_ACTIVATION",
     "HALF_LANE",
     "INTEGERS",
     "IN_ROWS",
@@ -100,6 +103,7 @@ __all__ = [
     "Weights",
     "Window",
     "WorkGroup",
+    "activation_of",
     "always",
     "among_operands",
     "as_inferred",

@@ -124,9 +124,9 @@ class Loads:
 WHOLE_SLICES = Loads()
 """A slice of input channels of each pixel, and the weights for it, one output slice at a time."""
 IN_ROWS = Loads(shifted=True)
-"""The same in 1x1 convolutions, whose pixels lie in rows."""
+"""Whole slices of 1x1 convolutions, whose pixels lie in rows."""
 MASKED_SLICES = Loads(addresses=3)
-"""The same where windows may reach beyond the image: each pixel has an address, and whether it is
-within."""
+"""Whole slices where windows may reach beyond the image: each pixel has an address, and whether it
+is within."""
 LANES = Loads(by_lane=True)
 """A lane of each pixel, and the weights for it."""

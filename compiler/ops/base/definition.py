@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import ModelError
 from ...ir import Array, Op, Shape
 from ...target import Target
 from .launch import Launch
@@ -29,12 +30,16 @@ Build = Callable[[Op, Target], Sequence[Launch]]
 """The launches that compute an operator; empty if the result is a view of the input."""
 
 TiledBuild = Callable[[Op, Target, TileShape | None], Sequence[Launch]]
-"""The same for kernels that compute tiles; a given tile shape is used if it fits."""
+"""The launches of kernels that compute tiles; a given tile shape is used if it fits."""
 
 
 def no_reason(op: Op, target: Target) -> str | None:
     """The `Reason` of an implementation that supports every operator of its kind."""
     return None
+
+
+FUSED_ACTIVATION = "fused_activation_function"
+"""The attribute that names the activation of an operator's result."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Implementation:
     """Whether its store can run an epilogue."""
     is_view: bool = False
     """Whether it launches nothing because the output shares the input's memory."""
+    updates: bool = False
+    """Whether the output shares the first input's memory, some of which it writes."""
     computes: str = ""
     """Storage of the epilogue's operands, if it differs from `writes`."""
     half_arithmetic: bool = False
@@ -103,21 +110,38 @@ class OpDef:
     traits: Traits = NO_TRAITS
 
     def compute(self, op: Op, arrays: Sequence[Array]) -> list[Array]:
-        """The outputs by the reference, which there must be, without warnings of NaN or overflow.
+        """The outputs by the reference, which there must be, and the operator's activation.
 
-        `op` has the shapes and dtypes of its outputs.
+        Without warnings of NaN or overflow. `op` has the shapes and dtypes of its outputs.
         """
         assert self.reference is not None
         with np.errstate(all="ignore"):
-            results = self.reference(op, arrays)
-            return [
+            results = [
                 np.asarray(result, tensor.dtype).reshape(tensor.shape)
-                for tensor, result in zip(op.outputs, results, strict=True)
+                for tensor, result in zip(op.outputs, self.reference(op, arrays), strict=True)
             ]
+        activation = activation_of(op)
+        if activation is None:
+            return results
+        last = Op(activation, op.outputs[:1], op.outputs[:1])
+        return [*OPS[activation].compute(last, results[:1]), *results[1:]]
 
 
 OPS: dict[str, OpDef] = {}
 """Every operator tflgpu knows, by TFLite name; custom operators by their custom code."""
+
+
+def activation_of(op: Op) -> str | None:
+    """The operator that an operator fuses as its activation; None if it fuses none.
+
+    ModelError if the activation is unknown.
+    """
+    name = op.attrs.get(FUSED_ACTIVATION, "NONE")
+    if name == "NONE":
+        return None
+    if name not in OPS:
+        raise ModelError(f"operator {op!r} has the unknown activation {name!r}")
+    return str(name)
 
 
 def window_of(op: Op) -> Window | None:

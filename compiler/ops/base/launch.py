@@ -31,7 +31,7 @@ class Constant(Protocol):
 class Launch:
     """One kernel template over one grid, before it is rendered.
 
-    The keys of `reads`, `writes` and `constants` are roles: the names the template uses.
+    The keys of `reads`, `writes`, `constants` and `packed` are roles: the names the template uses.
     `constants` are arrays in the order in which the kernel reads them; for kernels that compute
     slices, the last axis is the slice width.
     """
@@ -65,6 +65,8 @@ class Launch:
     limits: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """For each role that holds indices, what they must stay below: a limit for each entry of the
     last axis, or one for all of them."""
+    packed: Mapping[str, Tensor] = field(default_factory=dict)
+    """Constants that are stored in fewer bits, each slice by slice in an array of its own."""
     flops: int = 0
     """Floating-point operations, a multiply-add counting as two."""
 

@@ -68,7 +68,7 @@ class Window:
         return self.top > 0, last >= rows
 
     def columns_beyond(self, columns: int, outputs: int, pixels: int = 1) -> tuple[bool, bool]:
-        """The same to the left and right, with work-items that compute `pixels` pixels of a row."""
+        """Whether they reach beyond left and right, with `pixels` of a row for each work-item."""
         reached = -(-outputs // pixels) * pixels
         last = (reached - 1) * self.stride_x + (self.width - 1) * self.dilation_x - self.left
         return self.left > 0, last >= columns

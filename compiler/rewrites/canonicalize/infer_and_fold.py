@@ -27,6 +27,7 @@ from ...ir import Graph, Op, Shape, Tensor
 from ...ops import OPS, OpDef
 from ...ops.control_flow import CONTROL, as_the_file_says
 from ...target import Target
+from ..fold.fold_constants import fold, known
 from ..rewrite import Attempt, graph_rewrite, invalid_operator
 
 MAX_BYTES = 2**31 - 1
@@ -61,10 +62,11 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
         if definition.traits.joins and any(tensor.elements for tensor in op.reads):
             graph.set_inputs(op, [tensor for tensor in op.reads if tensor.elements])
         nothing = bool(op.outputs) and not any(tensor.elements for tensor in op.outputs)
-        if nothing or _known(op, definition):
+        constant = known(op)
+        if nothing or constant:
             yield Attempt((op,))
-        if not nothing and _known(op, definition):
-            _fold(graph, op, definition)
+        if constant and not nothing:
+            fold(graph, op)
             continue
         for tensor in op.outputs:
             _make_constant_if_empty(graph, tensor)
@@ -126,28 +128,3 @@ def _inferred(op: Op, definition: OpDef) -> list[Shape]:
                 f"which is negative or takes more than 2 GiB"
             )
     return shapes
-
-
-def _known(op: Op, definition: OpDef) -> bool:
-    """Whether an operator's results follow from shapes and constants alone.
-
-    References compute with the types of their operator; what a quantized one stands for they do
-    not know.
-    """
-    if definition.reference is None:
-        return False
-    if definition.reads_shapes_only:
-        return True
-    if any(tensor.quantization and tensor.dtype not in definition.dtypes for tensor in op.reads):
-        return False
-    return all(tensor.constant and not tensor.variable for tensor in op.reads)
-
-
-def _fold(graph: Graph, op: Op, definition: OpDef) -> None:
-    arrays = [t.data if t.data is not None else np.empty(0) for t in op.inputs if t is not None]
-    with invalid_operator(op):
-        results = definition.compute(op, arrays)
-    outputs = op.outputs
-    graph.remove(op)
-    for tensor, result in zip(outputs, results, strict=True):
-        tensor.data, tensor.folded = result, True

@@ -10,7 +10,9 @@ import numpy as np
 from ...ir import Array, Graph, Op, Shape, Tensor, constant
 from ...ir.inline import substitute
 from ...ops import OPS
+from ...ops.cast import KEEP
 from ...target import Target
+from ..fold.fold_constants import computed, known
 
 LAST = 2**30
 """The index of operators that run after all others."""
@@ -40,12 +42,10 @@ class Decomposition:
         self._count += 1
         results = tuple(Tensor(f"{stem}.{i}", (), dtype) for i, dtype in enumerate(dtypes))
         op = Op(name, inputs, results, attrs, self.op.index)
-        definition = OPS[name]
-        for tensor, shape in zip(results, definition.infer(op), strict=True):
+        for tensor, shape in zip(results, OPS[name].infer(op), strict=True):
             tensor.shape = tuple(int(size) for size in shape)
-        known = [tensor.data for tensor in op.reads if tensor.data is not None]
-        if definition.reference is not None and len(known) == len(op.reads):
-            for tensor, array in zip(results, definition.compute(op, known), strict=True):
+        if known(op):
+            for tensor, array in zip(results, computed(op), strict=True):
                 tensor.data = array
         else:
             self.ops.append(op)
@@ -115,7 +115,7 @@ def assign(graph: Graph, variable: Tensor, value: Tensor) -> None:
     """Make `value` the variable's content at the end of the run."""
     written = Tensor(f"{variable.name}/next", variable.shape, variable.dtype)
     attrs = {"variable": variable.name}
-    graph.add(Op("tflgpu.keep", (value,), (written,), attrs, LAST))
+    graph.add(Op(KEEP, (value,), (written,), attrs, LAST))
     graph.kept[written] = variable
 
 

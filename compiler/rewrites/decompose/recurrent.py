@@ -36,7 +36,7 @@ Product = Callable[[Decomposition, Tensor, Sequence[int], Tensor | None], Tensor
 def float_product(
     here: Decomposition, rows: Tensor, positions: Sequence[int], bias: Tensor | None = None
 ) -> Tensor:
-    """The same of float32."""
+    """A `Product` of float32."""
     matrix = here.op.operand(positions[0]) if len(positions) == 1 else joined(here, positions)
     return here.add("FULLY_CONNECTED", rows, matrix, bias)
 

@@ -1,23 +1,153 @@
-"""REDUCE_WINDOW becomes a GATHER of the windows and a reduction of each, axis by axis."""
+"""REDUCE_WINDOW becomes pools where there are such, and otherwise reductions of gathered windows.
+
+y = REDUCE_WINDOW(x[2, 8, 7, 7, 3], 0) reduce_function=ADD, of windows [1, 2, 3, 3, 1]
+becomes   s = MUL(AVERAGE_POOL_2D(x[16, 7, 7, 3]), 9)   y = MUL(AVERAGE_POOL_2D(s[2, 8, 9, 3]), 2)
+"""
 
 from __future__ import annotations
 
-from ...ops.reduce_window import FUNCTIONS, windows
+from math import prod
+
+from ...errors import Finding, UnsupportedError
+from ...ir import Tensor
+from ...ops.base import FLOATS
+from ...ops.reduce_window import FUNCTIONS, Windows, around, stablehlo_windows, windows
+from .computation import joining
 from .decomposition import Decomposition, decomposes
+
+NEUTRAL = {"ADD": 0.0, "MUL": 1.0, "MAXIMUM": float("-inf"), "MINIMUM": float("inf")}
+"""The start that changes no result."""
+
+
+@decomposes("STABLEHLO_REDUCE_WINDOW")
+def stablehlo_reduce_window(here: Decomposition) -> str | None:
+    """What is between and around the elements is the start, with which each result is joined."""
+    op = here.op
+    join = joining(here.graph, op, op.attrs["body_subgraph_index"], here.target)
+    named = {join: function for function, (_, join) in FUNCTIONS.items()}
+    if join not in named:
+        reason = "its subgraph is no sum, product, minimum or maximum"
+        raise UnsupportedError([Finding(op.index, op.name, reason)])
+    start = here.reshape(op.operand(1), ())
+    along = stablehlo_windows(op)
+    axis = _summed_from_an_end(here, along) if join == "ADD" and _is_neutral("ADD", start) else None
+    if axis is not None:
+        reverse = around(op)[axis].after > 0
+        at = here.constant(axis, "int32")
+        here.finish(here.add("CUMSUM", op.operand(0), at, exclusive=False, reverse=reverse))
+        return None
+    edges = around(op)
+    padded = here.add(
+        "STABLEHLO_PAD",
+        op.operand(0),
+        start,
+        edge_padding_low=[edge.before for edge in edges],
+        edge_padding_high=[edge.after for edge in edges],
+        interior_padding=[edge.dilation - 1 for edge in edges],
+    )
+    tables = [
+        here.constant([getattr(each, name) for each in along], "int64")
+        for name in ("size", "stride", "dilation")
+    ]
+    function = named[join]
+    here.finish(here.add("REDUCE_WINDOW", padded, start, *tables, reduce_function=function))
+    return None
+
+
+def _summed_from_an_end(here: Decomposition, along: list[Windows]) -> int | None:
+    """The axis whose windows end, or begin, with each of its elements and have all before it."""
+    shape = here.op.operand(0).shape
+    axes = [axis for axis, each in enumerate(along) if not each.whole]
+    if len(axes) != 1:
+        return None
+    size, own = shape[axes[0]], along[axes[0]]
+    edges = [(edge.before, edge.after) for edge in around(here.op)]
+    rest = size - 1
+    one_end = edges[axes[0]] in ((rest, 0), (0, rest)) and rest > 0
+    plain = own.stride == own.dilation == 1 and own.size == size
+    others = all(edge == (0, 0) for axis, edge in enumerate(edges) if axis != axes[0])
+    dilated = any(edge.dilation > 1 for edge in around(here.op))
+    return axes[0] if one_end and plain and others and not dilated else None
 
 
 @decomposes("REDUCE_WINDOW")
 def reduce_window(here: Decomposition) -> str | None:
-    """Windows that overlap repeat what they share along one axis at a time only."""
+    """Axis by axis, or two axes at once; then each result is joined with the start."""
     op = here.op
-    reduction, join = FUNCTIONS[op.attrs["reduce_function"]]
-    value = op.operand(0)
-    for axis, along in enumerate(windows(op)):
-        if along.size > 1 or along.count < value.shape[axis]:
-            places = here.constant(along.places, "int32")
+    function = op.attrs["reduce_function"]
+    start = here.reshape(op.operand(1), ())
+    along = windows(op)
+    pooled = function in _POOLS and op.output.dtype in FLOATS and op.output.elements > 0
+    if pooled and all(each.dilation == 1 or each.size == 1 for each in along):
+        value = _pooled(here, function, along)
+    else:
+        value = _gathered(here, function, along)
+    if not _is_neutral(function, start):
+        value = here.add(FUNCTIONS[function][1], start, value)
+    here.finish(value)
+    return None
+
+
+def _is_neutral(function: str, start: Tensor) -> bool:
+    return start.data is not None and start.data == NEUTRAL.get(function)
+
+
+def _gathered(here: Decomposition, function: str, along: list[Windows]) -> Tensor:
+    """Windows that overlap repeat what they share along one axis at a time only."""
+    value = here.op.operand(0)
+    for axis, each in enumerate(along):
+        if not each.whole:
+            places = here.constant(each.places, "int32")
             parts = here.add("GATHER", value, places, axis=axis, batch_dims=0)
             within = here.constant([axis + 1], "int32")
-            value = here.add(reduction, parts, within, keep_dims=False)
-    start = here.reshape(op.operand(1), ())
-    here.finish(here.add(join, start, value))
-    return None
+            value = here.add(FUNCTIONS[function][0], parts, within, keep_dims=False)
+    return value
+
+
+def _pooled(here: Decomposition, function: str, along: list[Windows]) -> Tensor:
+    """Pools of images whose rows and columns are two axes, the rest batches and channels.
+
+    If nothing lies behind the last axis with windows, what lies before becomes the channels.
+    """
+    value = here.op.operand(0)
+    axes = [axis for axis, each in enumerate(along) if not each.whole]
+    if not axes:
+        return value
+    rest = [axis for axis in range(len(along)) if axis not in axes]
+    moved = prod(value.shape[axes[-1] + 1 :]) == 1 and bool(rest)
+    order = [*axes, *rest] if moved else list(range(len(along)))
+    value = here.transpose(value, order)
+    along = [along[axis] for axis in order]
+    axes = [order.index(axis) for axis in axes]
+    while axes:
+        column = axes.pop()
+        row = axes.pop() if axes and axes[-1] == column - 1 else column
+        value = _pool(here, function, value, along, row, column)
+    return here.transpose(value, [order.index(axis) for axis in range(len(along))])
+
+
+def _pool(
+    here: Decomposition, function: str, value: Tensor, along: list[Windows], row: int, column: int
+) -> Tensor:
+    """The pool of windows along one axis, or two neighbouring ones."""
+    shape = value.shape
+    rows = along[row] if row < column else Windows(1, 1, 1, 1)
+    columns = along[column]
+    image = (prod(shape[:row]), rows.extent, columns.extent, prod(shape[column + 1 :]))
+    result = here.add(
+        _POOLS[function],
+        here.reshape(value, image),
+        padding="VALID",
+        filter_height=rows.size,
+        filter_width=columns.size,
+        stride_h=rows.stride,
+        stride_w=columns.stride,
+    )
+    if function == "ADD":
+        result = here.add("MUL", result, here.constant(rows.size * columns.size))
+    counts = (rows.count, columns.count) if row < column else (columns.count,)
+    return here.reshape(result, (*shape[:row], *counts, *shape[column + 1 :]))
+
+
+_POOLS = {"ADD": "AVERAGE_POOL_2D", "MAXIMUM": "MAX_POOL_2D"}
+"""The pool of each function; an average has a whole number of elements."""

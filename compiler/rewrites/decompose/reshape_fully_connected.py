@@ -22,6 +22,8 @@ def reshape_fully_connected(graph: Graph, op: Op) -> Declined | None:
     fits = len(source.shape) <= MAX_AXES if keeps else len(source.shape) == 2
     if source.shape and source.shape[-1] == width and fits:
         return Declined("the input already consists of rows of the weights' width")
+    if not width:
+        return Declined("the weights have no input channels")
     rows = Tensor(f"{source.name}/rows", (source.elements // width, width), source.dtype)
     attrs = {"new_shape": rows.shape}
     graph.add(Op("RESHAPE", (source,), (rows,), attrs, op.index))

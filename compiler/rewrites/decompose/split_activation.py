@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...errors import ModelError
 from ...ir import Graph, Op, Tensor
 from ...ops import OPS
+from ...ops.base import FUSED_ACTIVATION, activation_of
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
-FIELD = "fused_activation_function"
-NOT_FUSED = frozenset(["NONE"])
 RECURRENT = frozenset(
     ["LSTM", "RNN", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"]
 )
@@ -28,14 +26,14 @@ RECURRENT = frozenset(
 def split_activation(graph: Graph, target: Target) -> Iterator[Attempt]:
     """For every operator with an activation (ModelError if the activation is unknown)."""
     for op in graph.ops:
-        activation = op.attrs.get(FIELD, "NONE")
-        if op.name not in OPS or op.name in RECURRENT or activation in NOT_FUSED:
+        if op.name not in OPS or op.name in RECURRENT:
             continue
-        if activation not in OPS:
-            raise ModelError(f"operator {op!r} has the unknown activation {activation!r}")
+        activation = activation_of(op)
+        if activation is None:
+            continue
         yield Attempt((op,))
         result = op.output
         before = Tensor(f"{result.name}/before_{activation.lower()}", result.shape, result.dtype)
-        op.attrs = {**op.attrs, FIELD: "NONE"}
+        op.attrs = {**op.attrs, FUSED_ACTIVATION: "NONE"}
         graph.set_outputs(op, (before, *op.outputs[1:]))
         graph.add(Op(activation, (before,), (result,), index=op.index))

@@ -122,7 +122,7 @@ def _not_a_mean_of_pixels(mean: Op) -> str | None:
 def _has_one_operand(op: Op) -> bool:
     """Whether an elementwise operator has one operand and no attributes."""
     row = ELEMENTWISE[op.name]
-    return "{b}" not in row.expression and row.switch is None and not op.attrs
+    return row.operands == 1 and not row.attributes
 
 
 def _join(graph: Graph, first: Op, views: list[Op], last: Op) -> Op:

@@ -3,15 +3,18 @@
 An output that is an input, a constant, a variable, or a view of one of these or of another output,
 is copied: `y = tflgpu.copy(x)`. If a variable takes over the previous content of another variable,
 that content is copied at the start of the run, because the other may be overwritten before it is
-read.
+read. ModelError for an input or a constant that is an output and that no device can hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....runtime.plan.storage import DEVICE_TYPES
+from ...errors import ModelError
 from ...ir import Graph, Op, Tensor
 from ...ops import RESHAPES
+from ...ops.cast import KEEP
 from ...target import Target
 from ..rewrite import Attempt, graph_rewrite
 
@@ -24,6 +27,11 @@ def separate_outputs(graph: Graph, target: Target) -> Iterator[Attempt]:
         source = _origin(graph, tensor)
         if source.constant or source.variable or source in taken:
             name = graph.output_names[position]
+            if tensor.dtype not in DEVICE_TYPES:
+                raise ModelError(
+                    f"output {name} is {tensor.name} itself, which no operator computes, and no "
+                    f"device can hold {tensor.dtype}; leave it out of the outputs"
+                )
             copy = Tensor(f"{name}/output", tensor.shape, tensor.dtype)
             # Variables are written last, so a copy of one must run before that, at index 0.
             last = max((op.index for op in graph.ops), default=0)
@@ -35,7 +43,7 @@ def separate_outputs(graph: Graph, target: Target) -> Iterator[Attempt]:
     for written, op in _held_before(graph):
         value = op.operand(0)
         before = Tensor(f"{graph.kept[written].name}/before", value.shape, value.dtype)
-        first = Op("tflgpu.keep", (value,), (before,), {"variable": before.name})
+        first = Op(KEEP, (value,), (before,), {"variable": before.name})
         yield Attempt((first,))
         graph.add(first)
         graph.set_inputs(op, (before,))

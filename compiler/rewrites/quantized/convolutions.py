@@ -44,7 +44,7 @@ def convolution(lowering: Lowering) -> None:
 
 @lowers("TRANSPOSE_CONV")
 def transposed_convolution(lowering: Lowering) -> None:
-    """The same with the operands in another order: the result's size, weights, image, bias."""
+    """A convolution whose operands are the result's size, weights, image and bias."""
     op = lowering.op
     size, weights, image = op.operand(0), op.operand(1), op.operand(2)
     _check_weights(lowering, image, weights)
@@ -128,7 +128,7 @@ def _rounded_twice(layer: Layer) -> Tensor:
 
 
 def _in_blocks(layer: Layer) -> Tensor:
-    """The same where these kernels round ties differently beyond whole blocks."""
+    """As LiteRT's kernels round that treat ties differently beyond whole blocks."""
     lowering, result = layer.lowering, layer.lowering.op.output
     if result.dtype == "uint8":
         factors, ties_away = layer.single_factors, beyond_blocks(result.shape, ELEMENT_BLOCK)

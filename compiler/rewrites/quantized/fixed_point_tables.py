@@ -81,7 +81,7 @@ def hard_swish(lowering: Lowering) -> None:
 
 
 def _shift_away(values: Array, bits: int) -> Array:
-    """The same as shift_away, of 16 bits: by more bits, only signs are left."""
+    """`shift_away` of 16 bits: by more bits, only signs are left."""
     return shift_away(values, bits) if bits < 16 else np.where(values < 0, -1, 1)
 
 

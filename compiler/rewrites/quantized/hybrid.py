@@ -60,10 +60,13 @@ def hybrid(lowering: Lowering) -> None:
 
 
 def _fit(weights: Tensor) -> bool:
-    """Whether float32 holds sums of products with bytes and with a zero point exactly."""
+    """Whether float32 holds sums of products with bytes exactly, and those of a zero point.
+
+    Their difference is rounded once, as whole sums are when LiteRT makes floats of them.
+    """
     assert weights.data is not None
     sums = np.abs(weights.data).reshape(len(weights.data), -1).sum(1, dtype=np.float64)
-    return float(sums.max(initial=0)) * 255 <= EXACT
+    return float(sums.max(initial=0)) * 128 <= EXACT
 
 
 def _sums_of_rows(
@@ -160,7 +163,7 @@ def _from_blocks(weights: Tensor, blocks: Blocks) -> Array:
 
 
 def hybrid_transposed(lowering: Lowering) -> None:
-    """The same of TRANSPOSE_CONV."""
+    """TRANSPOSE_CONV of floats with quantized weights."""
     op = lowering.op
     size, weights, image, bias = op.operand(0), op.operand(1), op.operand(2), op.input(3)
     check_weights(lowering, weights)
@@ -189,7 +192,7 @@ def finish(lowering: Lowering, result: Tensor) -> None:
 
 
 def hybrid_product(lowering: Lowering) -> None:
-    """The same of BATCH_MATMUL with a constant matrix of int8: a scale for each row."""
+    """BATCH_MATMUL of floats and a constant matrix of int8, with a scale for each row."""
     op = lowering.op
     first, second = op.operand(0), op.operand(1)
     if not second.constant:

@@ -100,7 +100,7 @@ def by_channel(lowering: Lowering, factors: Array) -> tuple[Tensor, Tensor, Tens
 
 
 def as_operands(lowering: Lowering, numbers: Sequence[FixedPoint]) -> tuple[Tensor, Tensor, Tensor]:
-    """The same parts of fixed-point numbers."""
+    """The upper 16 bits, the lower 15 and the exponents of fixed-point numbers."""
     return (
         lowering.constant([n.multiplier >> 15 for n in numbers]),
         lowering.constant([n.multiplier & 0x7FFF for n in numbers]),

@@ -78,7 +78,7 @@ class Layer:
 
     @property
     def single_factors(self) -> Array:
-        """The same with the product rounded to float32, as LiteRT has it at times."""
+        """The factors with the product rounded to float32, as LiteRT has it at times."""
         product = self.lowering.scale(self.image) * self.lowering.scale(self.weights)
         return np.asarray(np.float64(product) / self.lowering.scale(self.lowering.op.output))
 

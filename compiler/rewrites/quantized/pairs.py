@@ -130,7 +130,7 @@ def _compare_int16(lowering: Lowering) -> None:
 
 
 def _divide_int16(lowering: Lowering) -> None:
-    """The same quotient, of which no table could hold all."""
+    """A quotient of int16, of which no table could hold all."""
     factor = _factor_of_quotients(lowering)
     low, high = lowering.bounds(lowering.op.output, half_away)
     value = lowering.add(

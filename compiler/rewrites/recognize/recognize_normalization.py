@@ -222,8 +222,8 @@ def _opens(op: Op, statistics: Statistics) -> bool:
 def _terms(graph: Graph, tensor: Tensor, opened: set[Op], statistics: Statistics) -> list[Term]:
     """A tensor as a sum of products, expanding the operators in `opened`."""
     op = graph.producer(tensor)
-    if tensor.data is not None and tensor.elements == 1 and tensor.data.reshape(()) == 1:
-        return [(1, ())]
+    if tensor.data is not None and tensor.elements == 1 and tensor.data.reshape(()) in (0, 1):
+        return [(1, ())] * int(tensor.data.reshape(()))
     if op is None or op not in opened:
         return [(1, (tensor,))]
     first = _terms(graph, op.operand(0), opened, statistics)

@@ -26,6 +26,7 @@ from ...options import Options
 from ...scratch import scratch_folder
 from ..trace.events import Trace
 from ..trace.session import Observer
+from .busy import busy as others_busy
 from .kept_roofline import roofline_of
 from .litert_gpu import Accelerated
 from .result import Benchmark, Footprint, KernelTime, PartCost, Rival, Spread
@@ -55,12 +56,14 @@ def benchmark(
     threads: int = 2,
     litert: bool = True,
     litert_gpu: bool = False,
+    busy: int = 0,
     trace: Trace | None = None,
     progress: pipeline.Progress = pipeline.silent,
 ) -> Benchmark:
     """Compile into a temporary cache, load, and measure.
 
-    There are at least `rounds` rounds, and as many as take `min_seconds`. `trace` records the
+    There are at least `rounds` rounds, and as many as take `min_seconds`; during these, `busy`
+    other processes compute. `trace` records the
     stages of the compiler, and loading and running the model once more at the end.
 
     Raises what compiling and loading raise; with `litert` or `litert_gpu` also
@@ -88,10 +91,12 @@ def benchmark(
             memory = _footprint(session.plan)
             sides = [lambda: session.run(arrays)]
             if litert:
-                sides.append(_litert(model, session, arrays, threads, options.signature, warm_up))
+                key = options.signature_key
+                sides.append(_litert(model, session, arrays, threads, key, warm_up))
             if litert_gpu:
                 sides.append(_litert_gpu(model, session, arrays, warm_up))
-            ours, *others = _rounds(sides, rounds, min_seconds, progress)
+            with others_busy(busy):
+                ours, *others = _rounds(sides, rounds, min_seconds, progress)
             progress("kernels", 0, 1)
             times = [[time for _, time in session.profile(arrays)] for _ in range(PASSES)]
             costs = [session.profile_parts(arrays) for _ in range(PASSES)]
@@ -113,6 +118,7 @@ def benchmark(
         runs=_spread(ours),
         litert=rivals[0] if litert else None,
         threads=threads,
+        busy=busy,
         litert_gpu=rivals[-1] if litert_gpu else None,
         kernels=_kernels(compiled.plan, times, roofline.roofline),
         roofline=roofline,
@@ -144,11 +150,11 @@ def _litert(
     inputs = [arrays[info.name] for info in session.inputs]
     try_run(model, dict(arrays) if signature else inputs, signature)
     if signature:
-        called = Reference(model, threads=threads, delegates=True, signature=signature)
+        called = Reference(model, threads=threads, kernels="XNNPACK", signature=signature)
         _warm_up(lambda: called.run(arrays), warm_up)
         return lambda: called.run(arrays)
     shapes = [info.shape for info in session.inputs]
-    reference = Reference(model, input_shapes=shapes, threads=threads, delegates=True)
+    reference = Reference(model, input_shapes=shapes, threads=threads, kernels="XNNPACK")
     _warm_up(lambda: reference.run(inputs), warm_up)
     return lambda: reference.run(inputs)
 
@@ -156,7 +162,7 @@ def _litert(
 def _litert_gpu(
     model: Model, session: runtime.Session, arrays: Mapping[str, Array], warm_up: int
 ) -> Run:
-    """The same on LiteRT's GPU accelerator, warmed up."""
+    """A run on LiteRT's GPU accelerator, warmed up."""
     accelerated = Accelerated(model)
     inputs = [arrays[info.name] for info in session.inputs]
     _warm_up(lambda: accelerated.run(inputs), warm_up)

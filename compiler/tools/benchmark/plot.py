@@ -44,7 +44,7 @@ def plot(result: Benchmark, path: Path) -> None:
     axes = figure.subplots()
     labels = [printable(kernel.label, LONGEST) for kernel in kernels]
     milliseconds = [kernel.seconds * 1e3 for kernel in kernels]
-    colors = [COLORS[min(int(kernel.roofline * 3), 2)] for kernel in kernels]
+    colors = [COLORS[min(int((kernel.roofline or 1) * 3), 2)] for kernel in kernels]
     axes.barh(range(len(kernels)), milliseconds, color=colors)
     axes.set_yticks(range(len(kernels)), labels, fontsize=8)
     # Tensor names may contain dollar signs, which matplotlib would parse as formulas.

@@ -57,9 +57,10 @@ class KernelTime:
     """The shortest time that the device's roofline allows."""
 
     @property
-    def roofline(self) -> float:
-        """The share of the roofline that it reaches."""
-        return self.least_seconds / self.seconds
+    def roofline(self) -> float | None:
+        """The share of the roofline that it reaches; None beyond it, where it is not the limit."""
+        share = self.least_seconds / self.seconds
+        return share if share <= 1 else None
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ class Benchmark:
     """Runs of LiteRT with XNNPACK."""
     threads: int
     """Threads of LiteRT."""
+    busy: int
+    """Other processes that computed meanwhile."""
     litert_gpu: Rival | None
     """Runs of LiteRT's GPU accelerator."""
     kernels: tuple[KernelTime, ...]

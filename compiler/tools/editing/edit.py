@@ -25,9 +25,10 @@ from ...emit.edits import Edited, apply_edits
 from ...emit.folder import pack
 from ...frontend.model_file import Model
 from ...ir import Array
-from ...litert.child import try_run
+from ...side_file import read_text
 from ...trial_input import random_input
-from ..compare import Comparison, compare, litert_outputs
+from ..compare import litert_outputs
+from ..comparison import Comparison, compare
 from .launches import ORIGINAL, LaunchTrial, try_launches
 
 ROUNDS = 20
@@ -46,13 +47,13 @@ class Trial:
     outputs: tuple[Comparison, ...]
     """The model's outputs, compared with the original's."""
     litert: tuple[Comparison, ...]
-    """The same compared with LiteRT's; empty if no model was given."""
+    """The outputs, compared with LiteRT's; empty if no model was given."""
     before: float
     """Median seconds of a run of the whole model with the original."""
     after: float
-    """The same with the edited kernel."""
+    """Median seconds of a run with the edited kernel."""
     ratio: float
-    """Median of the ratios of runs that took turns; below 1, the edited kernel is faster."""
+    """`after` by `before`, of runs that took turns; below 1, the edited kernel is faster."""
     kept: bool
     """Whether the variant now contains the edited kernel."""
 
@@ -145,7 +146,6 @@ def try_edit(
         outputs = _compared(plan, results, expected, ORIGINAL, tolerance)
         litert = _litert(plan, model, first, named) if model is not None else {}
         before, after = _timed(first, second, named)
-    ratios = [new / old for old, new in zip(before, after, strict=True)]
     trial = Trial(
         variant.folder,
         name,
@@ -154,7 +154,7 @@ def try_edit(
         _compared(plan, results, litert, "LiteRT's", tolerance),
         median(before),
         median(after),
-        median(ratios),
+        median(after) / median(before),
         kept=False,
     )
     if not (keep and trial.ok):
@@ -207,10 +207,7 @@ def _text_of(source: str | os.PathLike[str], file: str) -> tuple[str, str]:
 
 def read_source(path: os.PathLike[str]) -> str:
     """The text of a kernel's file (InputError)."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+    return read_text(path, "the kernel", InputError)
 
 
 def _edited(variant: Variant, changes: Mapping[int, str]) -> Edited:
@@ -288,9 +285,8 @@ def _litert(plan: Plan, model: Model, session: Session, arrays: Mapping[str, Arr
             "model to compare with the original alone"
         )
     signature = options.get("signature", "")
-    ordered = [arrays[info.name] for info in plan.inputs]
-    try_run(model, dict(arrays) if signature else ordered, signature, (True,))
-    return litert_outputs(model, signature, session, arrays)
+    found = litert_outputs(model, signature, session, arrays)
+    return {name: value for name, (_, value) in found.items()}
 
 
 def _timed(

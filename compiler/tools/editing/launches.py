@@ -20,7 +20,7 @@ from ....runtime.plan.records import Argument, PlacedTensor, Plan
 from ....runtime.plan.storage import device_dtype
 from ....runtime.store.variant import Variant
 from ...ir import Array
-from ..compare import Comparison, compare
+from ..comparison import Comparison, compare
 
 ROUNDS = 30
 """Times that each launch runs with either text, in turns."""
@@ -44,7 +44,7 @@ class LaunchTrial:
     after: float
     """Median seconds with the edited kernel."""
     ratio: float
-    """Median of the ratios of runs that took turns; below 1, the edited kernel is faster."""
+    """`after` by `before`, of runs that took turns; below 1, the edited kernel is faster."""
 
 
 def try_launches(
@@ -120,11 +120,8 @@ class _Trials:
         times = self._device.profile([command, edited] * ROUNDS)
         for argument, content in before.items():
             self._write(argument, content)
-        originals, changed = times[::2], times[1::2]
-        ratio = median(new / max(old, 1e-9) for old, new in zip(originals, changed, strict=True))
-        return LaunchTrial(
-            number, dispatch.label, outputs, median(originals), median(changed), ratio
-        )
+        original, changed = (max(median(found), 1e-9) for found in (times[::2], times[1::2]))
+        return LaunchTrial(number, dispatch.label, outputs, original, changed, changed / original)
 
     def _poison(self, arguments: Sequence[Argument], before: Mapping[Argument, Array]) -> None:
         """Give what a dispatch writes a content that it does not compute, unless it reads it."""

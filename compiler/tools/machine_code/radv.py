@@ -7,7 +7,6 @@ side of a branch.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
@@ -15,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ....runtime.environment import variables
 from ...codegen.spirv import ToolError
 from .programs import count
 from .record import MachineCode, Module
@@ -67,9 +67,7 @@ def _device() -> Iterator[tuple[ModuleType, Any, Any]]:
             "apt install mesa-vulkan-drivers libvulkan1, then: pip install 'tflgpu[radv]'"
         )
     wanted = {"RADV_FORCE_FAMILY": FAMILY, "VK_ICD_FILENAMES": str(drivers[0])}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
+    with variables(wanted):
         application = vulkan.VkApplicationInfo(apiVersion=vulkan.VK_MAKE_VERSION(1, 1, 0))
         described = vulkan.VkInstanceCreateInfo(pApplicationInfo=application)
         instance = vulkan.vkCreateInstance(described, None)
@@ -91,12 +89,6 @@ def _device() -> Iterator[tuple[ModuleType, Any, Any]]:
                 vulkan.vkDestroyDevice(device, None)
         finally:
             vulkan.vkDestroyInstance(instance, None)
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _compile(vulkan: ModuleType, device: Any, module: bytes, buffers: int) -> MachineCode:

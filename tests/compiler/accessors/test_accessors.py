@@ -8,7 +8,7 @@ import pytest
 from tflgpu.compiler.accessors import LinearAccessor, Position, SlicedAccessor, accessor
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Shape, Tensor, Whole
-from tflgpu.compiler.language import GLSL, OPENCL, Language
+from tflgpu.compiler.language import GLSL, OPENCL, Language, Name
 from tflgpu.compiler.ops.base import LINEAR, pack_slices
 from tflgpu.compiler.ops.base.storage import sliced_bytes
 from tflgpu.compiler.target import Target
@@ -30,9 +30,13 @@ def linear(shape: Shape, array: str = "x") -> LinearAccessor:
     return LinearAccessor.of(array, shape, LANES, set())
 
 
-def value(text: str, **names: int) -> int:
+B, Y, X, S, C, INDEX = (Name(name) for name in "byxsci")
+GB, GY, GX, GS = (Name(name) for name in ("gb", "gy", "gx", "gs"))
+
+
+def value(found: object, **names: int) -> int:
     """An integer expression of a kernel; its division is of positive numbers."""
-    return int(eval(text.replace("/", "//"), {}, names))
+    return int(eval(str(found).replace("/", "//"), {}, names))
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
@@ -43,7 +47,7 @@ def test_sliced_accessors_find_what_packing_puts_there(lanes: int) -> None:
     assert packed.nbytes == sliced_bytes(SHAPE, TARGETS[lanes])
     assert accessor.slices == -(-19 // lanes) and accessor.tail == 19 % lanes
     flat = packed.reshape(-1, lanes)
-    text = accessor.at("b", "y", "x", "s")
+    text = accessor.at(B, Y, X, S)
     for b, y, x, c in np.ndindex(SHAPE):
         place = value(text, b=b, y=y, x=x, s=c // lanes)
         assert flat[place, c % lanes] == data[b, y, x, c]
@@ -52,9 +56,9 @@ def test_sliced_accessors_find_what_packing_puts_there(lanes: int) -> None:
 
 def test_a_pixel_and_its_channels() -> None:
     accessor = sliced(SHAPE)
-    assert accessor.pixel("b", "y", "x") == accessor.at("b", "y", "x", "0")
-    assert accessor.channel("at", "s", "lane") == "lane_of(x, at + s * 15, lane)"
-    assert sliced((2, 3, 5, 3)).channel("at", "s", "2") == "lane_of(x, at, 2)"
+    assert accessor.pixel(B, Y, X) == accessor.at(B, Y, X, 0)
+    assert str(accessor.channel(Name("at"), S, Name("lane"))) == "lane_of(x, at + s * 15, lane)"
+    assert str(sliced((2, 3, 5, 3)).channel(Name("at"), S, 2)) == "lane_of(x, at, 2)"
 
 
 @pytest.mark.parametrize(
@@ -68,15 +72,15 @@ def test_a_pixel_and_its_channels() -> None:
     ],
 )
 def test_operands_broadcast_into_sliced_results(shape: tuple[int, ...], text: str) -> None:
-    position = Position("gb", "gy", "gx", "gs")
-    assert sliced(shape, array="o").broadcast(position, 19) == text
+    position = Position(GB, GY, GX, GS)
+    assert str(sliced(shape, array="o").broadcast(position, 19)) == text
 
 
 @pytest.mark.parametrize(
     "shape", [SHAPE, (19,), (5, 1), (3, 1, 19), (2, 1, 5, 1), (1, 3, 5, 19), (1, 1, 1, 1)]
 )
 def test_operands_broadcast_into_linear_results(shape: tuple[int, ...]) -> None:
-    text = linear(shape, "o").broadcast(Position(index="i"), SHAPE)
+    text = str(linear(shape, "o").broadcast(Position(index=INDEX), SHAPE))
     places = np.broadcast_to(np.arange(np.prod(shape)).reshape(shape), SHAPE).reshape(-1)
     for index, place in enumerate(places):
         assert value(text[2:-1], i=index) == place
@@ -90,11 +94,10 @@ def test_flattened_accessors_take_a_picture_as_one_row() -> None:
 
 def test_constants_start_at_their_base() -> None:
     sliced = SlicedAccessor("constants", 1, 1, 7, 4, 4, OPENCL, base=11)
-    assert sliced.at("0", "0", "x", "0") == "x + 11"
-    assert (
-        SlicedAccessor("constants", 1, 1, 1, 4, 4, OPENCL, base=11).at("0", "0", "0", "0") == "11"
-    )
-    assert LinearAccessor("constants", (7,), 4, base=11).read("i") == "constants[i + 11]"
+    assert str(sliced.at(0, 0, X, 0)) == "x + 11"
+    alone = SlicedAccessor("constants", 1, 1, 1, 4, 4, OPENCL, base=11)
+    assert str(alone.at(0, 0, 0, 0)) == "11"
+    assert str(LinearAccessor("constants", (7,), 4, base=11).read(INDEX)) == "constants[i + 11]"
 
 
 @pytest.mark.parametrize(
@@ -107,13 +110,13 @@ def test_constants_start_at_their_base() -> None:
 )
 def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> None:
     accessor = sliced((2, 3, 5, channels), array="y")
-    assert accessor.keep_tail(Position(slice="gs"), "v") == text
+    assert accessor.keep_tail(Position(slice=GS), "v") == text
 
 
 def places(accessor: SlicedAccessor, shape: tuple[int, ...]) -> list[int]:
     """Where a accessor finds each slice of a tensor of that shape, in the order of the storage."""
     batches, height, width, channels = shape
-    text = accessor.at("b", "y", "x", "s")
+    text = accessor.at(B, Y, X, S)
     sizes = (batches, -(-channels // accessor.lanes), height, width)
     return [value(text, b=b, s=s, y=y, x=x) for b, s, y, x in np.ndindex(sizes)]
 
@@ -132,7 +135,7 @@ def test_sliced_accessors_step_over_gaps(start: tuple[int, ...]) -> None:
     assert accessor is not None and accessor.gaps
     assert places(accessor, shape) == (expected - expected.flat[0]).reshape(-1).tolist()
     assert accessor.plane == expected[0, 1, 0, 0] - expected[0, 0, 0, 0]
-    assert value(accessor.pixel("1", "2", "4")) == expected[1, 0, 2, 4] - expected.flat[0]
+    assert value(accessor.pixel(1, 2, 4)) == expected[1, 0, 2, 4] - expected.flat[0]
 
 
 def test_runs_that_break_an_axis_are_refused() -> None:
@@ -145,7 +148,7 @@ def test_axes_of_one_entry_have_one_coordinate() -> None:
     """A tensor of one row in runs is read by kernels that name any row."""
     accessor = sliced((2, 1, 5, 8)).in_runs(5, 20)
     assert accessor is not None
-    assert value(accessor.at("1", "2", "4", "1")) == (1 * 2 + 1) * 20 + 4
+    assert value(accessor.at(1, 2, 4, 1)) == (1 * 2 + 1) * 20 + 4
 
 
 @pytest.mark.parametrize(("length", "pitch"), [(8, 11), (40, 48), (120, 200), (24, 31)])
@@ -153,8 +156,8 @@ def test_row_major_accessors_step_over_gaps(length: int, pitch: int) -> None:
     shape = (2, 3, 5, 8)
     accessor = linear(shape).in_runs(length, pitch)
     assert accessor is not None and accessor.gaps
-    flat = accessor.read("i")[2:-1]
-    coordinates = accessor.offset("b", "y", "x", "c")
+    flat = str(accessor.read(INDEX))[2:-1]
+    coordinates = accessor.offset(B, Y, X, C)
     for i, (b, y, x, c) in enumerate(np.ndindex(shape)):
         expected = i // length * pitch + i % length
         assert value(flat, i=i) == value(coordinates, b=b, y=y, x=x, c=c) == expected
@@ -179,7 +182,7 @@ def test_integers_of_8_bits_are_bytes(
     found = accessor("x", Tensor("x", (5, 7), dtype), LINEAR, Target(profile("cpu"), language))
     assert isinstance(found, LinearAccessor)
     assert (found.stored, found.element) == (stored, "int")
-    assert (found.read("i"), found.assign("i", "v")) == (read, written)
+    assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +205,7 @@ def test_slices_become_bytes_of_a_row_major_tensor(
     tensor = Tensor("x", (1, 1, 5, channels), "int8")
     target = Target(profile("cpu"), language)
     found = accessor("x", tensor, LINEAR, target, by_slices=True, zero_point=-3)
-    assert found.write(Position("0", "0", "gx", "gs" if channels > 4 else "0"), "v") == text
+    assert found.write(Position(0, 0, GX, GS if channels > 4 else 0), "v") == text
 
 
 @pytest.mark.parametrize(
@@ -222,11 +225,11 @@ def test_whole_numbers_are_floats_in_kernels(
     found = accessor("x", tensor, LINEAR, target)
     assert isinstance(found, LinearAccessor)
     assert (found.stored, found.element) == (f"uint{bits}", "float")
-    assert (found.read("i"), found.assign("i", "v")) == (read, written)
+    assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
     rows = accessor("x", tensor, LINEAR, target, by_slices=True)
     stored = {
         "opencl": f"store_lanes(x, gx * 8 + gs * 4, uint{bits}_numbers(v, 3));",
         "glsl": f"{'store_word' if bits == 8 else 'store_two_words'}"
         "(x, gx * 8 + gs * 4, whole_numbers(v, 3));",
     }
-    assert rows.write(Position("0", "0", "gx", "gs"), "v") == stored[language.name]
+    assert rows.write(Position(0, 0, GX, GS), "v") == stored[language.name]

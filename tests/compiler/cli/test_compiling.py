@@ -78,9 +78,11 @@ def test_formats_of_inputs_and_outputs(tmp_path: Path) -> None:
     plan = from_bytes((Path(value["path"]) / "plan.tflgpu").read_bytes())
     assert (plan.inputs[0].shape, plan.inputs[0].dtype) == ((1, 60, 80, 1), "uint8")
     assert (plan.outputs[0].shape, plan.outputs[0].dtype) == ((1,), "int32")
-    message = invoke(*options, "--input-format", "gray8", code=2).stderr
-    assert "'gray8' is not of the form NAME=FORMAT" in message
-    message = invoke(*options, "--input-format", "image=cmyk8", code=1).stderr
+    unnamed = as_json(*options, "--input-format", picture, "--output-format", scores)
+    assert unnamed["kernels"] == value["kernels"]
+    message = invoke(*options, "--input-format", "cmyk8", code=2).stderr
+    assert "'cmyk8' is not of the form NAME=FORMAT" in message
+    message = invoke(*options, "--input-format", "image=cmyk8", code=2).stderr
     assert "inputs['image']='cmyk8': unknown format 'cmyk8'" in message
 
 
@@ -106,7 +108,7 @@ def test_compile_hands_its_options_over(tmp_path: Path) -> None:
         ("opencl", "apple", "warning: the profile apple (Apple GPUs) is for the targets metal"),
         ("glsl", "apple", "but these kernels are for glsl"),
         ("opencl", "gles31", "is for the targets glsl, but these kernels are for opencl"),
-        ("vulkan", "apple", "note: `tflgpu run` and `tflgpu export` take kernels for opencl or"),
+        ("vulkan", "apple", "note: `tflgpu run` and `tflgpu export` take kernels for opencl, glsl"),
     ],
 )
 def test_compile_questions_targets(tmp_path: Path, target: str, device: str, message: str) -> None:

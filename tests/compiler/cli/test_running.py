@@ -38,8 +38,17 @@ def test_run_names_the_classes_of_an_image(cache: Path, opencl_device: str) -> N
     assert output["max"] == pytest.approx(scores[0])
     assert output["mean"] == pytest.approx(0.1, abs=1e-5)
     shown = invoke(*command, "--labels", DIGITS / "labels.txt")
-    assert "note: image: pixels 0..255 become 0..1" in shown.stderr
+    assert "warning: image: pixels 0..255 become 0..1, which is assumed" in shown.stderr
     assert shown.stdout.split("score", 1)[1].split()[0] == "7"
+
+
+def test_run_takes_the_url_of_a_store(opencl_device: str, tmp_path: Path) -> None:
+    url = (tmp_path / "store").as_uri()
+    invoke("compile", DIGITS_MODEL, "-o", url, "--device", opencl_device)
+    command = ("run", url, "random", "--device", opencl_device)
+    assert "is not signed; a plan is a program" in invoke(*command, code=1).stderr
+    (output,) = as_json(*command, "--trust", "anyone")["outputs"]
+    assert output["mean"] == pytest.approx(0.1, abs=1e-5)
 
 
 def test_run_writes_what_litert_computes(cache: Path, opencl_device: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from paths import DIGITS, DIGITS_MODEL, SEVEN
 from PIL import Image
 
 from tflgpu.compiler import pipeline
+from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.user_cache import user_cache
 
 LABELS = [f"digit {n}" for n in range(10)]
@@ -115,7 +116,7 @@ def test_what_cannot_be_drawn(digits: Path, opencl_device: str, tmp_path: Path) 
     without = invoke(*command, "random", *picture, code=1)
     assert "there is no picture to draw over: exactly one input must be a picture" in without.stderr
     nothing = invoke(*command, SEVEN, *picture, code=1)
-    assert "the outputs show no boxes, mask, keypoints or image: prob" in nothing.stderr
+    assert "it is not clear what the outputs show; say it with --show boxes" in nothing.stderr
     assert not (tmp_path / "out.png").exists()
 
 
@@ -130,7 +131,7 @@ def test_a_picture_is_scaled_on_the_device(
     digits: Path, opencl_device: str, tmp_path: Path
 ) -> None:
     """Its scaling is a part of the compiled model, so nothing is assumed here."""
-    cache, picture = tmp_path / "cache", "image=gray8,std=255"
+    cache, picture = tmp_path / "cache", "gray8, std=255"
     where = ("-o", cache, "--device", opencl_device)
     invoke("compile", DIGITS_MODEL, *where, "--input-format", picture)
     command = ("run", cache, SEVEN, "--device", opencl_device)
@@ -160,4 +161,69 @@ def test_labels_of_what_has_no_classes(opencl_device: str, tmp_path: Path) -> No
     command = ("run", path, picture, "--device", opencl_device, "--show", "image")
     result = invoke(*command, "--labels", labels)
     assert "warning: --labels is ignored: --show image names no classes\n" in result.stderr
-    assert "warning" not in invoke(*command).stderr
+    assert "--labels" not in invoke(*command).stderr
+    printed = ("run", path, picture, "--device", opencl_device, "--labels", labels)
+    advice = "no output has one score per class; if they name boxes or a mask, add --show boxes"
+    assert advice in invoke(*printed, code=1).stderr
+
+
+# -- what is said before anything is compiled -------------------------------------------------
+
+WRONG = {
+    "channels": (("--mean", "1/2", "--std", 3), "but it has 1"),
+    "an input": (("--input", f"picture={SEVEN}"), "the model has no input 'picture'"),
+    "no picture": ((DIGITS_MODEL,), "is not a readable picture"),
+    "no folder": (("--output", "none/out.png"), "there is no folder none"),
+    "nothing to draw": (("random", "--output", "out.png"), "there is no picture to draw over"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_arguments_are_checked_before_compiling(
+    case: str, opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "build", lambda *_: 1 / 0)
+    options, message = WRONG[case]
+    given = () if {"--input", "random", DIGITS_MODEL} & set(options) else (SEVEN,)
+    wrong = invoke("run", DIGITS_MODEL, *given, *options, "--device", opencl_device, code=1)
+    assert message in wrong.stderr
+
+
+def test_an_option_that_is_given_twice() -> None:
+    wrong = invoke("run", DIGITS_MODEL, SEVEN, "--mean", 1, "--std", 2, "--mean", 3, code=2)
+    assert "--mean is given twice; give it once" in wrong.stderr
+
+
+def test_a_profile_is_no_device_to_run_on() -> None:
+    wrong = invoke("run", DIGITS_MODEL, SEVEN, "--device", "adreno", code=2)
+    assert "adreno is a device profile, which kernels are compiled for" in wrong.stderr
+
+
+def test_a_model_of_any_size_takes_the_picture_as_it_is(opencl_device: str, tmp_path: Path) -> None:
+    path = tmp_path / "any.tflite"
+    made = model({"y": call("ABS", x(1, 1, 1, 3))})
+    (image,) = made.graph.inputs
+    image.signature = (1, -1, -1, 3)
+    path.write_bytes(write(made.graph))
+    Image.new("RGB", (20, 10), (0, 255, 51)).save(tmp_path / "p.png")
+    command = ("run", path, tmp_path / "p.png", "--device", opencl_device)
+    assert as_json(*command)["outputs"][0]["shape"] == [1, 10, 20, 3]
+    assert f"{image.name} takes pictures of any size: compiled for 20x10" in invoke(*command).stderr
+    smaller = as_json(*command, "--input-shape", f"{image.name}=1,5,5,3")
+    assert smaller["outputs"][0]["shape"] == [1, 5, 5, 3]
+
+
+def test_a_family_is_recognized_and_a_guess_is_a_warning(
+    opencl_device: str, tmp_path: Path
+) -> None:
+    content = model({"y": call("ABS", x(1, 8, 8, 3))}).content
+    Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
+    for name, line in (
+        ("mobilenet_v1_mine", "note: y/in0: pixels 0..255 become -1..1, as MobileNet takes them"),
+        ("mine", "warning: y/in0: pixels 0..255 become 0..1, which is assumed"),
+    ):
+        path = tmp_path / f"{name}.tflite"
+        path.write_bytes(content)
+        shown = invoke("run", path, tmp_path / "p.png", "--device", opencl_device).stderr
+        assert line in shown
+        assert "y has three channels, as colors; --show image --output FILE.png draws it" in shown

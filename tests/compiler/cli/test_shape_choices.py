@@ -33,8 +33,8 @@ def test_a_cache_with_choices(cache: Path) -> None:
     (entry,) = as_json("cache", "list", cache)["entries"]
     assert entry["shapes"] == 2
     assert as_json("cache", "verify", cache)["ok"]
-    next(cache.glob("*/*/shapes/1/kernels/*.cl")).write_text("")
-    assert "shapes/1/kernels" in invoke("cache", "verify", cache, code=1).stderr
+    next(cache.glob("*/*/choices/1/kernels/*.cl")).write_text("")
+    assert "choices/1/kernels" in invoke("cache", "verify", cache, code=1).stderr
     assert as_json("cache", "prune", cache, "--max-size", "0")["bytes"] == 0
 
 
@@ -51,7 +51,7 @@ def test_inspect_takes_a_choice(cache: Path) -> None:
 def test_export_takes_a_choice(cache: Path, tmp_path: Path) -> None:
     given = ("export", cache, "-o", tmp_path / "c", "--name", "net")
     refused = invoke(*given, code=1).stderr
-    assert "choose them with --input-shape:\n  y/in0 [1, 3]\n  y/in0 [4, 3]" in refused
+    assert "with --signature and --input-shape:\n  y/in0 [1, 3]\n  y/in0 [4, 3]" in refused
     invoke(*given, SECOND)
     assert "inputs_0_shape[] = {4, 3}" in (tmp_path / "c" / "net.c").read_text()
 

@@ -53,6 +53,9 @@ def test_commands_run_in_any_thread_and_leave_signals_alone() -> None:
 def test_an_interrupted_command(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Processes in the background ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
     def interrupted(*arguments: object, **options: object) -> None:
         os.kill(os.getpid(), number)
         time.sleep(10)

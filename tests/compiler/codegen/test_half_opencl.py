@@ -27,7 +27,7 @@ def refused(text: str, folder: Path) -> str:
     """What Clang has against a source; "" if it takes it."""
     clang = newest_clang()
     if clang is None:
-        unavailable("clang is not installed")
+        unavailable("not installed: clang")
     source = folder / "kernel.cl"
     source.write_text(text, encoding="utf-8")
     done = subprocess.run([clang, *OPTIONS, source], capture_output=True, text=True, check=False)

@@ -15,6 +15,7 @@ from paths import DIGITS_MODEL
 import tflgpu
 from tflgpu.compiler.accessors import HalfAccessor
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.language import Name
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName
 from tflgpu.compiler.pipeline import build, store
@@ -65,9 +66,10 @@ def test_half_storage_agrees_with_litert(
 
 def test_half_accessors_name_no_language() -> None:
     view = HalfAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu"), precision="f16"), set())
-    assert view.read("0", "gy", "gx", "gs") == "load_half(x, (gs * 5 + gy) * 7 + gx)"
-    assert view.assign("i", "v") == "store_half(x, i, v);"
-    assert view.lane("0", "0", "0", "c") == "half_lane(x, c / 4 * 5 * 7, c % 4)"
+    gs, gy, gx, i, c = (Name(name) for name in ("gs", "gy", "gx", "i", "c"))
+    assert str(view.read(0, gy, gx, gs)) == "load_half(x, (gs * 5 + gy) * 7 + gx)"
+    assert view.assign(i, "v") == "store_half(x, i, v);"
+    assert str(view.lane(0, 0, 0, c)) == "half_lane(x, c / 4 * 35, c % 4)"
 
 
 def test_half_groups_find_their_channels(opencl_device: str, tmp_path: Path) -> None:
@@ -116,6 +118,8 @@ def test_tables_are_halved_and_large_constants_are_not(
 def test_layers_compute_in_half_where_the_profile_says_so(
     target: TargetName, halves: str, extensions: tuple[str, ...]
 ) -> None:
+    if target == "vulkan":
+        need_programs("glslangValidator")
     options = Options(target=target, device="mali", precision="f16", fallback="none")
     compiled = build(DIGITS_MODEL, options)
     remark = "// multiplies and adds in half precision\n"
@@ -143,6 +147,7 @@ def test_neighbouring_pixels_are_loaded_and_stored_together(
     precision: Precision, size: int, read: str, written: str
 ) -> None:
     """Two halves of 4 lanes are 128 bits; slices of 111 x 111 pixels begin within such elements."""
+    need_programs("glslangValidator")
     image = call("CONV_2D", x(1, size, size, 4), w(16, 3, 3, 4), w(16), **window())
     pointwise = call("CONV_2D", image, w(64, 1, 1, 16), w(64), **window())
     last = call("CONV_2D", pointwise, w(4, 3, 3, 64), w(4), **window())

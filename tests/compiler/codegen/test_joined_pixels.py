@@ -9,7 +9,7 @@ import lavapipe
 import pytest
 from agreement import difference
 from cases.convolutions import window
-from devices import own_profile
+from devices import need_programs, own_profile
 from graphs import Value, call, model, w, x
 
 from tflgpu.compiler import Options, pipeline
@@ -71,6 +71,7 @@ def check(
     values: dict[str, Value], precision: Precision, profile: str, device: lavapipe.Lavapipe
 ) -> str:
     """Compare with LiteRT what a device computes; returns the text of all kernels."""
+    need_programs("glslangValidator")
     made = model(values)
     options = Options(target="vulkan", device=profile, precision=precision, fallback="none")
     compiled = pipeline.build(made.content, options)

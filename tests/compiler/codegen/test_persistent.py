@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import own_profile
-from graphs import Value, call, ints, model, quantized, x, xq
+from graphs import State, Value, call, ints, known, model, quantized, w, x, xq
 from paths import DIGITS_MODEL
 
 import tflgpu
@@ -35,19 +35,19 @@ def stretches(content: bytes, **options: Any) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("length", "longest", "merged"),
+    ("operators", "most", "merged"),
     [
-        (6, 256, [(0, 6)]),
-        (6, 4, [(0, 4), (4, 2)]),
-        (7, 3, [(0, 3), (3, 3)]),
-        (1, 256, []),
-        (6, 1, []),
-        (6, 0, []),
+        (["SOFTMAX"] * 6, 64, [(0, 6)]),
+        (["SOFTMAX"], 64, []),
+        (["SOFTMAX"] * 6, 0, []),
+        (["TANH", "SOFTMAX", "LOGISTIC", "L2_NORMALIZATION"], 2, [(0, 2), (2, 2)]),
     ],
 )
-def test_longest(tmp_path: Path, length: int, longest: int, merged: list[tuple[int, int]]) -> None:
-    profile = own_profile(tmp_path, "cpu", persistent_dispatches=longest)
-    assert stretches(chain(*["SOFTMAX"] * length), device=profile) == merged
+def test_where_a_stretch_is_divided(
+    tmp_path: Path, operators: list[str], most: int, merged: list[tuple[int, int]]
+) -> None:
+    profile = own_profile(tmp_path, "cpu", persistent_kernels=most)
+    assert stretches(chain(*operators), device=profile) == merged
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_launches_end_at_parts_on_litert(
 
 def test_kernels_whose_work_items_exchange_data(tmp_path: Path) -> None:
     """On a GPU's profile a group of several work-items adds up a long row; it keeps its launch."""
-    profile = own_profile(tmp_path, "gpu", persistent_dispatches=256)
+    profile = own_profile(tmp_path, "gpu", persistent_kernels=64)
     value: Value = x(5, 4099)
     for operator in ("GATHER", "GATHER", "SOFTMAX", "GATHER", "GATHER", "GATHER"):
         if operator == "GATHER":
@@ -88,7 +88,7 @@ def test_kernels_whose_work_items_exchange_data(tmp_path: Path) -> None:
 
 
 def test_only_in_opencl(tmp_path: Path) -> None:
-    profile = own_profile(tmp_path, "gpu", persistent_dispatches=256)
+    profile = own_profile(tmp_path, "gpu", persistent_kernels=64)
     content = chain("SOFTMAX", "SOFTMAX")
     assert stretches(content, device=profile) == [(0, 2)]
     assert stretches(content, device=profile, target="glsl") == []
@@ -122,11 +122,32 @@ def test_the_same_text_each_time() -> None:
         for _ in range(3)
     }
     (text,) = texts
-    assert (
-        "run_step(1, 8, persistent_006_depthwise_pointwise_rows_001_item(item, part(arena, 0, "
-        in text
-    )
+    assert re.search(r"case 1: each_item\(.*_001_item\(item, part\(arena, 0, const ", text)
     assert text.count("__kernel") == 1
     # A group of light work-items is called as a whole.
     assert "separate void persistent_006_max_pool_002_group(" in text
     assert "max_pool_002_item(group_gx * 4 + i0, group_gy * 4 + i1, x, y);" in text
+
+
+def test_the_steps_of_a_recurrent_layer_are_written_once(
+    tmp_path: Path, opencl_device: str
+) -> None:
+    steps, inputs, units = 97, 5, 8
+    # Weights that let differences die away.
+    recurrent = known(np.eye(units, dtype=np.float32)[::-1] * 0.5)
+    weights = w(units, inputs), recurrent, w(units)
+    attrs = {"time_major": True, "fused_activation_function": "TANH"}
+    state = State((1, units))
+    layer = call("UNIDIRECTIONAL_SEQUENCE_RNN", x(steps, 1, inputs), *weights, state, **attrs)
+    made = model({"y": call("FULLY_CONNECTED", layer, w(3, units), None, keep_num_dims=True)})
+    compiled = pipeline.build(made.content, Options(device="cpu_avx2", fallback="none"))
+    (record,) = compiled.plan.persistent
+    text = compiled.sources[compiled.plan.kernels[record.kernel].file]
+    assert record.count == text.count("// dispatch ") > steps > 20 > text.count("each_item(")
+    array = np.random.default_rng(7).standard_normal((steps, 1, inputs), np.float32)
+    with tflgpu.load(pipeline.store(compiled, tmp_path), device=opencl_device) as session:
+        results = [session.run(array)["y"] for _ in range(2)]
+    reference = Reference(made.content)
+    for result in results:
+        (expected,) = reference.run([array])
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)

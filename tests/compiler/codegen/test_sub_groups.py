@@ -9,6 +9,7 @@ import pytest
 from agreement import difference, run
 from cases.layers import squeezed
 from cases.norms import layers
+from devices import need_programs
 from graphs import Model, call, ints, model, typed, w, x, xi
 
 from tflgpu.compiler import CompiledModel, Options, pipeline
@@ -72,6 +73,7 @@ def test_sub_groups_add_up_what_their_work_items_have(tmp_path: Path) -> None:
 def test_kernels_for_vulkan_agree_with_litert(
     profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    need_programs("glslangValidator")
     compiled = shared_by_groups()
     program = built(compiled, profile, "vulkan")
     assert any(WORD in text for text in program.sources.values()) == (profile == "amd")
@@ -88,6 +90,7 @@ def test_a_device_without_them_says_so(tmp_path: Path) -> None:
 
 
 def test_only_targets_whose_profile_lists_them_have_them() -> None:
+    need_programs("glslangValidator")
     without: dict[str, TargetName] = {"nvidia": "opencl", "intel_gpu": "glsl", "gpu": "vulkan"}
     for device, target in without.items():
         sources = built(shared_by_groups(), device, target).sources.values()

@@ -60,7 +60,7 @@ def test_metal_sources_are_made_for_every_kernel(tmp_path: Path) -> None:
     assert {Path(kernel.file).suffix for kernel in plan.kernels} == {".metal"}
     for kernel in plan.kernels:
         assert f"kernel void {kernel.name}(" in (folder / kernel.file).read_text()
-    with pytest.raises(DeviceError, match="kernels for opencl and glsl, not for metal"):
+    with pytest.raises(DeviceError, match="kernels for opencl, glsl and wgsl, not for metal"):
         tflgpu.load(folder)
 
 

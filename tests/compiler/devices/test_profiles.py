@@ -150,7 +150,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         (
             "work_items",
             'tensor_storage = "image"\nwork_items',
-            "tensor_storage is 'image', so persistent_dispatches must be 0",
+            "tensor_storage is 'image', so persistent_kernels must be 0",
         ),
         (
             "slice_width = 4",
@@ -163,8 +163,8 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
             "byte_products is ['glsl'], but must be a list of kernel languages opencl, vulkan",
         ),
         (
-            "persistent_dispatches = 256",
-            'byte_products = ["opencl"]\nweight_storage = "image"\npersistent_dispatches = 0',
+            "persistent_kernels = 64",
+            'byte_products = ["opencl"]\nweight_storage = "image"\npersistent_kernels = 0',
             "byte_products has 'opencl', so weights and tensors must be buffers",
         ),
         (

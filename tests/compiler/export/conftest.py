@@ -21,17 +21,27 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     demo = exported(compiled, tmp_path_factory.mktemp("digits"))
     infos = {str(info): info for info in tflgpu.devices()}
     for device in opencl_devices():
-        # The driver's own version: OpenCL 3.0 PoCL 3.1+debian, with more spaces in some drivers.
-        version = infos[device].version.split()[3]
-        if not demo.run("--device", version, content=bytes(8 * 8 * 4)).returncode:
-            return Found(device, version)
+        platform = infos[device].platform
+        if not demo.run("--device", platform, content=bytes(8 * 8 * 4)).returncode:
+            return Found(device, platform)
     unavailable("a program finds no OpenCL driver of the system")
 
 
 @pytest.fixture(scope="session")
 def gles() -> Found:
     """The best OpenGL device."""
+    return best("glsl")
+
+
+@pytest.fixture(scope="session")
+def webgpu() -> Found:
+    """The best WebGPU device."""
+    return best("wgsl")
+
+
+def best(target: str) -> Found:
+    """The best device that runs the kernels of a target."""
     for info in tflgpu.devices():
-        if info.target == "glsl":
+        if info.target == target:
             return Found(str(info), info.name)
-    unavailable("no OpenGL device is present")
+    unavailable(f"no device that runs {target} is present")

@@ -51,7 +51,7 @@ def test_clang(project: Path) -> None:
 
 def test_a_number_of_runs(project: Path) -> None:
     compiled(project, "gcc", "-ldl", "-lpthread")
-    for runs in ("0", "-1", "many"):
+    for runs in ("0", "-1", "many", "5x", "9" * 20):
         ran = run(project, "./demo", "in.bin", "out.bin", "--runs", runs)
         assert (ran.returncode, ran.stderr) == (1, "--runs is no number above 0\n")
 

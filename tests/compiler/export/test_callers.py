@@ -12,18 +12,24 @@ import numpy as np
 import pytest
 from exporting import CHECKED, Found, build, exported, run
 from paths import DIGITS_MODEL
+from wgpu_native import wgpu_native
 
 from tflgpu.compiler import Options, pipeline
-from tflgpu.compiler.export import RUNTIMES, export
+from tflgpu.compiler.export import BACKENDS, export
 from tflgpu.compiler.options import TargetName
 from tflgpu.runtime.store.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
 CALLERS = Path(__file__).parent / "callers"
-FIXTURES = {"opencl": "found", "glsl": "gles"}
-LIBRARIES = {"opencl": "libOpenCL.so.1", "glsl": "libEGL.so.1"}
-PRESENT = {"opencl": "cl_khr_byte_addressable_store", "glsl": "GL_EXT_color_buffer_float"}
+FIXTURES = {"opencl": "found", "gles": "gles", "webgpu": "webgpu"}
+LIBRARIES = {"opencl": ("-l:libOpenCL.so.1",), "gles": ("-l:libEGL.so.1",), "webgpu": ()}
+"""Those of a caller that calls its driver itself, beside what the runtime is linked with."""
+PRESENT = {
+    "opencl": "cl_khr_byte_addressable_store",
+    "gles": "GL_EXT_color_buffer_float",
+    "webgpu": "shader-f16",
+}
 """An extension that every driver here has."""
 
 
@@ -31,27 +37,29 @@ PRESENT = {"opencl": "cl_khr_byte_addressable_store", "glsl": "GL_EXT_color_buff
 class Driver:
     """A driver, and digits exported for it."""
 
-    target: TargetName
+    backend: str
     found: Found
     project: Path
 
     def build(self, program: Path, *files: Path | str, table: Path | str = "net.c") -> None:
         """Build a program with the runtime and the tables of the model."""
-        runtime = ("tflgpu.c", f"tflgpu_{RUNTIMES[self.target]}.c")
+        runtime = ("tflgpu.c", f"tflgpu_{self.backend}.c")
         folders = (self.project, self.project / "android", CALLERS)
         included = (f"-I{folder}" for folder in folders)
-        words = (*CHECKED, *included, *runtime, str(table), *map(str, files))
+        libraries = wgpu_native(self.project.parent) if self.backend == "webgpu" else ()
+        words = (*CHECKED, *included, *runtime, str(table), *map(str, files), *libraries)
         build(self.project, str(program), *words)
 
 
-@pytest.fixture(scope="module", params=["opencl", "glsl"])
+@pytest.fixture(scope="module", params=["opencl", "gles", "webgpu"])
 def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Driver:
-    target: TargetName = request.param
-    found: Found = request.getfixturevalue(FIXTURES[target])
-    options = Options(target=target, device="gpu", fallback="none")
+    backend: str = request.param
+    found: Found = request.getfixturevalue(FIXTURES[backend])
+    options = Options(target=BACKENDS[backend], device="gpu", fallback="none")
     compiled = pipeline.build(DIGITS_MODEL, options)
-    project = exported(compiled, tmp_path_factory.mktemp(target), embed=True).folder
-    return Driver(target, found, project)
+    folder = tmp_path_factory.mktemp(backend)
+    project = exported(compiled, folder, embed=True, backend=backend).folder
+    return Driver(backend, found, project)
 
 
 def called(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -62,8 +70,8 @@ def called(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_buffers_of_the_caller(driver: Driver, tmp_path: Path) -> None:
     """A run on buffers with guards behind them, events, and what is refused."""
     program = tmp_path / "scenario"
-    own = CALLERS / f"{RUNTIMES[driver.target]}.c"
-    driver.build(program, CALLERS / "scenario.c", own, f"-l:{LIBRARIES[driver.target]}")
+    own = CALLERS / f"{driver.backend}.c"
+    driver.build(program, CALLERS / "scenario.c", own, *LIBRARIES[driver.backend])
     ran = called(program, driver.found.name)
     assert (ran.returncode, ran.stderr) == (0, "")
 
@@ -166,7 +174,7 @@ def test_what_the_device_lacks(
 ) -> None:
     """A model that needs more than the device has is refused."""
     table = (driver.project / "net.c").read_text(encoding="utf-8")
-    changed, count = re.subn(needed, instead.replace("@", PRESENT[driver.target]), table)
+    changed, count = re.subn(needed, instead.replace("@", PRESENT[driver.backend]), table)
     assert count == 1
     (tmp_path / "changed.c").write_text(changed, encoding="utf-8")
     driver.build(tmp_path / "demo", "main.c", table=tmp_path / "changed.c")

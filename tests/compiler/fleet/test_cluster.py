@@ -13,6 +13,9 @@ from pathlib import Path
 from socket import gethostname
 from typing import Any
 
+import dask
+import distributed
+import psutil
 import pytest
 from commands import invoke
 from variant_files import variants
@@ -25,10 +28,6 @@ from tflgpu.compiler.fleet import cluster, parcel, processes, scheduled
 from tflgpu.compiler.fleet.workers import compile_file
 from tflgpu.compiler.options import Precision
 from tflgpu.runtime.errors import TflgpuWarning
-
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-psutil = pytest.importorskip("psutil")
 
 DEVICES = ("mali", "gpu")
 
@@ -89,7 +88,6 @@ def test_a_tuning_table_travels(folder: Path, threads: Any, tmp_path: Path) -> N
 def test_warnings_travel(
     beyond_half: Path, tmp_path: Path, scheduler: bool, request: pytest.FixtureRequest
 ) -> None:
-    pytest.importorskip("fsspec")
     where: dict[str, Any] = {"jobs": 2}
     if scheduler:
         where = {"scheduler": request.getfixturevalue("threads").scheduler_address}
@@ -217,12 +215,12 @@ def test_processes_that_are_killed(folder: Path, tmp_path: Path) -> None:
     failed, killed = 0, 0
     for result in run:
         failed += result.error is not None
-        if killed < 10:
+        if killed < 4:
             workers = [*filter(is_worker, psutil.Process().children(recursive=True))]
             if workers:
                 os.kill(workers[0].pid, signal.SIGKILL)
                 killed += 1
-    assert (failed, killed) == (10, 10)
+    assert (failed, killed) == (10, 4)
     assert variants(tmp_path / "here") == variants(tmp_path / "there")
 
 

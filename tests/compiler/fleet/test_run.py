@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from commands import as_json, invoke
+from devices import need_programs
 from graphs.steps import elementwise
 from variant_files import variants
 
@@ -228,6 +229,7 @@ def test_a_damaged_variant_is_compiled_again(folder: Path, tmp_path: Path) -> No
 
 
 def test_an_estimate_is_made_again(tmp_path: Path, folder: Path) -> None:
+    need_programs("glslangValidator")
     options = Options(target="vulkan", precision="f16", keep_f32=("auto",))
     common: dict[str, Any] = {"devices": ["gpu"], "precisions": ["f16"], "options": options}
     for _ in range(2):
@@ -306,6 +308,8 @@ def test_a_full_store_ends_the_run(
         write(*arguments)
 
     monkeypatch.setattr(emitted, "_write", full)
+    # One after another: the first two that are written are the first two tasks.
+    monkeypatch.setattr(workers, "WRITERS", 1)
     with pytest.raises(PlanError, match=r"cannot write .*: No space left on device"):
         compiled(folder, store)
     assert len(list(store.glob("*/*/plan.tflgpu"))) == len(list(store.glob("*/opencl-*"))) == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from contextlib import suppress
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -20,8 +19,6 @@ from tflgpu.compiler.fleet.places import place
 from tflgpu.runtime.remote.keys import Trusted
 from tflgpu.runtime.remote.published import entries
 from tflgpu.runtime.remote.store import Store
-
-pytest.importorskip("fsspec")
 
 DIGITS = ROOT / "samples" / "digits" / "digits.tflite"
 DEVICES = ("gpu", "mali")
@@ -133,9 +130,7 @@ def test_runs_at_once_lose_no_rows(url: str, server: ForkServerContext) -> None:
 
 @linux
 def test_the_passphrase_of_a_key_is_asked_for_on_a_terminal(url: str, tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "some words", "-f", str(key)]
-    subprocess.run(make, check=True)
+    key = make_key(tmp_path / "key", "some words")
     command = ("compile", DIGITS, "-o", url, "--device", "gpu", "--sign", key)
     code, shown = at_a_terminal("some words", *command)
     assert (code, "words" in shown) == (0, False), shown

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 from cases.convolutions import conv
 from commands import as_json, invoke
@@ -18,8 +19,6 @@ from graphs import model, x
 import tflgpu
 from tflgpu.compiler.schedule.sizes import Sizes
 from tflgpu.compiler.tools import tune as search
-
-distributed = pytest.importorskip("distributed")
 
 
 class Measured:

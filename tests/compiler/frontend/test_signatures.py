@@ -21,7 +21,7 @@ from tflgpu.compiler.litert.reference import Reference
 def test_each_signature_runs(signature: str, forced: Any, way: Way, tmp_path: Path) -> None:
     content = two_signatures()
     chosen = Options(
-        target=way.target, device=way.profile, signature=signature, fallback_ops=forced
+        target=way.target, device=way.profile, signature=(signature,), fallback_ops=forced
     )
     random = np.random.default_rng(3)
     arrays = {name: random.standard_normal(SHAPE).astype(np.float32) for name in ("left", "right")}
@@ -53,12 +53,12 @@ def test_without_one_tensors_keep_their_names() -> None:
 def test_shapes_go_by_the_names_of_the_signature() -> None:
     shapes = tuple((name, (2, 5, 7, 3)) for name in ("left", "right"))
     plan = pipeline.build(
-        two_signatures(), Options(device="cpu", signature="near", input_shapes=shapes)
+        two_signatures(), Options(device="cpu", signature=("near",), input_shapes=shapes)
     ).plan
     assert plan.outputs[0].shape == (2, 5, 7, 3)
     with pytest.raises(ModelError, match="no input l; its inputs are left, right"):
         wrong = (("l", (2, 5, 7, 3)),)
-        options = Options(device="cpu", signature="near", input_shapes=wrong)
+        options = Options(device="cpu", signature=("near",), input_shapes=wrong)
         pipeline.build(two_signatures(), options)
 
 
@@ -66,7 +66,7 @@ def test_one_that_does_not_exist() -> None:
     with pytest.raises(
         ModelError, match="it has no signature middle; its signatures are far, near"
     ):
-        pipeline.build(two_signatures(), Options(device="cpu", signature="middle"))
+        pipeline.build(two_signatures(), Options(device="cpu", signature=("middle",)))
 
 
 def test_commands_take_one(tmp_path: Path) -> None:

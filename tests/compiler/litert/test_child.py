@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert import child
 from tflgpu.compiler.litert.child import Child, try_run
 from tflgpu.runtime.litert import probe
+from tflgpu.runtime.litert.kernels import KernelSet
 
 SOUND = model({"y": call("NEG", x(2, 3))}).content
 
@@ -41,8 +43,8 @@ def test_functions_answer_as_the_process_does() -> None:
 def test_a_run() -> None:
     x = np.ones((5, 3), np.float32)
     with Child() as asked:
-        for delegates in (True, False):
-            assert asked.ask("run", SOUND, [x], "", delegates) is None
+        for kernels in get_args(KernelSet):
+            assert asked.ask("run", SOUND, [x], "", kernels) is None
         with pytest.raises(ModelError, match="LiteRT cannot run this model"):
             asked.ask("run", SOUND, [x.astype(np.int8)])
 
@@ -64,7 +66,7 @@ def test_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_that_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.ones((2, 3), np.float32)
-    try_run(SOUND, [array], delegates=(True, False))
+    try_run(SOUND, [array], kernels="reference")
     stand_in(tmp_path, monkeypatch, "os.kill(os.getpid(), signal.SIGSEGV)")
     with pytest.raises(ModelError, match=r"LiteRT crashes .* \(SIGSEGV\)"):
         try_run(SOUND, [array])

@@ -18,7 +18,7 @@ def test_tensors_between_operators_are_there() -> None:
     every = every_tensor(DIGITS_MODEL, "", {"image": image})
     (_, pool), (_, residual) = every["pool"], every["residual"]
     np.testing.assert_array_equal(pool, residual.reshape(1, 4, 2, 4, 2, 16).max((2, 4)))
-    (expected,) = Reference(DIGITS_MODEL, delegates=True).run([image])
+    (expected,) = Reference(DIGITS_MODEL, kernels="XNNPACK").run([image])
     np.testing.assert_array_equal(every["probabilities"][1], expected)
 
 
@@ -27,7 +27,7 @@ def test_quantized_tensors_come_with_their_quantization() -> None:
     every = every_tensor(made.content, "", made.inputs)
     between = [info for info, _ in every.values() if info.scale == np.float32(0.1)]
     assert [(info.dtype, info.zero_point) for info in between] == [("int8", 3)] * 2
-    (expected,) = Reference(made.content, delegates=True).run(list(made.inputs.values()))
+    (expected,) = Reference(made.content, kernels="XNNPACK").run(list(made.inputs.values()))
     np.testing.assert_array_equal(every["y"][1], expected)
 
 

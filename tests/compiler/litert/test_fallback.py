@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Way
+from graphs import call, model, w, x
 from graphs.hosted import crossing, searching
 from numpy.typing import NDArray
 
@@ -132,3 +133,12 @@ def test_strings_go_in_and_come_out(tmp_path: Path) -> None:
             session.run({"x": np.array(["one", "two", 3], object)})
         with pytest.raises(InputError, match=r"expected string of shape \[3\]"):
             session.run({"x": ["one"]})
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_layers_without_input_channels(way: Way, tmp_path: Path, keeps: bool) -> None:
+    """They are for LiteRT, which finds zeros."""
+    layer = call("FULLY_CONNECTED", x(3, 2, 0), w(4, 0), w(4), keep_num_dims=keeps)
+    program = agrees(model({"y": layer}).content, way, tmp_path)
+    assert program.plan.outputs[0].shape == ((3, 2, 4) if keeps else (6, 4))
+    assert len(program.plan.parts) == 1

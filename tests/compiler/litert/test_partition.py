@@ -39,7 +39,7 @@ def partitioned(text: str, chosen: Sequence[int], dynamic: str = "") -> list[str
 def test_neighbours_are_one_part() -> None:
     assert partitioned(CHAIN, [1, 2]) == [
         "a = TANH(x)",
-        "c = { b = ABS(a) | c = NEG(b) }",
+        "c = tflgpu.litert { b = ABS(a); c = NEG(b) }",
         "d = COS(c)",
         "e = EXP(d)",
     ]
@@ -48,9 +48,9 @@ def test_neighbours_are_one_part() -> None:
 def test_a_part_does_not_leave_and_come_back() -> None:
     assert partitioned(CHAIN, [1, 3]) == [
         "a = TANH(x)",
-        "b = { b = ABS(a) }",
+        "b = tflgpu.litert { b = ABS(a) }",
         "c = NEG(b)",
-        "d = { d = COS(c) }",
+        "d = tflgpu.litert { d = COS(c) }",
         "e = EXP(d)",
     ]
 
@@ -64,9 +64,9 @@ def test_a_shortcut_past_the_device_crosses_on_the_host() -> None:
         output c
     """
     assert partitioned(text, [0, 2]) == [
-        "a = { a = ABS(x) }",
+        "a = tflgpu.litert { a = ABS(x) }",
         "b = NEG(a)",
-        "c = { c = ADD(a, b) }",
+        "c = tflgpu.litert { c = ADD(a, b) }",
     ]
 
 
@@ -78,7 +78,10 @@ def test_branches_side_by_side_are_one_part() -> None:
         c = ADD(a, b)
         output c
     """
-    assert partitioned(text, [0, 1]) == ["a, b = { a = ABS(x) | b = NEG(x) }", "c = ADD(a, b)"]
+    assert partitioned(text, [0, 1]) == [
+        "a, b = tflgpu.litert { a = ABS(x); b = NEG(x) }",
+        "c = ADD(a, b)",
+    ]
 
 
 def test_views_between_parts_do_not_cross() -> None:
@@ -91,7 +94,7 @@ def test_views_between_parts_do_not_cross() -> None:
         output c
     """
     (line,) = partitioned(text, [0, 2])
-    assert line.startswith("c = { a = ABS(x) | b = RESHAPE(a, shape)")
+    assert line.startswith("c = tflgpu.litert { a = ABS(x); b = RESHAPE(a, shape)")
 
 
 def test_a_tensor_no_device_holds_draws_in_what_touches_it_and_what_lies_between() -> None:
@@ -105,6 +108,6 @@ def test_a_tensor_no_device_holds_draws_in_what_touches_it_and_what_lies_between
         output e
     """
     assert partitioned(text, [0], dynamic="a") == [
-        "d = { a = ABS(x) | b = NEG(a) | c = COS(b) | d = ADD(c, a) }",
+        "d = tflgpu.litert { a = ABS(x); b = NEG(a); c = COS(b); d = ADD(c, a) }",
         "e = EXP(d)",
     ]

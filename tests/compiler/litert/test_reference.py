@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference, ReferenceMissingError
 from tflgpu.runtime import InputError, TensorInfo
+from tflgpu.runtime.litert.kernels import KernelSet
 
 
 def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
@@ -31,9 +32,9 @@ def addition() -> bytes:
     return write(graph)
 
 
-@pytest.mark.parametrize("delegates", [False, True])
-def test_reference_by_name_and_by_position(delegates: bool) -> None:
-    reference = Reference(addition(), delegates=delegates, threads=2)
+@pytest.mark.parametrize("kernels", get_args(KernelSet))
+def test_reference_by_name_and_by_position(kernels: KernelSet) -> None:
+    reference = Reference(addition(), kernels=kernels, threads=2)
     assert [info.name for info in reference.inputs] == ["a", "b"]
     assert reference.outputs == (TensorInfo("c", (1, 3, 5, 7), "float32"),)
     a, b = normal(1, 3, 5, 7, seed=7), normal(1, 3, 5, 7, seed=11)

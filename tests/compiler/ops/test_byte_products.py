@@ -83,7 +83,7 @@ def test_bits_are_those_of_litert(
     if not by_name:
         monkeypatch.setattr(info, "usable_instructions", lambda platform, kind: ())
     made = layers(dtype, zero)
-    expected = Reference(made.content, delegates=True).run(made.inputs)
+    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = built(made, device)
     kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(kernels) == LAYERS
@@ -97,7 +97,7 @@ def test_bits_are_those_of_litert(
 def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> None:
     """Their numbers become bytes as they are read."""
     made = layers("uint8", 131)
-    expected = Reference(made.content, delegates=True).run(made.inputs)
+    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     disabled = ("store_integers",)
     for device in (VNNI, "intel_xe"):
         options = Options(device=device, fallback="none", disable_passes=disabled)
@@ -129,6 +129,19 @@ def test_kernels_for_vulkan_have_the_instruction(device: str, tmp_path: Path) ->
         listing = subprocess.run(["spirv-dis", module], capture_output=True, text=True, check=True)
         assert "OpCapability DotProductInput4x8BitPacked" in listing.stdout
         assert listing.stdout.count("= OpSDot %int") >= 4
+
+
+@pytest.mark.parametrize(("dtype", "zero"), [("int8", -128), ("uint8", 131)])
+def test_bits_of_kernels_in_wgsl_are_those_of_litert(
+    dtype: str, zero: int, tmp_path: Path, webgpu_device: str
+) -> None:
+    made = layers(dtype, zero)
+    expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
+    compiled = built(made, "nvidia", "wgsl")
+    assert sum("dot4I8Packed" in text for text in compiled.sources.values()) == LAYERS
+    with tflgpu.load(pipeline.store(compiled, tmp_path), device=webgpu_device) as session:
+        for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_glsl_es_and_older_gpus_have_kernels_of_floats() -> None:

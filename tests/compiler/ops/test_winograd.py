@@ -26,8 +26,10 @@ OWN_MEMORY: dict[str, int | str] = {"kind": "processor", "heavy_group": 1, "loca
 def profiles(attached: Attached, folder: Path) -> dict[str, int]:
     """Profiles with which the algorithm is chosen, each with the kernels of a convolution."""
     processors = fitting_profiles(attached.device) if attached.target == "opencl" else []
-    one = own_profile(folder, "gpu", **SMALL, **OWN_MEMORY)
     three = own_profile(folder, "gpu", **SMALL)
+    if attached.target == "wgsl":  # whose limit of local memory holds for every profile
+        return {three: 3}
+    one = own_profile(folder, "gpu", **SMALL, **OWN_MEMORY)
     return {**dict.fromkeys(processors, 1), one: 1, three: 3}
 
 

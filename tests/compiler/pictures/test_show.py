@@ -12,8 +12,10 @@ from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
 from tflgpu.compiler.pictures.candidates import LAYOUTS
 from tflgpu.compiler.pictures.classes import best_classes, scores_of
 from tflgpu.compiler.pictures.drawing import color
+from tflgpu.compiler.pictures.families import family_of
 from tflgpu.compiler.pictures.outputs import Output, real_outputs
-from tflgpu.compiler.pictures.show import shown_in
+from tflgpu.compiler.pictures.poses import TREE
+from tflgpu.compiler.pictures.show import class_names, shown_in
 from tflgpu.runtime import InputError, TensorInfo
 
 PHOTO = Image.new("RGB", (60, 40), (10, 20, 30))
@@ -78,7 +80,10 @@ def test_keypoints() -> None:
     points = [[0.25, 0.5, 0.9], [0.75, 0.1, 0.1]]
     kind, shown = shown_in([output(points, 1, 1, 2, 3)], ())
     assert kind == "keypoints"
-    assert shown.records()[0] == {"pose": 0, "index": 0, "y": 0.25, "x": 0.5, "score": 0.9}
+    assert shown.records()[0] == {
+        **{"pose": 0, "index": 0, "name": ""},
+        **{"y": 0.25, "x": 0.5, "score": 0.9},
+    }
     drawn = shown.draw(PHOTO)
     assert drawn.getpixel((30, 10)) == color(1) and drawn.getpixel((6, 30)) == (10, 20, 30)
     heatmaps = np.full((1, 5, 10, 2), -5.0)
@@ -86,6 +91,79 @@ def test_keypoints() -> None:
     found = shown_in([output(heatmaps)], (), "keypoints")[1].records()
     assert [(item["y"], item["x"]) for item in found] == [(0.7, 0.25), (0.1, 0.95)]
     assert found[1]["score"] == 0.5
+
+
+def posenet(joined: bool) -> list[Output]:
+    """Two bodies whose points are a row of cells each; displacements are off by 3 pixels."""
+    heat = np.full((1, 9, 17, 17), -9.0)
+    offsets = np.zeros((1, 9, 17, 2, 17))
+    moves = np.zeros((1, 9, 17, 2, 2, 16))
+    for row, score in ((2, 3.0), (6, 2.0)):
+        for part in range(17):
+            heat[0, row, part, part] = score - part / 10
+            offsets[0, row, part, :, part] = 1.0, 2.0
+        for edge, (parent, child) in enumerate(TREE):
+            moves[0, row, parent, 0, :, edge] = 3, 8 * (child - parent)
+            moves[0, row, child, 1, :, edge] = 3, 8 * (parent - child)
+    halves = [moves[:, :, :, way].reshape(1, 9, 17, 32) for way in (0, 1)]
+    moved = [np.concatenate(halves, axis=3)] if joined else halves
+    return [output(each) for each in (heat, offsets.reshape(1, 9, 17, 34), *moved)]
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_bodies_of_posenet(joined: bool) -> None:
+    outputs, size = posenet(joined), (65, 129)
+    kind, shown = shown_in(outputs, (), size=size)
+    records = shown.records()
+    assert kind == "keypoints" and len(records) == 34
+    assert [(r["pose"], r["name"]) for r in records[15:18]] == [
+        *((0, "left ankle"), (0, "right ankle"), (1, "nose")),
+    ]
+    for number, record in enumerate(records):
+        row, part = (2, 6)[number // 17], number % 17
+        place = (record["y"] * size[0], record["x"] * size[1])
+        assert place == pytest.approx((8 * row + 1, 8 * part + 2))
+    assert shown.draw(PHOTO).getpixel((32, 11)) == color(1)  # the line between two points
+    first = shown_in(outputs[:2], (), size=size)[1].records()
+    assert len(first) == 17 and {round(r["y"] * 65) for r in first} == {17}
+
+
+def test_what_is_not_clear_is_asked() -> None:
+    for outputs, hint in (
+        ([output(np.zeros((1, 12, 12, 14)))], "it is not clear what the outputs show"),
+        (
+            [output(np.full((1, 896, k), -3.0)) for k in (18, 1)],
+            "look like boxes and scores of anc",
+        ),
+    ):
+        with pytest.raises(InputError, match=hint):
+            shown_in(outputs, (), size=(48, 48))
+    with pytest.raises(InputError, match="show no mask"):
+        shown_in([output(np.full((1, 896, 18), 0.3))], (), "mask")
+    assert shown_in([output(np.zeros((1, 12, 12, 14)))], (), size=(12, 12))[0] == "mask"
+
+
+def test_the_best_box_that_scores_too_little_is_named() -> None:
+    assert shown_in(detections(0, 1, 2, 3), (), "boxes")[1].nothing() == ""
+    shown = shown_in(detections(0, 1, 2, 3), (), "boxes", least=0.95)[1]
+    assert shown.records() == [] and shown.nothing() == (
+        "No boxes with a score of 0.95 found; the best one, cat, has 0.9: --threshold 0.9 shows it"
+    )
+    near = shown_in([candidates("yolov8")], (), "boxes", "yolov8", (1, 1), 0.91)[1]
+    assert "class 0, has 0.9" in near.nothing()
+
+
+def test_families_and_data_sets() -> None:
+    known = family_of("deeplabv3.tflite", ["MobilenetV2/Conv/Relu6"])
+    assert known and known.name == "DeepLab" and known.scaling.mean == (127.5,)
+    assert family_of("x.tflite", ["a", "InceptionV3/Conv/Relu6"]).std == 127.5  # type: ignore[union-attr]
+    assert family_of("x.tflite", ["hub_input/Mul", "MobilenetV1/x"]).std == 255  # type: ignore[union-attr]
+    assert family_of("mine.tflite", ["conv2d"]) is None
+    assert class_names([output(np.zeros((1, 9, 9, 21)))], "x.tflite") == "Pascal VOC"
+    assert class_names([output(np.zeros((1, 9, 9, 20)))], "x.tflite") == ""
+    argmax = [output(np.ones((1, 9, 9)))]
+    assert class_names(argmax, "deeplabv3_pascal.tflite") == "Pascal VOC"
+    assert class_names(argmax, "x.tflite") == ""
 
 
 def test_keypoints_of_several_bodies() -> None:
@@ -197,7 +275,7 @@ def test_heatmaps_of_very_low_logits() -> None:
 def test_outputs_that_show_nothing() -> None:
     with pytest.raises(InputError, match=r"show no keypoints: y \[1, 10\]; write them as they are"):
         shown_in([output(np.zeros((1, 10)))], (), "keypoints")
-    with pytest.raises(InputError, match="show no boxes, mask, keypoints or image"):
+    with pytest.raises(InputError, match=r"not clear .*scores of classes are printed, not drawn"):
         shown_in([output(np.zeros((1, 10)))], ())
 
 

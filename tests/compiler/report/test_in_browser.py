@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser import opened
 from commands import invoke
+from graphs import call, model, w, x
 from graphs.hosted import crossing
 from graphs.large import large_model
 from paths import DIGITS_MODEL
@@ -59,8 +61,7 @@ def marked(page: Page) -> list[str]:
 
 def faults(page: Page) -> list[tuple[str, list[str]]]:
     """What axe-core objects to in the view that is open: each rule, and where it is broken."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = axe.run(page).response["violations"]
+    found = Axe().run(page).response["violations"]
     return [(item["id"], [node["html"] for node in item["nodes"]]) for item in found]
 
 
@@ -121,6 +122,37 @@ def test_the_search_finds(digits: tuple[Path, Variant], browser: Browser) -> Non
         assert page.locator("#found").inner_text() == f"{len(wanted)} found"
         page.keyboard.press("Enter")
         assert "SOFTMAX" in page.locator("#details h2").inner_text()
+
+
+def test_the_search_finds_shapes_and_what_is_fused(tmp_path: Path, browser: Browser) -> None:
+    """A MUL that is folded into weights is found in the kernel of the convolution."""
+    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1}
+    dilation = {"dilation_h_factor": 1, "dilation_w_factor": 1}
+    layer = call("CONV_2D", x(1, 5, 7, 4), w(8, 1, 1, 4), w(8), **window, **dilation)
+    (tmp_path / "net.tflite").write_bytes(model({"y": call("MUL", layer, w(8))}).content)
+    path, variant = report_of(tmp_path / "net.tflite", tmp_path)
+    assert [dispatch.label for dispatch in variant.plan.dispatches] == ["CONV_2D -> y"]
+    with opened(browser, path) as page:
+        search = page.get_by_role("searchbox", name="Search")
+        for wanted in ("mul", "1x5x7x8", "1,5,7,4"):
+            search.fill(wanted)
+            assert "dispatch0" in marked(page), wanted
+
+
+def test_every_control_is_in_sight(digits: tuple[Path, Variant], browser: Browser) -> None:
+    """On a phone, and in a small window beside the details."""
+    reached = "([x, y, id]) => document.elementFromPoint(x, y)?.closest('button')?.id === id"
+    for width, height in ((360, 740), (390, 780), (800, 600), (900, 700)):
+        with opened(browser, digits[0], viewport={"width": width, "height": height}) as page:
+            tabs = [tab.bounding_box() for tab in page.get_by_role("tab").all()]
+            assert all(tab["x"] >= 0 and tab["x"] + tab["width"] <= width for tab in tabs)
+            if width > 760:
+                page.locator("#outline li:visible").nth(1).click()
+                assert page.locator("#details").is_visible()
+            for name in ("smaller", "larger", "fit"):
+                box = page.locator(f"#{name}").bounding_box()
+                middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+                assert page.evaluate(reached, [*middle, name]), (width, name)
 
 
 def test_the_list_is_walked_with_the_keyboard(

@@ -261,6 +261,8 @@ def test_too_few_channels() -> None:
     message = "the model's input has 4 channels, but rgb8 has 3"
     with pytest.raises(OptionError, match=re.escape(message)):
         pipeline.build(content, Options(device="cpu", inputs=(("y/in0", "rgb8"),)))
+    with pytest.raises(OptionError, match=re.escape(f"inputs['y/in0']: {message}")):
+        pipeline.build(content, Options(device="cpu", inputs=(("", "rgb8"),)))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from cases.convolutions import window
 from cases.pools import pooled
 from cases.quantized_layers import weights
-from graphs import Value, call, ints, largest, model, quantized, w, x, xq
+from graphs import Value, call, ints, largest, model, quantized, transpose, w, x, xq
 
 from tflgpu.compiler import Options, pipeline
 
@@ -93,6 +93,12 @@ FEW_ROWS = call("BATCH_MATMUL", x(3, 16), x(16, 32))
 FEW_COLUMNS = call("BATCH_MATMUL", x(9, 16), x(16, 8))
 
 
+WHOLE_ROWS = transpose(x(3, 1, 5, 2, 32), 1, 0, 3, 2, 4)
+
+
+SINES = call("SIN", call("MUL", x(3, 1, 5, 2, 32), x(3, 1, 5, 2, 1)))
+
+
 TOP, _ = largest(x(2, 4000), 10)
 
 
@@ -136,7 +142,11 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (MEAN, "cpu_avx512", ["to_sliced", "max_pool", "reduce"]),
         (MEAN_OF_FEW, "gpu", ["to_sliced", "max_pool", "reduce"]),
         (SOFTMAX, "gpu", ["softmax_group_linear"]),
-        (SOFTMAX, "cpu_avx512", ["softmax_linear"]),
+        (SOFTMAX, "cpu_avx512", ["softmax_rows"]),
+        (WHOLE_ROWS, "cpu_avx512", ["move_rows"]),
+        (WHOLE_ROWS, "gpu", ["move_linear"]),
+        (SINES, "cpu_avx512", ["elementwise_rows"]),
+        (SINES, "gpu", ["elementwise_linear"]),
         (TOP, "cpu_avx512", ["top_insertion"]),
         (TOP, "gpu", ["top_blocks", *["top_merge"] * 3]),
         (transposed(4, 4), "cpu_avx512", ["to_sliced", "max_pool", "transpose_conv_thin"]),
@@ -150,11 +160,11 @@ SHORT_SOFTMAX = call("SOFTMAX", x(3, 100), beta=1.0)
         (transposed(9, 3, 3), "nvidia", ["to_sliced", "max_pool", "transpose_conv"]),
         (transposed(9, 3, 1), "nvidia", ["to_sliced", "max_pool", "conv_shared"]),
         (SHORT_SOFTMAX, "gpu", ["softmax_linear"]),
-        (PRODUCT, "cpu_avx512", ["to_sliced", "batch_matmul_sliced"]),
-        (TRANSPOSED, "cpu_avx512", ["batch_matmul"]),
-        (FEW_ROWS, "cpu_avx512", ["batch_matmul"]),
+        (PRODUCT, "cpu_avx512", ["batch_matmul_columns"]),
+        (TRANSPOSED, "cpu_avx512", ["batch_matmul_products"]),
+        (FEW_ROWS, "cpu_avx512", ["batch_matmul_columns"]),
         (FEW_COLUMNS, "cpu_avx512", ["batch_matmul"]),
-        (FEW_COLUMNS, "gpu", ["to_sliced", "to_sliced", "batch_matmul_sliced"]),
+        (FEW_COLUMNS, "gpu", ["batch_matmul_columns"]),
     ],
 )
 def test_kernels(value: Value, profile: str, expected: list[str]) -> None:

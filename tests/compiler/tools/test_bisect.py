@@ -13,6 +13,7 @@ from graphs import call, model, w, x
 
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.ir import Array, Graph, constant
+from tflgpu.compiler.ops.base import definition
 from tflgpu.compiler.rewrites import LOWER, PIPELINE
 from tflgpu.compiler.rewrites.rewrite import Attempt, graph_rewrite
 from tflgpu.compiler.target import Target
@@ -66,6 +67,20 @@ def test_the_rewrite_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "the rewrite worsen changes the results" in shown.output
 
 
+def test_folding_at_fault_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Here it forgets activations."""
+    if not opencl_devices():
+        unavailable("no OpenCL device is present")
+    folded = call("ADD", w(5, 7), w(5, 7), fused_activation_function="RELU")
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model({"y": call("MUL", x(5, 7), folded)}).content)
+    assert as_json("verify", path, "--bisect")["ok"]
+    monkeypatch.setattr(definition, "activation_of", lambda op: None)
+    shown = " ".join(invoke("verify", path, "--bisect", code=1).output.split())
+    assert "also differ without optional rewrites; the first tensor: y/ADD0.0 differs by" in shown
+    assert shown.endswith(" (folded: 0 ADD)")
+
+
 def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(MODEL.content)
@@ -77,4 +92,5 @@ def test_the_graph_after_each_pass_is_written(tmp_path: Path) -> None:
     assert len(files) == len(PIPELINE) + 1
     first, last = ((folder / files[i]).read_text() for i in (0, -1))
     assert " = ADD(" in first
-    assert "CONV_2D" in last and " | y = RELU(" in last and "= ADD(" not in last
+    assert "CONV_2D" in last and " | y: float32[1,5,7,11] = RELU(" in last
+    assert "= ADD(" not in last

@@ -19,8 +19,10 @@ from tflgpu.compiler.ir import Array, Graph, Op, Tensor
 from tflgpu.compiler.litert.every_tensor import every_tensor
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.tools import compare as verification
-from tflgpu.compiler.tools.compare import compare, verify
+from tflgpu.compiler.tools.compare import verify
+from tflgpu.compiler.tools.comparison import compare
 from tflgpu.runtime import TensorInfo
+from tflgpu.runtime.litert.kernels import KernelSet
 
 
 def normal(*shape: int, seed: int = 7) -> NDArray[np.float32]:
@@ -165,9 +167,9 @@ class Bent(Reference):
 
 
 def bent_from_the_first_pooling(
-    model: Model, signature: str, arrays: Mapping[str, Array]
+    model: Model, signature: str, arrays: Mapping[str, Array], kernels: KernelSet
 ) -> Mapping[str, tuple[TensorInfo, Array]]:
-    every = every_tensor(model, signature, arrays)
+    every = every_tensor(model, signature, arrays, kernels)
     exact = ("first", "depthwise_1", "residual")
     return {
         name: (info, value if name in exact else value + np.float32(0.01))

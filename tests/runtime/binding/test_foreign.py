@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
 import pytest
 from devices import Attached, unavailable
 from plans import LENGTH, SIZE, chain, chain_result, pair
@@ -19,10 +22,8 @@ from tflgpu.compiler.options import TargetName
 from tflgpu.runtime import DeviceError, InputError, load
 from tflgpu.runtime.opencl import library, memory
 
-cl = pytest.importorskip("pyopencl")
-cl_array = pytest.importorskip("pyopencl.array")
-moderngl = pytest.importorskip("moderngl")
-
+# Without its hints, which are wrong about create_context.
+moderngl: Any = importlib.import_module("moderngl")
 FLAGS = cl.mem_flags
 
 
@@ -323,6 +324,8 @@ def test_a_run_waits_for_events(caller: Caller, folder: Path) -> None:
         gate.set_status(cl.command_execution_status.COMPLETE)
         run.wait()
         check(y, (late, b))
+        with pytest.raises(InputError, match=r"wait_for=5: give a sequence of events"):
+            bound.submit(wait_for=5)  # type: ignore[arg-type]
         with pytest.raises(InputError, match="wait_for has a int; on OpenCL, give events of py"):
             bound.submit(wait_for=[5])
 

@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+import pyopencl as cl
 from plans import LENGTH, SIZE, chain, chain_result, pair
 
 from tflgpu.runtime import load
 
-cl = pytest.importorskip("pyopencl")
 
-
-class Watched(cl.SVMAllocation):  # type: ignore[misc, name-defined]
+class Watched(cl.SVMAllocation):  # type: ignore[misc]
     """Shared memory that can be referred to weakly."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from plans import LENGTH, chain, chain_result
 
 from tflgpu.runtime import load
-from tflgpu.runtime.opencl.command_buffers import EXTENSION, CommandBuffers
+from tflgpu.runtime.opencl.command_buffers import EXTENSION, LEAKING, CommandBuffers
 from tflgpu.runtime.opencl.device import OpenCLDevice
 from tflgpu.runtime.opencl.find import devices
 from tflgpu.runtime.opencl.library import OpenCLError
@@ -35,7 +35,8 @@ def check(folder: Path, device: str, launches: int) -> None:
 def test_launches_are_recorded_where_the_driver_can(opencl_device: str, tmp_path: Path) -> None:
     (info,) = (info for info in devices() if str(info) == opencl_device)
     folder = chain().write(tmp_path)
-    check(folder, opencl_device, 1 if EXTENSION in info.extensions else 3)
+    records = EXTENSION in info.extensions and info.platform not in LEAKING
+    check(folder, opencl_device, 1 if records else 3)
 
 
 def test_they_are_launched_one_by_one_where_it_refuses(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ai_edge_litert.interpreter import Interpreter
 from paths import DIGITS_MODEL
 from plans import Parts, chain, chain_result, opener, pair, shader, single
 
@@ -122,7 +123,7 @@ def test_launches_carry_barriers(opened: Callable[[Parts], Any]) -> None:
 
 
 def agrees_with_litert(model: Path, cache: Path, device: str) -> None:
-    interpreter = pytest.importorskip("ai_edge_litert.interpreter").Interpreter(str(model))
+    interpreter = Interpreter(str(model))
     folder = tflgpu.compile(model, cache, target="glsl", fallback="none")
     with tflgpu.load(folder, device=device) as session:
         session.poison()

@@ -1,7 +1,6 @@
 """plan.fbs describes the records, and flatc and the codec read what the other writes."""
 
 import json
-import shutil
 import subprocess
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import IntEnum
@@ -10,7 +9,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 import pytest
-from devices import unavailable
+from devices import need_programs
 from plans import complete
 
 from tflgpu.runtime.plan import kernels, records, running
@@ -23,8 +22,7 @@ SCHEMA = Path(records.__file__).parent / "plan.fbs"
 
 def flatc(folder: Path, *arguments: str | Path) -> None:
     """Run flatc, which writes into `folder`."""
-    if shutil.which("flatc") is None:
-        unavailable("flatc is not installed")
+    need_programs("flatc")
     command = ["flatc", "-o", str(folder), *map(str, arguments)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import fsspec
 import pytest
 from devices import unavailable
 from plans import chain
 from servers import SSHD, gs_server, make_key, s3_server, sftp_server
 
 from tflgpu.runtime.remote.store import Store
-
-fsspec = pytest.importorskip("fsspec")
 
 BUCKET = "models"
 
@@ -40,7 +39,7 @@ def user(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sftp(home: Path) -> Iterator[str]:
     """The URL of the root of a real OpenSSH server."""
     if SSHD is None:
-        unavailable("OpenSSH's server is not installed")
+        unavailable("not installed: OpenSSH's server")
     with sftp_server(home) as root:
         yield root
 
@@ -48,7 +47,6 @@ def sftp(home: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def s3() -> Iterator[str]:
     """The address of an emulation of S3."""
-    pytest.importorskip("moto")
     with s3_server(BUCKET) as address:
         yield address
 
@@ -56,7 +54,6 @@ def s3() -> Iterator[str]:
 @pytest.fixture
 def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of a store that does not exist yet, in an emulation of Google's storage."""
-    pytest.importorskip("gcp_storage_emulator")
     # Otherwise gcsfs asks Google of which kind the bucket is.
     monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
     with gs_server(BUCKET) as address:

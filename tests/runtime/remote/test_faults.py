@@ -16,8 +16,9 @@ from platforms import linux
 from published_files import CHAIN, PATH, fetched_plan, present
 from servers import sftp_server
 
-from tflgpu.runtime import StoreError
+from tflgpu.runtime import PlanError, StoreError
 from tflgpu.runtime.remote.copies import copies_of
+from tflgpu.runtime.remote.housekeeping import prune
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.publish import is_intact, publish
 from tflgpu.runtime.remote.published import entries, published
@@ -49,6 +50,23 @@ def test_read_only(read_only: str, local: Store, disk: Path, folder: Path) -> No
         publish(other, store)
     assert fetched_plan(store.url).model == "chain.tflite"
     assert local.names(PATH) == [present(local).folder, "manifest.json"]
+
+
+def test_folder_instead_of_a_manifest(url: str, tmp_path: Path) -> None:
+    """The variants beside it are there, and it is named."""
+    store = Store(url)
+    for name in ("bad", "good"):
+        publish(chain().write(tmp_path / "cache", name), store)
+    store.remove(f"{CHAIN}/bad/manifest.json")
+    store.upload({f"{CHAIN}/bad/manifest.json/file": Path(__file__)})
+    assert fetched_plan(store.url).model == "chain.tflite"
+    bad = {entry.path: entry.problem for entry in entries(store) if entry.publication is None}
+    if bad:  # S3 has no folders
+        assert "manifest.json is a folder" in bad[f"{CHAIN}/bad"]
+        with pytest.raises(PlanError, match=r"manifest\.json is a folder"):
+            publish(tmp_path / "cache" / CHAIN / "bad", store)
+    assert prune(store, 1 << 30) == []
+    assert [entry.path for entry in entries(store) if entry.publication] == [f"{CHAIN}/good"]
 
 
 @linux

@@ -11,6 +11,7 @@ from typing import Any
 import fsspec
 import pytest
 from commands import as_json, invoke
+from devices import need_packages
 from fsspec.implementations.local import LocalFileSystem
 from plans import chain
 from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
@@ -76,8 +77,8 @@ def unreachable(monkeypatch: pytest.MonkeyPatch) -> Any:
     def lose(store: Store) -> None:
         from tflgpu.runtime.remote import fetch as fetching
 
-        def opened(url: str) -> Store:
-            found = Store(url)
+        def opened(url: str, timeout: float) -> Store:
+            found = Store(url, timeout)
             if found.url == store.url:
                 found._files = Unreachable()
             return found
@@ -237,6 +238,7 @@ def test_copies_need_no_extra(local: Store, folder: Path, monkeypatch: pytest.Mo
 
 
 def test_a_store_that_is_gone_from_the_start() -> None:
+    need_packages("sshfs")
     with pytest.raises(StoreError, match=r"cannot open sftp://127\.0\.0\.1:1/models: Connect"):
         fetched("sftp://127.0.0.1:1/models")
 
@@ -303,7 +305,7 @@ def test_no_more_is_downloaded_than_the_manifest_says(url: str, folder: Path) ->
     path = f"{present(store).files}/plan.tflgpu"
     size = len(store.read(path) or b"")
     store.replace(path, bytes(size + 7_000_000))
-    with pytest.raises(PlanError, match=f"{url}/{path} has more than {size} bytes"):
+    with pytest.raises(PlanError, match=f"{url}/{path}: it has more than {size} bytes"):
         fetched(url)
 
 
@@ -313,9 +315,9 @@ def test_no_endless_manifest_or_index_is_read(
     publish(folder, local)
     (file,) = (disk / "index").iterdir()
     monkeypatch.setattr(Store.read, "__defaults__", (file.stat().st_size - 1,))
-    with pytest.raises(PlanError, match=rf"index/{file.name} has more than \d+ bytes"):
+    with pytest.raises(PlanError, match=rf"index/{file.name}: it has more than \d+ bytes"):
         listed(local)
-    with pytest.raises(PlanError, match=r"manifest\.json has more than \d+ bytes"):
+    with pytest.raises(PlanError, match=r"manifest\.json: it has more than \d+ bytes"):
         fetched(local.url)
 
 

@@ -22,7 +22,7 @@ def test_all_plans_are_published(tmp_path: Path, user: Path) -> None:
     copy = fetched(store.url)
     assert copy.is_relative_to(user)
     plans = [path.relative_to(copy) for path in sorted(copy.rglob("plan.tflgpu"))]
-    assert plans == [Path("plan.tflgpu"), Path("shapes/1/plan.tflgpu")]
+    assert plans == [Path("choices/1/plan.tflgpu"), Path("plan.tflgpu")]
     variant = read_variant(copy)
     (record,) = variant.plan.specializations
     assert variant.specialized(record).plan.inputs[0].shape == (4, 3)

@@ -46,6 +46,17 @@ def test_what_is_fetched_is_what_was_published(url: str, folder: Path, user: Pat
     assert [record.model for record in records(store)] == ["chain.tflite"]
 
 
+@pytest.mark.parametrize("now", [-5.0, 1e12, float("nan")])
+def test_a_clock_that_is_wrong(
+    local: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, now: float
+) -> None:
+    """Nothing is published that no reader would take."""
+    monkeypatch.setattr("time.time", lambda: now)
+    with pytest.raises(StoreError, match=r"the clock of this machine must be set: .* Unix time"):
+        publish(folder, local)
+    assert local.names() == []
+
+
 def test_storage_of_google(gs: str, folder: Path, tmp_path: Path) -> None:
     store, key = Store(gs), make_key(tmp_path / "key")
     publish(folder, store, SigningKey(key))

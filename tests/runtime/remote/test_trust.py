@@ -8,16 +8,19 @@ import shutil
 import subprocess
 import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
+from devices import need_programs
 from plans import chain
-from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, present
+from published_files import CHAIN, PATH, fetched, fetched_plan, present
 from servers import make_key
 
 from tflgpu.runtime import PlanError, StoreError, load
 from tflgpu.runtime.remote.keys import SigningKey, fingerprint
 from tflgpu.runtime.remote.publish import publish
 from tflgpu.runtime.remote.store import Store
+from tflgpu.runtime.store.variant import read_variant
 
 
 def public(key: Path) -> Path:
@@ -68,12 +71,69 @@ def test_signed_by_another(local: Store, folder: Path, key: Path, tmp_path: Path
     assert fingerprint(signer) in shown.stdout and fingerprint(signer) in str(raised.value)
 
 
-def test_tampered_files(local: Store, disk: Path, folder: Path, key: Path) -> None:
+def test_signed_by_many(local: Store, disk: Path, folder: Path, key: Path) -> None:
+    """Strangers can add as many signatures as they like; few are named."""
     publish(folder, local, SigningKey(key))
-    kernel = files_on(disk, local) / "kernels" / "000_add.cl"
-    kernel.write_text(kernel.read_text().replace("a[i] + b[i]", "a[i] - b[i]"))
-    with pytest.raises(PlanError, match=r"kernels/000_add\.cl is damaged"):
+    path = disk / PATH / "manifest.json"
+    found = json.loads(path.read_bytes())
+    mine = found["signatures"]
+    found["signatures"] = [{"key": f"{n:064x}", "value": "0" * 128} for n in range(1000)]
+    path.write_text(json.dumps(found))
+    with pytest.raises(PlanError, match="and 997 others, which is not among") as raised:
         fetched(local.url, trust=public(key))
+    assert str(raised.value).count("SHA256:") == 3
+    found["signatures"] += mine
+    path.write_text(json.dumps(found))
+    assert fetched_plan(local.url, public(key)).model == "chain.tflite"
+
+
+@pytest.mark.parametrize("trust", ["a\0b", ["a\0b"], [Path("a\0b")], "\ud800"])
+def test_no_possible_file(local: Store, folder: Path, trust: Any) -> None:
+    publish(folder, local)
+    with pytest.raises(StoreError, match=r"cannot read the key .*: there can be no such file"):
+        load(local.url, trust=trust)
+
+
+def test_several_are_refused_together(local: Store, folder: Path, key: Path) -> None:
+    """Each is named, and what to do about them is said once."""
+    for name in ("a", "b"):
+        publish(chain().write(folder.parents[1], name), local)
+    with pytest.raises(PlanError) as raised:
+        fetched(local.url, trust=public(key))
+    first, second = str(raised.value).splitlines()
+    assert first == f"{local.url}/{CHAIN}/b is refused, because it is not signed"
+    assert second.startswith(f"{local.url}/{CHAIN}/a is refused, because it is not signed; a plan")
+
+
+def test_tampered_files(url: str, folder: Path, key: Path) -> None:
+    store = Store(url)
+    publish(folder, store, SigningKey(key))
+    kernel = f"{present(store).files}/kernels/000_add.cl"
+    content = store.read(kernel)
+    assert content is not None
+    lies = {
+        "is damaged": content.replace(b"a[i] + b[i]", b"a[i] - b[i]"),
+        "has 240 bytes instead of 241": content[:-1],
+        "has more than 241 bytes": content + b" ",
+    }
+    for problem, lie in lies.items():
+        store.replace(kernel, lie)
+        with pytest.raises(PlanError, match=rf"kernels/000_add\.cl.*{problem}"):
+            fetched(url, trust=public(key))
+    store.replace(kernel, content)
+    assert read_variant(fetched(url, trust=public(key))).sources == read_variant(folder).sources
+
+
+def test_an_older_manifest_played_again(url: str, folder: Path, key: Path, tmp_path: Path) -> None:
+    """It is rightly signed, so what it names is loaded, whole; no file is of the newer one."""
+    store = Store(url)
+    publish(folder, store, SigningKey(key))
+    older = store.read(f"{PATH}/manifest.json")
+    assert older is not None
+    publish(chain(model="newer.tflite").write(tmp_path / "newer"), store, SigningKey(key))
+    assert fetched_plan(url, public(key)).model == "newer.tflite"
+    store.replace(f"{PATH}/manifest.json", older)
+    assert fetched_plan(url, public(key)).model == "chain.tflite"
 
 
 def test_tampered_manifest(local: Store, disk: Path, folder: Path, key: Path) -> None:
@@ -151,9 +211,20 @@ def test_an_unsigned_variant_does_not_hide_a_signed_one(
     assert fetched_plan(local.url, public(key)).model == "chain.tflite"
 
 
-def test_trust_is_for_urls(folder: Path, key: Path) -> None:
-    with pytest.raises(PlanError, match="is a folder of yours"):
-        load(folder, trust=[public(key)])
+def test_trust_holds_for_folders(
+    disk: Path, local: Store, tmp_path: Path, key: Path, opencl_device: str
+) -> None:
+    folder = chain().write(tmp_path / "cache")
+    for place in (folder, folder.parents[1]):
+        with pytest.raises(PlanError, match="is a cache, in which nothing is signed"):
+            load(place, trust=[public(key)])
+        load(place, trust="anyone", device=opencl_device).close()
+    publish(folder, local)
+    with pytest.raises(PlanError, match="is refused, because it is not signed"):
+        load(disk, trust=public(key))
+    publish(folder, local, SigningKey(key))
+    for place in (disk, disk / PATH):
+        load(place, trust=public(key), device=opencl_device).close()
 
 
 def test_keys_that_are_none(key: Path, tmp_path: Path) -> None:
@@ -193,11 +264,13 @@ def test_keys_with_a_passphrase(
     """Whoever asks is asked once; what was answered is in no error and no log."""
     caplog.set_level(logging.DEBUG)
     locked, asked = tmp_path / "locked", []
-    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "words", "-f", str(locked)]
-    if not openssh:
+    if openssh:
+        make_key(locked, "words")
+    else:
+        need_programs("openssl")
         words = ["-aes256", "-pass", "pass:words"]
         make = ["openssl", "genpkey", "-algorithm", "ed25519", *words, "-out", str(locked)]
-    subprocess.run(make, check=True)
+        subprocess.run(make, check=True)
     locked.chmod(0o600)
 
     def ask(path: Path) -> str:

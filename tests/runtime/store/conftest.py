@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from devices import Attached, device_kinds
+from devices import ATTACHED, Attached, device_kinds, reached
 from plans import chain
+
+
+@pytest.fixture(params=[each for each in ATTACHED if each.keeps_binaries], ids=str)
+def attached(request: pytest.FixtureRequest) -> Attached:
+    """Every device that compiled kernels are stored for."""
+    return reached(request)
 
 
 @pytest.fixture

@@ -44,6 +44,14 @@ def test_variant_folder_itself(cache: Path, model: Path) -> None:
         find_variants(folder, "cd" * 32)
 
 
+def test_folder_of_a_model(cache: Path, model: Path) -> None:
+    folder = chain(fingerprint(model)).write(cache)
+    chain("cd" * 32).write(cache)
+    assert find_variants(folder.parent) == find_variants(folder.parent, model) == [folder.resolve()]
+    with pytest.raises(PlanError, match="holds no plan of cdcd"):
+        find_variants(folder.parent, "cd" * 32)
+
+
 def test_several_models(cache: Path) -> None:
     chain().write(cache)
     chain("cd" * 32, "other.tflite").write(cache)
@@ -75,6 +83,10 @@ MISSING: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "no cache": (
         lambda cache, model: find_variants(cache / "x"),
         "there is no cache at .*/x; create one",
+    ),
+    "no name of a file": (
+        lambda cache, model: find_variants(cache / "a\0b"),
+        r"there can be no cache at .*/a.*b: .*embedded null",
     ),
     "a model that is not there": (
         lambda cache, model: find_variants(model.with_name("x.tflite")),

@@ -37,6 +37,13 @@ def beginning_with(text: str) -> Parts:
         '#inc\\\r\nlude "x"\n',
         '%:include "x"\n',
         '??=include "x"\n',
+        '#inc\\ \t\nlude "x"\n',
+        '#inc\\\rlude "x"\n',
+        '// ??/\n#include "x"\n',
+        '/*\n// */ #include "x"\n',
+        '// x\r#include "x"\n',
+        'int i;  // #include "x"\n',
+        'int i; /**/ /*\n*/ /**/ # /**/ include "x"\n',
         '#import "x"\n',
         '#include_next "x"\n',
         '#embed "x"\n',
@@ -46,6 +53,14 @@ def test_includes_are_refused(text: str, tmp_path: Path) -> None:
     folder = beginning_with(text).write(tmp_path)
     with pytest.raises(PlanError, match=r"kernels/.* includes another file"):
         _ = read_variant(folder).sources
+
+
+@pytest.mark.parametrize(
+    "text", ["// x = #include <x>\n", "\n\t // %:import\n", "#" + "/**/" * 999 + "\n"]
+)
+def test_comments_are_not(text: str, tmp_path: Path) -> None:
+    """Names of a model stand there, which may be any text."""
+    assert read_variant(beginning_with(text).write(tmp_path)).sources
 
 
 def test_other_directives_are_not(tmp_path: Path) -> None:

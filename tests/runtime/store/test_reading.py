@@ -7,13 +7,14 @@ import stat
 from pathlib import Path
 
 import pytest
+from devices import Attached
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import chain
 from platforms import posix
 from stored import FILES
 
-from tflgpu.runtime import PlanError, load
+from tflgpu.runtime import CacheWarning, PlanError, load
 from tflgpu.runtime.store.cache import find_variants
 from tflgpu.runtime.store.variant import read_variant
 
@@ -40,6 +41,25 @@ def test_any_damage_is_noticed(shared: Path, file: str, data: st.DataObject) -> 
     finally:
         path.write_bytes(whole)
     assert read_variant(shared).plan == chain().plan
+
+
+def test_damage_of_another_variant(folder: Path, attached: Attached) -> None:
+    """The good one is loaded, with a warning; its permissions are as bad as any damage."""
+    bad = chain(target=attached.target).write(folder.parents[1], "bad")
+    match = f"{bad}.*; another variant of the model is used"
+
+    def loads() -> None:
+        with pytest.warns(CacheWarning, match=match):
+            load(folder.parents[1], device=attached.device or "auto").close()
+
+    bad.chmod(0o777)
+    loads()
+    bad.chmod(0o700)
+    (bad / "plan.tflgpu").write_bytes(b"damage")
+    loads()
+    (bad / "plan.tflgpu").unlink()
+    (bad / "plan.tflgpu").mkdir()
+    loads()
 
 
 @pytest.mark.parametrize("file", [*FILES, "kernels"])

@@ -104,6 +104,20 @@ def test_leftovers_go(cache: Path) -> None:
     assert not leftover.exists()
 
 
+def test_folders_that_cannot_be_made(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PlanError, match=r"cannot create the folder .*b: .*embedded null"):
+        make_private(cache / "a\0b")
+
+    def missing(*arguments: object, **options: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    cache.mkdir()
+    monkeypatch.setattr(Path, "mkdir", missing)  # as in /proc
+    message = f"folder {cache / 'x' / 'y'}: {cache} takes no new folders, .*; choose another folder"
+    with pytest.raises(PlanError, match=message):
+        make_private(cache / "x" / "y")
+
+
 @pytest.mark.parametrize("step", ["fsync", "rename"])
 def test_nothing_half_written(cache: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     def fail(*arguments: object) -> None:

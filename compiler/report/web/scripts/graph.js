@@ -14,6 +14,7 @@ const graphView = (() => {
       title,
       blocks: contents.graphs[name] && new BlockView(contents.graphs[name], name),
     }]));
+  const shapes = shapesOf([contents.graphs.operators, contents.graphs.kernels].filter(Boolean));
   const words = new Map([...nodes.values()].map((node) => [node.id, wordsOf(node)]));
   let current = "kernels";
   let measure = heat.all[0];
@@ -27,8 +28,20 @@ const graphView = (() => {
     const step = steps.get(node.id);
     const operators = step ? step.operators.map((index) => `#${index}`) : [`#${node.index}`];
     const kernel = step && "kernel" in step ? kernels[step.kernel].name : "";
-    return [node.title, node.tensor, kernel, ...operators, ...(node.writes ?? [])]
-      .join(" ").toLowerCase();
+    const computed = step ? step.operators.map((index) => nodes.get(`operator${index}`)?.title) : [];
+    return [node.title, node.tensor, kernel, ...operators, ...computed, ...(node.writes ?? []),
+      ...(shapes.get(node.id) ?? [])].join(" ").toLowerCase();
+  }
+
+  /** The shapes of what each node reads and writes, as 1x8x8x3 and as 1,8,8,3. */
+  function shapesOf(graphs) {
+    const found = new Map();
+    for (const [source, target, shape] of graphs.flatMap((graph) => graph.edges)) {
+      for (const id of shape ? [source, target] : []) {
+        found.set(id, [...(found.get(id) ?? []), shape.join("x"), shape.join(",")]);
+      }
+    }
+    return found;
   }
 
   /** What the nodes drawn are coloured by: each one's value, and the largest. */

@@ -16,19 +16,19 @@ int clReleaseMemObject(void *);
 int clReleaseCommandQueue(void *);
 int clReleaseContext(void *);
 
-enum { PLATFORM_VERSION = 0x0901, OUT_OF_ORDER = 1, READ_WRITE = 1, COPY = 32 };
+enum { PLATFORM_NAME = 0x0902, OUT_OF_ORDER = 1, READ_WRITE = 1, COPY = 32 };
 
 static void *context, *queue;
 
 int driver_open(const char *wanted, tflgpu_options *options) {
   void *platforms[8], *device = NULL, *unordered;
   tflgpu_error error;
-  char version[256];
+  char name[256];
   uint32_t count = 0, i;
   clGetPlatformIDs(8, platforms, &count);
   for (i = 0; i < count; i++) {
-    clGetPlatformInfo(platforms[i], PLATFORM_VERSION, sizeof version, version, NULL);
-    if (strstr(version, wanted)) clGetDeviceIDs(platforms[i], 0xFFFFFFFFu, 1, &device, NULL);
+    clGetPlatformInfo(platforms[i], PLATFORM_NAME, sizeof name, name, NULL);
+    if (strstr(name, wanted)) clGetDeviceIDs(platforms[i], 0xFFFFFFFFu, 1, &device, NULL);
   }
   if (!device) return 0;
   context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);

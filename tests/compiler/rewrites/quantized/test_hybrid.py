@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from quantized_operators import quantized
 
 from tflgpu.compiler.devices import profile
@@ -36,6 +37,14 @@ def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
     found = multiplied(lowered("FULLY_CONNECTED", Tensor("x", (3, 64)), weights), "FULLY_CONNECTED")
     np.testing.assert_array_equal(found[:, :32], values[:, :32])
     np.testing.assert_array_equal(found[:, 32:], values[:, 32:] * np.float32(1.015625))
+
+
+@pytest.mark.parametrize(("inputs", "bytes_alone"), [(1032, True), (1033, False)])
+def test_bytes_are_multiplied_as_far_as_sums_are_exact(inputs: int, bytes_alone: bool) -> None:
+    """-128 times 127, that many times, is 2^24 at most."""
+    weights = quantized("w", np.full((5, inputs), 127), [0.5])
+    graph = lowered("FULLY_CONNECTED", Tensor("x", (3, inputs)), weights)
+    assert any(op.name == "tflgpu.less_zero" for op in graph.ops) == bytes_alone
 
 
 def test_depthwise_convolutions_scale_the_last_channels_by_the_image_first() -> None:

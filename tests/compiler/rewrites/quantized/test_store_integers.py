@@ -8,7 +8,7 @@ import pytest
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.events import Event
 from tflgpu.compiler.ir import Graph, Whole
-from tflgpu.compiler.ir.text import Parser
+from tflgpu.compiler.ir.parse import Parser
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.quantized.store_integers import store_integers
 from tflgpu.compiler.select.legality import candidates

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from devices import ATTACHED, Attached
+from devices import ATTACHED, Attached, reached
 from graphs import call, model, x
 from paths import DIGITS_MODEL
 from plans import LENGTH, chain, chain_result, pair
@@ -27,6 +27,12 @@ on_one_device = pytest.mark.parametrize("attached", ATTACHED[:1], indirect=True,
 """For what is the same on every device."""
 ALL = 1e9
 """A tolerance that allows everything."""
+
+
+@pytest.fixture(params=[each for each in ATTACHED if each.keeps_binaries], ids=str)
+def attached(request: pytest.FixtureRequest) -> Attached:
+    """Every device that compiled kernels are stored for."""
+    return reached(request)
 
 
 @pytest.fixture

@@ -78,6 +78,7 @@ def faults(kernels: dict[str, MachineCode], instructions: int) -> list[str]:
 
 
 def test_a_spill_is_seen() -> None:
+    need_programs("glslangValidator")
     code = compiled({"spilling": Module(assemble(SPILLING, "spilling"), 1, (64, 1, 1))})
     assert code["spilling"].spills > 0 and code["spilling"].loads > 0
     assert "s_endpgm" in code["spilling"].text
@@ -91,6 +92,7 @@ def test_a_group_larger_than_the_driver_s_limits_is_refused() -> None:
 
 
 def test_a_jump_in_instructions_is_seen() -> None:
+    need_programs("glslangValidator")
     kernels = kernels_of(DIGITS_MODEL, "amd")
     now = sum(code.instructions for code in kernels.values())
     assert faults(kernels, now) == []

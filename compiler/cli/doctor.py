@@ -1,0 +1,186 @@
+"""`tflgpu doctor`: what is installed here, what works, and what is missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+from ... import runtime
+from ...runtime.errors import DeviceError
+from ...runtime.launch.device import DeviceInfo
+from ...runtime.opencl import drivers, trials
+from ...runtime.opencl.find import advice
+from ...runtime.opencl.library import library
+from ...runtime.processor import instructions, processor_name, usable_cores
+from ..devices.attached import match
+from ..user_cache import user_cache
+from .printing import json_option, print_json, print_table
+from .shell import Command, Failure
+
+PACKAGES: Mapping[str, str] = {
+    "tflgpu": "",
+    "numpy": "",
+    "pyopencl": "the loader of OpenCL's drivers",
+    "intel-opencl-rt": "an OpenCL driver for the CPU: pip install 'tflgpu[cpu]'",
+    "pocl-binary-distribution": "an OpenCL driver for the CPU: pip install 'tflgpu[pocl]'",
+    "moderngl": "OpenGL: pip install 'tflgpu[gl]'",
+    "wgpu": "WebGPU: pip install 'tflgpu[webgpu]'",
+    "ai-edge-litert": "fallback and verify: pip install 'tflgpu[litert]'",
+    "fsspec": "stores: pip install 'tflgpu[stores]'",
+    "distributed": "many machines: pip install 'tflgpu[fleet]'",
+}
+"""Packages of Python, and what one that is missing would give."""
+
+PROGRAMS: Mapping[str, str] = {
+    "glslangValidator": "--target vulkan and metal: apt install glslang-tools",
+    "spirv-cross": "--target metal: apt install spirv-cross",
+    "gcc": "building exported projects, and PoCL from PyPI: apt install gcc libc6-dev",
+    "cmake": "building exported projects: apt install cmake",
+    "clang": "inspect --compiler ptxas and amdgcn: apt install clang-19 libclc-19",
+    "ptxas": "inspect --compiler ptxas: pip install 'tflgpu[ptxas]'",
+    "ocloc": "inspect --compiler ocloc: apt install intel-ocloc",
+}
+"""Programs, and what one that is missing would give."""
+
+WIDEST = sorted({"avx512_vnni", "avx512f", "avx2", "sse4_2", "asimd"})
+"""Instructions that decide between profiles."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A line of the report."""
+
+    name: str
+    found: str
+    """The version, path or verdict; empty if it is missing."""
+    note: str = ""
+
+
+@click.command(cls=Command, short_help="Examine drivers, programs and packages.")
+@json_option
+def doctor(as_json: bool) -> None:
+    """Examine the installation: versions, drivers, devices, programs and packages.
+
+    Every OpenCL driver is tried anew in a process of its own. Exit code 1 if no device works. Put
+    the output into reports of bugs.
+    """
+    trials.try_again()
+    with suppress(DeviceError):
+        from ...runtime.webgpu import trials as adapters
+
+        adapters.try_again()
+    found, error = _devices()
+    report = {
+        "system": _system(),
+        "packages": [_package(name, gives) for name, gives in PACKAGES.items()],
+        "opencl": _opencl(),
+        "devices": [Item(str(info), match(info).profile.name, info.target) for info in found],
+        "programs": [
+            Item(name, shutil.which(name) or "", gives) for name, gives in PROGRAMS.items()
+        ],
+    }
+    if as_json:
+        print_json(
+            {name: [asdict(item) for item in items] for name, items in report.items()}
+            | {"usable": bool(found)}
+        )
+    else:
+        _print(report)
+    if not found:
+        raise Failure(f"no device works; {error or advice()}")
+
+
+def _system() -> list[Item]:
+    have = [name for name in WIDEST if name in instructions()]
+    cache = user_cache().parent
+    return [
+        Item("system", platform.platform()),
+        Item("Python", sys.version.split()[0], sys.executable),
+        Item("processor", processor_name(), f"{usable_cores()} cores {' '.join(have)}".strip()),
+        Item("cache", str(cache), "" if _writable(cache) else "cannot be written to"),
+    ]
+
+
+def _writable(folder: os.PathLike[str]) -> bool:
+    """Whether files can be created in a folder, which may not exist yet."""
+    path = os.path.abspath(folder)
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
+
+
+def _package(name: str, gives: str) -> Item:
+    try:
+        return Item(name, version(name), gives)
+    except PackageNotFoundError:
+        return Item(name, "", gives)
+
+
+def _opencl() -> list[Item]:
+    """The loader, and each driver with what became of its trial."""
+    items = []
+    try:
+        items.append(Item("loader", "found", library()._name))
+    except DeviceError as error:
+        items.append(Item("loader", "", str(error)))
+    if named := os.environ.get(drivers.VENDORS):
+        items.append(Item(drivers.VENDORS, named, "the only place where drivers are looked for"))
+    for trial in trials.known().drivers:
+        name = str(trial.driver)
+        if trial.failure:
+            items.append(Item(name, "fails", f"{trial.failure}; {trial.driver.advice()}"))
+        elif not trial.devices:
+            items.append(Item(name, "works", "has no device here"))
+        for device in trial.devices:
+            lanes = device.widest()
+            failures = "; ".join(dict.fromkeys(filter(None, device.lanes.values())))
+            if lanes:
+                note = f"vectors of {lanes} floats" + (
+                    f", no wider ones: {failures}" * bool(failures)
+                )
+                items.append(Item(name, "works", f"{device.name}: {note}"))
+            else:
+                note = f"{device.name}: {failures}; {trial.driver.advice()}"
+                items.append(Item(name, "fails", note))
+    return items
+
+
+def _devices() -> tuple[list[DeviceInfo], str]:
+    """The devices that work, and what went wrong while they were looked for."""
+    try:
+        return runtime.devices(), ""
+    except DeviceError as error:
+        return [], str(error)
+
+
+TITLES = {
+    "system": "System",
+    "packages": "Packages",
+    "opencl": "OpenCL drivers",
+    "devices": "Devices that work, with the profile and target of each",
+    "programs": "Programs",
+}
+
+
+def _print(report: Mapping[str, Sequence[Item]]) -> None:
+    for name, title in TITLES.items():
+        rows: list[tuple[Any, ...]] = [
+            (item.name, item.found or "missing", item.note if _worth(name, item) else "")
+            for item in report[name]
+        ]
+        columns = ("", "", "") if any(row[2] for row in rows) else ("", "")
+        print_table(title, columns, [row[: len(columns)] for row in rows])
+
+
+def _worth(section: str, item: Item) -> bool:
+    """Whether to print a note: what a package or program gives matters only if it is missing."""
+    return section not in ("packages", "programs") or not item.found

@@ -1,0 +1,49 @@
+"""`tflgpu opt`: the text of a graph after rewrites."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..options import PRECISIONS, TARGETS, Options
+from ..pipeline import target_of
+from ..tools.rewrite_text import rewritten
+from .device_names import DeviceName
+from .parsing import parse_list
+from .paths import FilePath
+from .shell import Command
+
+
+@click.command(cls=Command, short_help="Print the graph after rewrites.")
+@click.argument("graph", metavar="MODEL|TEXT", type=FilePath())
+@click.option(
+    "--passes",
+    default="",
+    callback=parse_list,
+    metavar="NAME,...",
+    help="Rewrites to run in this order, instead of the pipeline or after --until.",
+)
+@click.option(
+    "--until",
+    default="",
+    metavar="STAGE|NAME",
+    help="Run the pipeline up to a stage, such as decompose or fuse, or up to a rewrite.",
+)
+@click.option("--target", type=click.Choice(TARGETS), default="opencl", show_default=True)
+@click.option("--precision", type=click.Choice(PRECISIONS), default="f32", show_default=True)
+@click.option(
+    "--device",
+    type=DeviceName(),
+    default="auto",
+    show_default=True,
+    help="Part of a device's name as `tflgpu devices` prints it, or a device profile.",
+)
+def opt(graph: Path, passes: tuple[str, ...], until: str, **chosen: Any) -> None:
+    """Print the graph of a .tflite file, or of a text in a .txt file, after rewrites.
+
+    What is printed can be read back, also after fusion. Constants of more than 16 elements are
+    printed without their content; reading such a text draws it at random.
+    """
+    click.echo(rewritten(graph, passes, until, target_of(Options(**chosen))).text)

@@ -1,0 +1,92 @@
+"""Long names of tensors, shortened for tables.
+
+PyTorch's converters name a tensor after the classes and names of all modules around it:
+
+    timm.VisionTransformer/torch.nn.Sequential_blocks/timm.Block_8/timm.Attention_attn;6
+
+becomes `blocks/8/Attention_attn;6`. TensorFlow's have a common beginning, and often name several
+operators, separated by semicolons, of which the first is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+LONG = 48
+"""Characters of a name from which on all names in a table are shortened."""
+
+_NAME = re.compile(r"[^\s,()]*/[^\s,()]*")
+"""A word with components, as names of tensors are; other words are never shortened."""
+
+_MODULE = re.compile(r"(?:[\w<>]+\.)+(?P<shown>(?:_?[A-Za-z0-9<>]+)(?:_(?P<instance>\w+))?)")
+"""A component of PyTorch: the path of a class, its name, and that of the module unless it is the
+whole model."""
+
+
+def short_names(texts: Iterable[str]) -> Mapping[str, str]:
+    """A shorter name for each name in some texts; none if no name is long.
+
+    Different names stay different.
+    """
+    names = dict.fromkeys(name for text in texts for name in _NAME.findall(text))
+    if not any(len(name) >= LONG for name in names):
+        return {}
+    for shorten in (_first, _each):
+        paths = {name: shorten(name) for name in names}
+        common = _common([path for path in paths.values() if len(path) > 1])
+        short = {
+            name: "/".join(path[common if len(path) > 1 else 0 :]) for name, path in paths.items()
+        }
+        if len(set(short.values())) == len(short):
+            return short
+    return {}
+
+
+def with_short_names(text: str, short: Mapping[str, str]) -> str:
+    """A text with shorter names in it."""
+    return _NAME.sub(lambda word: short.get(word[0], word[0]), text)
+
+
+def _first(name: str) -> list[str]:
+    """The components of the first name in a name, with the number at its end if there is one."""
+    first, *others = name.split(";")
+    numbers = [f";{other}" for other in others[-1:] if other.isdecimal()]
+    more = [";..."] if len(others) > len(numbers) else []
+    return _joined(first, "".join([*more, *numbers]))
+
+
+def _each(name: str) -> list[str]:
+    """The components of all names in a name."""
+    first, *others = name.split(";")
+    return _joined(first, "".join(f";{'/'.join(_components(other))}" for other in others))
+
+
+def _joined(first: str, rest: str) -> list[str]:
+    *path, last = _components(first)
+    return [*path, last + rest]
+
+
+def _components(name: str) -> list[str]:
+    """The components of a name; those of PyTorch without classes, except for the last one."""
+    *path, last = name.split("/")
+    modules = [_MODULE.fullmatch(part) for part in path]
+    shown = [
+        module["instance"] if module else part
+        for part, module in zip(path, modules, strict=True)
+        if not module or module["instance"]
+    ]
+    module = _MODULE.fullmatch(last)
+    return [*shown, module["shown"] if module else last]
+
+
+def _common(paths: list[list[str]]) -> int:
+    """How many components all paths begin with, without the last of each; 0 for a single one."""
+    if len(paths) < 2:
+        return 0
+    count = 0
+    for parts in zip(*(path[:-1] for path in paths), strict=False):
+        if len(set(parts)) > 1:
+            break
+        count += 1
+    return count

@@ -1,0 +1,91 @@
+"""The functions that formulas call, as expressions of a kernel language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from ..language import (
+    FLOAT,
+    FLOATS,
+    INT,
+    INTS,
+    Call,
+    Expression,
+    Language,
+    Name,
+    Operand,
+    Operation,
+    expression,
+    select,
+)
+from ..ops.elementwise import Formula
+from .intrinsics import Use
+from .literal import literal
+
+BUILT_IN = frozenset(
+    {"ceil", "clamp", "cos", "exp", "floor", "log", "max", "min", "sign", "sin", "sqrt", "tanh"}
+)
+"""Functions that every kernel language has, for slices and for single values."""
+
+
+class KernelFunctions:
+    """Each function by attribute: a conversion, an operator, a built-in function or an intrinsic.
+
+    The module `ops.numpy_functions` has the same functions in numpy.
+    """
+
+    def __init__(self, language: Language, use: Use, lanes: int) -> None:
+        self.language, self.use = language, use
+        self.lanes = lanes
+        """Lanes of a slice; 0 for single values."""
+        self._casts = language.casts(lanes)
+        self._int, self._float = (INTS, FLOATS) if lanes else (INT, FLOAT)
+
+    def variable(self, name: str, dtype: str) -> Name:
+        """A variable of float32 or int32."""
+        return Name(name, self._int if dtype == "int32" else self._float)
+
+    def value(self, formula: Formula, *operands: Expression, **attrs: Any) -> Expression:
+        """A formula of operands, and of attributes that are numbers or switches."""
+        known = {name: self._number(value) for name, value in attrs.items()}
+        return expression(formula(self, *operands, **known))
+
+    def _number(self, value: float) -> Operand:
+        return Name(literal(value, self.use), FLOAT) if not isfinite(value) else value
+
+    def to_int(self, value: Operand) -> Expression:
+        """Integers of floats, whose fractions are cut, or of truth values."""
+        return Call(self._casts["int"], value, type=self._int)
+
+    def to_float(self, value: Operand) -> Expression:
+        """Floats of integers."""
+        return Call(self._casts["float"], value, type=self._float)
+
+    def equals(self, a: Expression, b: Operand) -> Expression:
+        return a.equals(b)
+
+    def differs(self, a: Expression, b: Operand) -> Expression:
+        return a.differs(b)
+
+    def select(self, condition: Expression, chosen: Operand, other: Operand) -> Expression:
+        return select(condition, chosen, other)
+
+    def bit_and(self, a: Operand, b: Operand) -> Expression:
+        return Operation("&", expression(a), expression(b))
+
+    def bit_or(self, a: Operand, b: Operand) -> Expression:
+        return Operation("|", expression(a), expression(b))
+
+    def bit_xor(self, a: Operand, b: Operand) -> Expression:
+        return Operation("^", expression(a), expression(b))
+
+    def __getattr__(self, name: str) -> Callable[..., Expression]:
+        text = name if name in BUILT_IN else getattr(self.use, name)
+
+        def call(*operands: Operand) -> Expression:
+            of_integers = all(item.type in (INT, INTS) for item in map(expression, operands))
+            return Call(text, *operands, type=self._int if of_integers else self._float)
+
+        return call

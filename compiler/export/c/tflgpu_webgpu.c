@@ -1,0 +1,691 @@
+/* The runtime for WebGPU: the same file for every model. See tflgpu.h.
+ *
+ * The program is linked with what implements webgpu.h: wgpu-native, Dawn, or a browser through
+ * Emscripten, which needs -sASYNCIFY or -sJSPI to wait. */
+#if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#endif
+
+#include "tflgpu_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <webgpu/webgpu.h>
+
+#if defined(__EMSCRIPTEN__)
+#include <emscripten.h>
+#elif defined(_WIN32)
+#include <windows.h>
+#else
+#include <time.h>
+#endif
+
+/* A copy of a buffer that the host waits for. */
+typedef struct download {
+  WGPUBuffer staging;
+  void *to;
+  uint64_t size;
+  struct download *next;
+} download;
+
+typedef struct webgpu_session {
+  tflgpu_session shared;
+  WGPUInstance instance;
+  WGPUAdapter adapter; /* NULL if the device is the caller's */
+  WGPUDevice device;
+  WGPUQueue queue;
+  WGPUComputePipeline *pipelines; /* of each kernel */
+  WGPUBindGroup *bindings;        /* of each step */
+  download *downloads;
+  uint32_t awaited;     /* callbacks that are to come */
+  WGPUErrorType failed; /* the first error that they tell of, and its message */
+  char message[1024];
+} webgpu_session;
+
+static webgpu_session *webgpu(tflgpu_session *session) { return (webgpu_session *)session; }
+
+static WGPUStringView view(const char *text) {
+  WGPUStringView found;
+  found.data = text;
+  found.length = WGPU_STRLEN;
+  return found;
+}
+
+static void copy_text(char *to, size_t size, WGPUStringView from) {
+  size_t length = from.length;
+  if (!from.data) length = 0;
+  else if (length == WGPU_STRLEN) length = strlen(from.data);
+  snprintf(to, size, "%.*s", (int)length, length ? from.data : "");
+}
+
+/* -- waiting -------------------------------------------------------------------------------- */
+
+/* The device has no thread of its own that calls back, and not every implementation can wait. */
+static void settle(webgpu_session *session) {
+  while (wgpuInstanceProcessEvents(session->instance), session->awaited) {
+#if defined(__EMSCRIPTEN__)
+    emscripten_sleep(0);
+#elif defined(_WIN32)
+    Sleep(0);
+#else
+    static const struct timespec moment = {0, 20000};
+    nanosleep(&moment, NULL);
+#endif
+  }
+}
+
+/* What each callback does that `settle` waits for. */
+static void arrived(webgpu_session *session, WGPUErrorType type, WGPUStringView message) {
+  session->awaited--;
+  if (type == WGPUErrorType_NoError || session->failed != WGPUErrorType_NoError) return;
+  session->failed = type;
+  copy_text(session->message, sizeof session->message, message);
+}
+
+static void told_of_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type,
+                          WGPUStringView message, void *session, void *unused) {
+  (void)unused;
+  if (status != WGPUPopErrorScopeStatus_Success) type = WGPUErrorType_Unknown;
+  arrived((webgpu_session *)session, type, message);
+}
+
+static void told_of_copy(WGPUMapAsyncStatus status, WGPUStringView message, void *session,
+                         void *unused) {
+  const int good = status == WGPUMapAsyncStatus_Success;
+  (void)unused;
+  arrived((webgpu_session *)session, good ? WGPUErrorType_NoError : WGPUErrorType_Unknown, message);
+}
+
+static void told_of_work(WGPUQueueWorkDoneStatus status, WGPUStringView message, void *session,
+                         void *unused) {
+  const int good = status == WGPUQueueWorkDoneStatus_Success;
+  (void)unused;
+  arrived((webgpu_session *)session, good ? WGPUErrorType_NoError : WGPUErrorType_Unknown, message);
+}
+
+static void told_of_adapter(WGPURequestAdapterStatus status, WGPUAdapter adapter,
+                            WGPUStringView message, void *session, void *unused) {
+  const int good = status == WGPURequestAdapterStatus_Success;
+  (void)unused;
+  if (good) ((webgpu_session *)session)->adapter = adapter;
+  arrived((webgpu_session *)session, WGPUErrorType_NoError, message);
+}
+
+static void told_of_device(WGPURequestDeviceStatus status, WGPUDevice device,
+                           WGPUStringView message, void *session, void *unused) {
+  const int good = status == WGPURequestDeviceStatus_Success;
+  (void)unused;
+  if (good) ((webgpu_session *)session)->device = device;
+  arrived((webgpu_session *)session, good ? WGPUErrorType_NoError : WGPUErrorType_Unknown, message);
+}
+
+/* -- errors --------------------------------------------------------------------------------- */
+
+/* Not every implementation knows the filter of internal errors. */
+static const WGPUErrorFilter filters[] = {WGPUErrorFilter_Validation, WGPUErrorFilter_OutOfMemory};
+enum { FILTERS = sizeof filters / sizeof *filters };
+
+/* Begins to collect errors until the next `check`. */
+static void watch(webgpu_session *session) {
+  int i;
+  for (i = 0; i < FILTERS; i++) wgpuDevicePushErrorScope(session->device, filters[i]);
+}
+
+/* The first error that callbacks have told of, which is then forgotten. */
+static tflgpu_status failure(webgpu_session *session, const char *what, tflgpu_error *error) {
+  const WGPUErrorType failed = session->failed;
+  session->failed = WGPUErrorType_NoError;
+  if (failed == WGPUErrorType_NoError) return TFLGPU_OK;
+  return tflgpu_fail(
+      error, failed == WGPUErrorType_OutOfMemory ? TFLGPU_OUT_OF_MEMORY : TFLGPU_DRIVER_ERROR,
+      "%s failed: %s", what, *session->message ? session->message : "the device is lost");
+}
+
+static tflgpu_status check(webgpu_session *session, const char *what, tflgpu_error *error) {
+  WGPUPopErrorScopeCallbackInfo told;
+  int i;
+  memset(&told, 0, sizeof told);
+  told.mode = WGPUCallbackMode_AllowSpontaneous;
+  told.callback = told_of_scope;
+  told.userdata1 = session;
+  session->awaited += FILTERS;
+  for (i = 0; i < FILTERS; i++) wgpuDevicePopErrorScope(session->device, told);
+  settle(session);
+  return failure(session, what, error);
+}
+
+/* -- opening and closing -------------------------------------------------------------------- */
+
+/* WebGPU's names of what kernels may need. */
+static const struct {
+  const char *name;
+  WGPUFeatureName feature;
+} features[] = {
+    {"shader-f16", WGPUFeatureName_ShaderF16},
+    {"subgroups", WGPUFeatureName_Subgroups},
+};
+enum { FEATURES = sizeof features / sizeof *features };
+
+static int has_extension(tflgpu_session *shared, const char *name) {
+  int i;
+  for (i = 0; i < FEATURES; i++)
+    if (!strcmp(features[i].name, name))
+      return wgpuDeviceHasFeature(webgpu(shared)->device, features[i].feature) != 0;
+  return 0;
+}
+
+static int has_instruction(tflgpu_session *shared, const char *name) {
+  (void)shared;
+  (void)name;
+  return 0;
+}
+
+static void find(tflgpu_session *shared, const char *name, void *function) {
+  (void)shared;
+  (void)name;
+  memset(function, 0, sizeof(void (*)(void)));
+}
+
+static void *context(tflgpu_session *shared) {
+  (void)shared;
+  return NULL;
+}
+
+static tflgpu_status enter(tflgpu_session *shared, tflgpu_error *error) {
+  if (webgpu(shared)->queue) return TFLGPU_OK;
+  return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session is not open");
+}
+
+static void leave(tflgpu_session *shared) { (void)shared; }
+
+static void describe(webgpu_session *session, const WGPUAdapterInfo *info) {
+  tflgpu_device *device = &session->shared.device;
+  copy_text(device->name, sizeof device->name, info->device);
+  copy_text(device->vendor, sizeof device->vendor, info->vendor);
+  memcpy(device->platform, device->vendor, sizeof device->platform);
+  device->on_processor = info->adapterType == WGPUAdapterType_CPU;
+  device->type = device->on_processor ? "cpu" : "gpu";
+}
+
+/* Whether there is such an adapter with this text in its name. */
+static int try_adapter(webgpu_session *session, const WGPURequestAdapterOptions *options,
+                       const char *wanted) {
+  WGPURequestAdapterCallbackInfo told;
+  WGPUAdapterInfo info;
+  const tflgpu_device *device = &session->shared.device;
+  int fits;
+  memset(&told, 0, sizeof told);
+  told.mode = WGPUCallbackMode_AllowSpontaneous;
+  told.callback = told_of_adapter;
+  told.userdata1 = session;
+  session->awaited++;
+  wgpuInstanceRequestAdapter(session->instance, options, told);
+  settle(session);
+  if (!session->adapter) return 0;
+  memset(&info, 0, sizeof info);
+  wgpuAdapterGetInfo(session->adapter, &info);
+  describe(session, &info);
+  /* Through OpenGL, WebGPU lacks what kernels need. */
+  fits = info.backendType != WGPUBackendType_OpenGL &&
+         info.backendType != WGPUBackendType_OpenGLES &&
+         (!wanted || tflgpu_contains(device->name, wanted) ||
+          tflgpu_contains(device->vendor, wanted));
+  wgpuAdapterInfoFreeMembers(info);
+  if (fits) return 1;
+  wgpuAdapterRelease(session->adapter);
+  session->adapter = NULL;
+  return 0;
+}
+
+static tflgpu_status choose_adapter(webgpu_session *session, const char *wanted,
+                                    tflgpu_error *error) {
+  enum { WAYS = 3 };
+  int i;
+  for (i = 0; i < WAYS; i++) {
+    WGPURequestAdapterOptions options;
+    memset(&options, 0, sizeof options);
+    options.featureLevel = WGPUFeatureLevel_Core;
+    options.powerPreference =
+        i == 1 ? WGPUPowerPreference_LowPower : WGPUPowerPreference_HighPerformance;
+    options.forceFallbackAdapter = i == 2;
+    if (try_adapter(session, &options, wanted)) return TFLGPU_OK;
+  }
+  if (wanted)
+    return tflgpu_fail(error, TFLGPU_NO_DRIVER, "no WebGPU device has \"%s\" in its name", wanted);
+  return tflgpu_fail(error, TFLGPU_NO_DRIVER,
+                     "there is no WebGPU device; install a driver of Vulkan, Metal or Direct3D 12");
+}
+
+/* Opens the adapter's device, with all it has that a model may need. */
+static tflgpu_status request_device(webgpu_session *session, tflgpu_error *error) {
+  WGPUDeviceDescriptor description;
+  WGPURequestDeviceCallbackInfo told;
+  WGPUFeatureName wanted[FEATURES];
+  WGPULimits limits;
+  int i;
+  memset(&description, 0, sizeof description);
+  memset(&told, 0, sizeof told);
+  memset(&limits, 0, sizeof limits);
+  for (i = 0; i < FEATURES; i++)
+    if (wgpuAdapterHasFeature(session->adapter, features[i].feature))
+      wanted[description.requiredFeatureCount++] = features[i].feature;
+  wgpuAdapterGetLimits(session->adapter, &limits);
+  description.requiredFeatures = wanted;
+  description.requiredLimits = &limits;
+  told.mode = WGPUCallbackMode_AllowSpontaneous;
+  told.callback = told_of_device;
+  told.userdata1 = session;
+  session->awaited++;
+  wgpuAdapterRequestDevice(session->adapter, &description, told);
+  settle(session);
+  return failure(session, "opening the device", error);
+}
+
+static void read_limits(webgpu_session *session) {
+  tflgpu_limits *limits = &session->shared.device.limits;
+  WGPULimits has;
+  int axis;
+  memset(&has, 0, sizeof has);
+  wgpuDeviceGetLimits(session->device, &has);
+  limits->alignment = has.minStorageBufferOffsetAlignment;
+  limits->group = has.maxComputeInvocationsPerWorkgroup;
+  limits->group_sizes[0] = has.maxComputeWorkgroupSizeX;
+  limits->group_sizes[1] = has.maxComputeWorkgroupSizeY;
+  limits->group_sizes[2] = has.maxComputeWorkgroupSizeZ;
+  for (axis = 0; axis < 3; axis++)
+    limits->group_counts[axis] = has.maxComputeWorkgroupsPerDimension;
+  limits->local_memory = has.maxComputeWorkgroupStorageSize;
+  limits->arguments = has.maxStorageBuffersPerShaderStage;
+  limits->argument_size = has.maxStorageBufferBindingSize;
+  limits->buffer_size = has.maxBufferSize;
+}
+
+static tflgpu_status open_own(webgpu_session *session, const char *wanted, tflgpu_error *error) {
+  tflgpu_status status;
+  session->instance = wgpuCreateInstance(NULL);
+  if (!session->instance)
+    return tflgpu_fail(error, TFLGPU_NO_DRIVER, "WebGPU cannot be started");
+  tflgpu_lock();
+  status = choose_adapter(session, wanted, error);
+  tflgpu_unlock();
+  return status ? status : request_device(session, error);
+}
+
+static tflgpu_status borrow_device(webgpu_session *session, const tflgpu_options *options,
+                                   tflgpu_error *error) {
+  if (!options->wgpu_instance)
+    return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
+                       "options.wgpu_device needs options.wgpu_instance, which it came from");
+  session->instance = (WGPUInstance)options->wgpu_instance;
+  session->device = (WGPUDevice)options->wgpu_device;
+  wgpuInstanceAddRef(session->instance);
+  wgpuDeviceAddRef(session->device);
+  snprintf(session->shared.device.name, sizeof session->shared.device.name, "options.wgpu_device");
+  session->shared.device.type = "gpu";
+  return TFLGPU_OK;
+}
+
+static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *options,
+                                 tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  tflgpu_status status;
+  session->failed = WGPUErrorType_NoError;
+  status = options->wgpu_device ? borrow_device(session, options, error)
+                                : open_own(session, options->device, error);
+  if (status) return status;
+  shared->device.lanes = 4;
+  read_limits(session);
+  session->queue = wgpuDeviceGetQueue(session->device);
+  return TFLGPU_OK;
+}
+
+static void close_device(tflgpu_session *shared) {
+  webgpu_session *session = webgpu(shared);
+  if (session->queue) wgpuQueueRelease(session->queue);
+  if (session->device) wgpuDeviceRelease(session->device);
+  if (session->adapter) wgpuAdapterRelease(session->adapter);
+  if (session->instance) wgpuInstanceRelease(session->instance);
+}
+
+/* -- kernels -------------------------------------------------------------------------------- */
+
+/* Drivers keep compiled kernels by themselves. */
+static uint32_t identify(tflgpu_session *shared, uint32_t crc) {
+  (void)shared;
+  return crc;
+}
+
+static int restore(tflgpu_session *shared, const unsigned char *binary, size_t size) {
+  (void)shared;
+  (void)binary;
+  (void)size;
+  return 0;
+}
+
+static unsigned char *read_binary(tflgpu_session *shared, size_t *size) {
+  (void)shared;
+  *size = 0;
+  return NULL;
+}
+
+/* The pieces of a source as one text, which the caller frees; NULL if memory is missing. */
+static char *joined_source(const tflgpu_schedule *schedule, const tflgpu_kernel *kernel) {
+  const char *const *pieces = schedule->source + kernel->first_source;
+  size_t size = 1, used = 0;
+  char *text;
+  uint32_t i;
+  for (i = 0; i < kernel->source_count; i++) size += strlen(pieces[i]);
+  text = (char *)malloc(size);
+  for (i = 0; text && i < kernel->source_count; i++) {
+    strcpy(text + used, pieces[i]);
+    used += strlen(pieces[i]);
+  }
+  return text;
+}
+
+static tflgpu_status compile_kernel(webgpu_session *session, uint32_t index, tflgpu_error *error) {
+  const tflgpu_schedule *schedule = session->shared.schedule;
+  const tflgpu_kernel *kernel = &schedule->kernels[index];
+  char *text = joined_source(schedule, kernel);
+  WGPUShaderSourceWGSL source;
+  WGPUShaderModuleDescriptor described;
+  WGPUComputePipelineDescriptor pipeline;
+  tflgpu_error told;
+  tflgpu_status status;
+  if (!text) return tflgpu_out_of_memory(error);
+  memset(&source, 0, sizeof source);
+  memset(&described, 0, sizeof described);
+  memset(&pipeline, 0, sizeof pipeline);
+  source.chain.sType = WGPUSType_ShaderSourceWGSL;
+  source.code = view(text);
+  described.nextInChain = &source.chain;
+  described.label = pipeline.label = pipeline.compute.entryPoint = view(kernel->name);
+  watch(session);
+  pipeline.compute.module = wgpuDeviceCreateShaderModule(session->device, &described);
+  status = check(session, "compiling", &told);
+  if (!status) {
+    watch(session);
+    session->pipelines[index] = wgpuDeviceCreateComputePipeline(session->device, &pipeline);
+    status = check(session, "compiling", &told);
+  }
+  if (pipeline.compute.module) wgpuShaderModuleRelease(pipeline.compute.module);
+  free(text);
+  if (!status) return TFLGPU_OK;
+  return tflgpu_fail(error, TFLGPU_BUILD_FAILED, "%s rejects the kernel %s of %s:\n%s",
+                     session->shared.device.name, kernel->name, session->shared.model->name,
+                     told.message);
+}
+
+static tflgpu_status compile(tflgpu_session *shared, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  const tflgpu_schedule *schedule = shared->schedule;
+  uint32_t i;
+  tflgpu_status status;
+  session->pipelines = (WGPUComputePipeline *)calloc(schedule->kernel_count + 1u,
+                                                     sizeof *session->pipelines);
+  session->bindings =
+      (WGPUBindGroup *)calloc(schedule->step_count + 1u, sizeof *session->bindings);
+  if (!session->pipelines || !session->bindings) return tflgpu_out_of_memory(error);
+  for (i = 0; i < schedule->kernel_count; i++)
+    if ((status = compile_kernel(session, i, error))) return status;
+  return TFLGPU_OK;
+}
+
+static void discard(tflgpu_session *shared) {
+  webgpu_session *session = webgpu(shared);
+  const tflgpu_schedule *schedule = shared->schedule;
+  uint32_t i;
+  for (i = 0; session->bindings && i < schedule->step_count; i++)
+    if (session->bindings[i]) wgpuBindGroupRelease(session->bindings[i]);
+  for (i = 0; session->pipelines && i < schedule->kernel_count; i++)
+    if (session->pipelines[i]) wgpuComputePipelineRelease(session->pipelines[i]);
+  free(session->bindings);
+  free(session->pipelines);
+  session->bindings = NULL;
+  session->pipelines = NULL;
+}
+
+/* -- memory --------------------------------------------------------------------------------- */
+
+/* WebGPU copies and binds whole words. */
+static uint64_t whole_words(uint64_t size) { return (size + 3) / 4 * 4; }
+
+static WGPUBuffer new_buffer(webgpu_session *session, uint64_t size, WGPUBufferUsage usage,
+                             const void *content) {
+  WGPUBufferDescriptor description;
+  WGPUBuffer buffer;
+  memset(&description, 0, sizeof description);
+  description.size = whole_words(size);
+  description.usage = usage;
+  description.mappedAtCreation = content != NULL;
+  buffer = wgpuDeviceCreateBuffer(session->device, &description);
+  if (buffer && content) {
+    void *memory = wgpuBufferGetMappedRange(buffer, 0, (size_t)description.size);
+    if (memory) memcpy(memory, content, (size_t)size);
+    wgpuBufferUnmap(buffer);
+  }
+  return buffer;
+}
+
+static void free_buffer(WGPUBuffer buffer) {
+  wgpuBufferDestroy(buffer);
+  wgpuBufferRelease(buffer);
+}
+
+static tflgpu_status allocate(tflgpu_session *shared, uint64_t size, const void *content,
+                              void **buffer, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  watch(session);
+  *buffer = new_buffer(
+      session, size, WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst,
+      content);
+  return check(session, "allocating a buffer", error);
+}
+
+static void release(tflgpu_session *shared, void *buffer) {
+  (void)shared;
+  free_buffer((WGPUBuffer)buffer);
+}
+
+static tflgpu_status buffer_size(tflgpu_session *shared, void *buffer, uint64_t *size,
+                                 tflgpu_error *error) {
+  if (webgpu(shared)->adapter)
+    return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
+                       "the session has a device of its own, which knows no buffers of others; "
+                       "open it with options.wgpu_device");
+  *size = wgpuBufferGetSize((WGPUBuffer)buffer);
+  return TFLGPU_OK;
+}
+
+static tflgpu_status write_buffer(tflgpu_session *shared, void *buffer, const void *from,
+                                  uint64_t size, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  const uint64_t most = size / 4 * 4;
+  uint32_t rest = 0;
+  watch(session);
+  wgpuQueueWriteBuffer(session->queue, (WGPUBuffer)buffer, 0, from, (size_t)most);
+  if (most < size) {
+    memcpy(&rest, (const char *)from + most, (size_t)(size - most));
+    wgpuQueueWriteBuffer(session->queue, (WGPUBuffer)buffer, most, &rest, sizeof rest);
+  }
+  return check(session, "copying to a buffer", error);
+}
+
+/* Ends an encoder, and starts what it has recorded. */
+static void submit(webgpu_session *session, WGPUCommandEncoder encoder) {
+  WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, NULL);
+  wgpuCommandEncoderRelease(encoder);
+  wgpuQueueSubmit(session->queue, 1, &commands);
+  wgpuCommandBufferRelease(commands);
+}
+
+static tflgpu_status clear(tflgpu_session *shared, void *buffer, uint64_t size,
+                           tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  WGPUCommandEncoder encoder;
+  watch(session);
+  encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
+  wgpuCommandEncoderClearBuffer(encoder, (WGPUBuffer)buffer, 0, whole_words(size));
+  submit(session, encoder);
+  return check(session, "clearing a buffer", error);
+}
+
+static tflgpu_status read_buffer(tflgpu_session *shared, void *buffer, void *to, uint64_t size,
+                                 tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  download *copy = (download *)malloc(sizeof *copy);
+  WGPUCommandEncoder encoder;
+  WGPUBufferMapCallbackInfo told;
+  tflgpu_status status;
+  if (!copy) return tflgpu_out_of_memory(error);
+  watch(session);
+  copy->staging =
+      new_buffer(session, size, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, NULL);
+  copy->to = to;
+  copy->size = size;
+  encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
+  wgpuCommandEncoderCopyBufferToBuffer(encoder, (WGPUBuffer)buffer, 0, copy->staging, 0,
+                                       whole_words(size));
+  submit(session, encoder);
+  if ((status = check(session, "copying an output", error))) {
+    free_buffer(copy->staging);
+    free(copy);
+    return status;
+  }
+  copy->next = session->downloads;
+  session->downloads = copy;
+  memset(&told, 0, sizeof told);
+  told.mode = WGPUCallbackMode_AllowProcessEvents;
+  told.callback = told_of_copy;
+  told.userdata1 = session;
+  session->awaited++;
+  wgpuBufferMapAsync(copy->staging, WGPUMapMode_Read, 0, (size_t)whole_words(size), told);
+  return TFLGPU_OK;
+}
+
+/* -- running -------------------------------------------------------------------------------- */
+
+static tflgpu_status bind_step(webgpu_session *session, uint32_t number, tflgpu_error *error) {
+  const tflgpu_session *shared = &session->shared;
+  const tflgpu_step *step = &shared->schedule->steps[number];
+  WGPUBindGroupEntry *entries =
+      (WGPUBindGroupEntry *)calloc(step->argument_count + 1u, sizeof *entries);
+  WGPUBindGroupDescriptor description;
+  uint32_t i;
+  if (!entries) return tflgpu_out_of_memory(error);
+  for (i = 0; i < step->argument_count; i++) {
+    const tflgpu_argument *argument = &shared->schedule->arguments[step->first_argument + i];
+    entries[i].binding = i;
+    entries[i].buffer = (WGPUBuffer)
+        shared->buffers[tflgpu_place(shared->model, argument->region, argument->index)];
+    entries[i].offset = argument->offset;
+    /* There are no empty bindings; a kernel never reads an empty argument. */
+    entries[i].size = argument->size ? whole_words(argument->size) : 16;
+  }
+  memset(&description, 0, sizeof description);
+  description.layout =
+      wgpuComputePipelineGetBindGroupLayout(session->pipelines[step->kernel], 0);
+  description.entryCount = step->argument_count;
+  description.entries = entries;
+  if (session->bindings[number]) wgpuBindGroupRelease(session->bindings[number]);
+  session->bindings[number] = wgpuDeviceCreateBindGroup(session->device, &description);
+  wgpuBindGroupLayoutRelease(description.layout);
+  free(entries);
+  return TFLGPU_OK;
+}
+
+/* Whether a step has an argument in the same buffer as `of`. */
+static int shares_buffer(const tflgpu_schedule *schedule, const tflgpu_step *step,
+                         const tflgpu_argument *of) {
+  uint32_t i;
+  for (i = 0; i < step->argument_count; i++) {
+    const tflgpu_argument *argument = &schedule->arguments[step->first_argument + i];
+    if (argument->region == of->region && argument->index == of->index) return 1;
+  }
+  return 0;
+}
+
+/* Binds the steps with an argument in the same buffer as `of`, or all if that is NULL. */
+static tflgpu_status bind_some(webgpu_session *session, const tflgpu_argument *of,
+                               tflgpu_error *error) {
+  const tflgpu_schedule *schedule = session->shared.schedule;
+  tflgpu_status status = TFLGPU_OK, checked;
+  uint32_t i;
+  watch(session);
+  for (i = 0; !status && i < schedule->step_count; i++)
+    if (!of || shares_buffer(schedule, &schedule->steps[i], of))
+      status = bind_step(session, i, error);
+  checked = check(session, "binding the kernels", status ? NULL : error);
+  return status ? status : checked;
+}
+
+static tflgpu_status bind_steps(tflgpu_session *shared, tflgpu_error *error) {
+  return bind_some(webgpu(shared), NULL, error);
+}
+
+static tflgpu_status rebind(tflgpu_session *shared, tflgpu_region region, uint32_t index,
+                            tflgpu_error *error) {
+  tflgpu_argument of;
+  memset(&of, 0, sizeof of);
+  of.region = (uint8_t)region;
+  of.index = index;
+  return bind_some(webgpu(shared), &of, error);
+}
+
+static tflgpu_status launch(tflgpu_session *shared, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  WGPUCommandEncoder encoder;
+  WGPUComputePassEncoder pass;
+  uint32_t i;
+  watch(session);
+  encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
+  pass = wgpuCommandEncoderBeginComputePass(encoder, NULL);
+  for (i = 0; i < shared->schedule->step_count; i++) {
+    const tflgpu_step *step = &shared->schedule->steps[i];
+    wgpuComputePassEncoderSetPipeline(pass, session->pipelines[step->kernel]);
+    wgpuComputePassEncoderSetBindGroup(pass, 0, session->bindings[i], 0, NULL);
+    wgpuComputePassEncoderDispatchWorkgroups(pass, step->grid[0] / step->group[0],
+                                             step->grid[1] / step->group[1],
+                                             step->grid[2] / step->group[2]);
+  }
+  wgpuComputePassEncoderEnd(pass);
+  wgpuComputePassEncoderRelease(pass);
+  submit(session, encoder);
+  return check(session, "launching the kernels", error);
+}
+
+/* The queue, which tells when it is done. */
+static tflgpu_status mark(tflgpu_session *shared, void **done, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  (void)error;
+  wgpuQueueAddRef(session->queue);
+  *done = session->queue;
+  return TFLGPU_OK;
+}
+
+static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  WGPUQueueWorkDoneCallbackInfo told;
+  tflgpu_status status;
+  memset(&told, 0, sizeof told);
+  told.mode = WGPUCallbackMode_AllowProcessEvents;
+  told.callback = told_of_work;
+  told.userdata1 = session;
+  session->awaited++;
+  wgpuQueueOnSubmittedWorkDone(session->queue, told);
+  settle(session);
+  status = failure(session, "running the kernels", error);
+  while (session->downloads) {
+    download *copy = session->downloads;
+    const void *content =
+        status ? NULL : wgpuBufferGetConstMappedRange(copy->staging, 0, whole_words(copy->size));
+    if (content) memcpy(copy->to, content, (size_t)copy->size);
+    session->downloads = copy->next;
+    free_buffer(copy->staging);
+    free(copy);
+  }
+  return status;
+}
+
+const tflgpu_backend tflgpu_webgpu = TFLGPU_BACKEND(webgpu_session);

@@ -1,0 +1,498 @@
+"""Expressions of kernels: typed, built by Python's operators, and simplified as they are built.
+
+    gx * 2 - 1        horner((y, 5), (x, 7))        minimum(column + p, 6) // 4        v * 0.5 + 1.0
+
+Integers are kept as sums of terms, so that zero terms, unit factors and constants that meet go away
+and kernels stay readable. Floats, and slices of either, are computed in the order they are written
+in, as rounding depends on it. `==` compares expressions themselves; `equals` is the kernel's.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Union
+
+import numpy as np
+
+INT, FLOAT, BOOL = "int", "float", "bool"
+INTS, FLOATS = "ints", "floats"
+"""Slices: as many integers, or floats, as the target has lanes."""
+
+CHOICE, OR, AND, BITS, EQUALITY, COMPARISON, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
+"""How tightly the parts of an expression's text are bound, in all kernel languages."""
+
+INFIX = {
+    **{"||": OR, "&&": AND, "|": BITS, "^": BITS, "&": BITS},
+    **{"==": EQUALITY, "!=": EQUALITY, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON},
+    **{">=": COMPARISON, "<<": SHIFT, ">>": SHIFT, "+": SUM, "-": SUM},
+    **{"*": PRODUCT, "/": PRODUCT, "%": PRODUCT},
+}
+
+Operand = Union["Expression", int, float]
+
+
+class Expression:
+    """An expression; `parts` are what it consists of, in the order that its class says."""
+
+    __slots__ = ("_text", "level", "parts", "type", "value")
+
+    def __init__(
+        self, type: str, level: int, parts: tuple[Any, ...], value: int | None = None
+    ) -> None:
+        self.type, self.level, self.parts = type, level, parts
+        self.value = value
+        """The value of a number; None for any other expression."""
+        self._text = ""
+
+    @property
+    def text(self) -> str:
+        """The expression in a kernel language."""
+        if not self._text:
+            self._text = self._print()
+        return self._text
+
+    def _print(self) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Expression)
+            and type(self) is type(other)
+            and self.parts == other.parts
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"whether {self} holds is known only when the kernel runs")
+
+    @property
+    def simple(self) -> bool:
+        """Whether it is a name or a number, which can be repeated."""
+        return isinstance(self, (Name, Number))
+
+    @property
+    def negative(self) -> bool:
+        """Whether it is a number below 0."""
+        return isinstance(self, (Number, Real)) and self.parts[0] < 0
+
+    @property
+    def first_term(self) -> tuple[Expression, Expression]:
+        """The first term of a sum of terms, and the rest; 0 for anything else."""
+        terms, constant = _terms(self)
+        (first, *rest), *_ = [tuple(terms) or ((Number(0), 1),)]
+        return _sum((first,), 0), _sum(tuple(rest), constant)
+
+    def within(self, level: int) -> str:
+        """The text, in parentheses if it is bound less tightly than a level."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    def __add__(self, other: Operand) -> Expression:
+        other = expression(other)
+        if other.value == 0:
+            return self
+        if as_written(self, other):
+            return Operation("-", self, -other) if other.negative else Operation("+", self, other)
+        if self.value == 0:
+            return other
+        terms, constant = _terms(self)
+        more, further = _terms(other)
+        together = dict(terms)
+        for term, factor in more:
+            together[term] = together.get(term, 0) + factor
+        return _sum(tuple(together.items()), constant + further)
+
+    def __radd__(self, other: float) -> Expression:
+        return expression(other) + self
+
+    def __sub__(self, other: Operand) -> Expression:
+        other = expression(other)
+        if not as_written(self, other):
+            return self + other * -1
+        return Operation("+", self, -other) if other.negative else Operation("-", self, other)
+
+    def __rsub__(self, other: float) -> Expression:
+        return expression(other) - self
+
+    def __neg__(self) -> Expression:
+        if isinstance(self, Real):
+            return Real(-self.parts[0])
+        return Negation(self) if as_written(self) else self * -1
+
+    def __truediv__(self, other: Operand) -> Expression:
+        """The quotient of floats."""
+        return Operation("/", self, expression(other))
+
+    def __rtruediv__(self, other: float) -> Expression:
+        return expression(other) / self
+
+    def __lshift__(self, bits: Operand) -> Expression:
+        return Operation("<<", self, expression(bits))
+
+    def __rshift__(self, bits: Operand) -> Expression:
+        return Operation(">>", self, expression(bits))
+
+    def __mul__(self, other: Operand) -> Expression:
+        other = expression(other)
+        if as_written(self, other):
+            return Operation("*", self, other)
+        if other.value is None:
+            return other * self if self.value is not None else Operation("*", self, other)
+        if other.value == 1:
+            return self
+        if self.level == SUM and other.value not in (0, -1):
+            return Sum(((self, other.value),), 0)
+        terms, constant = _terms(self)
+        scaled = tuple((term, factor * other.value) for term, factor in terms)
+        return _sum(scaled, constant * other.value)
+
+    def __rmul__(self, other: float) -> Expression:
+        known = expression(other)
+        return known * self if as_written(self, known) else self * known
+
+    def __floordiv__(self, other: Operand) -> Expression:
+        """The quotient, which is rounded towards zero."""
+        other = expression(other)
+        if other.value is None or as_written(self):
+            return Operation("/", self, other)
+        terms, constant = _terms(self)
+        factors = [factor for _, factor in terms]
+        if not any(number % other.value for number in (*factors, constant)):
+            exact = tuple((term, factor // other.value) for term, factor in terms)
+            return _sum(exact, constant // other.value)
+        if self.value is not None:
+            quotient = abs(self.value) // abs(other.value)
+            return Number(quotient if self.value * other.value >= 0 else -quotient)
+        if isinstance(self, Operation) and self.parts[0] == "/" and self.parts[2].value:
+            return Operation("/", self.parts[1], other * self.parts[2])
+        return Operation("/", self, other)
+
+    def __mod__(self, other: Operand) -> Expression:
+        """The remainder of such a division, of numbers that are not negative."""
+        other = expression(other)
+        if other.value is not None and self.value is not None:
+            return Number(self.value % other.value)
+        return Number(0) if other.value == 1 else Operation("%", self, other)
+
+    def __lt__(self, other: Operand) -> Expression:
+        return _compared("<", self, other)
+
+    def __le__(self, other: Operand) -> Expression:
+        return _compared("<=", self, other)
+
+    def __gt__(self, other: Operand) -> Expression:
+        return _compared(">", self, other)
+
+    def __ge__(self, other: Operand) -> Expression:
+        return _compared(">=", self, other)
+
+    def equals(self, other: Operand) -> Expression:
+        """The comparison of the values, not of the expressions."""
+        return _compared("==", self, other)
+
+    def differs(self, other: Operand) -> Expression:
+        """Its opposite."""
+        return _compared("!=", self, other)
+
+    def count(self, name: Expression) -> int:
+        """How often an expression is part of this one."""
+        if self == name:
+            return 1
+        return sum(part.count(name) for part in self.operands)
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The expressions that it consists of."""
+        return tuple(part for part in self.parts if isinstance(part, Expression))
+
+    def __and__(self, other: Expression) -> Expression:
+        """That both conditions hold."""
+        if self == FALSE or other == TRUE:
+            return self
+        return other if self == TRUE or other == FALSE else Operation("&&", self, other)
+
+    def __or__(self, other: Expression) -> Expression:
+        """That one of the conditions holds."""
+        if self == TRUE or other == FALSE:
+            return self
+        return other if self == FALSE or other == TRUE else Operation("||", self, other)
+
+
+class Number(Expression):
+    """An integer."""
+
+    __slots__ = ()
+
+    def __init__(self, value: int) -> None:
+        super().__init__(INT, ATOM if value >= 0 else UNARY, (value,), value)
+
+    def _print(self) -> str:
+        # In C, -2147483648 is the negative of a number that no int holds.
+        least = self.value == -(2**31)
+        return "(-2147483647 - 1)" if least else str(self.value)
+
+
+class Real(Expression):
+    """A finite float, rounded to single precision."""
+
+    __slots__ = ()
+
+    def __init__(self, value: float) -> None:
+        super().__init__(FLOAT, ATOM if value >= 0 else UNARY, (float(value),))
+
+    def _print(self) -> str:
+        return float_text(self.parts[0])
+
+
+class Name(Expression):
+    """A variable of the kernel."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, type: str = INT) -> None:
+        super().__init__(type, ATOM, (name,))
+
+    def _print(self) -> str:
+        return str(self.parts[0])
+
+
+class Negation(Expression):
+    """The negative of a float or a slice."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Expression) -> None:
+        super().__init__(value.type, UNARY, (value,))
+
+    def _print(self) -> str:
+        return f"-{self.parts[0].within(ATOM)}"
+
+
+class Sum(Expression):
+    """Integers: terms, each times a factor, and a constant."""
+
+    __slots__ = ()
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        return tuple(term for term, _ in self.parts[0])
+
+    def __init__(self, terms: tuple[tuple[Expression, int], ...], constant: int) -> None:
+        several = len(terms) > 1 or constant
+        level = SUM if several else UNARY if terms[0][1] == -1 else PRODUCT
+        super().__init__(INT, level, (terms, constant))
+
+    def _print(self) -> str:
+        terms, constant = self.parts
+        (first, factor), *rest = terms
+        if factor < 0 < constant:
+            text, rest, constant = str(constant), terms, 0
+        else:
+            text = f"-{first.within(UNARY)}" if factor == -1 else _product(first, factor)
+        for term, factor in rest:
+            text += f" {'+' if factor > 0 else '-'} {_product(term, abs(factor))}"
+        return f"{text} {'+' if constant > 0 else '-'} {abs(constant)}" if constant else text
+
+
+class Operation(Expression):
+    """Two operands and the sign between them."""
+
+    __slots__ = ()
+
+    def __init__(self, sign: str, left: Expression, right: Expression) -> None:
+        level = INFIX[sign]
+        compares = level in (OR, AND, EQUALITY, COMPARISON)
+        if FLOAT in (left.type, right.type) or FLOATS in (left.type, right.type):
+            left, right = _real(left), _real(right)
+        kind = right.type if left.type in (INT, FLOAT) else left.type
+        super().__init__(BOOL if compares else kind, level, (sign, left, right))
+
+    def _print(self) -> str:
+        sign, left, right = self.parts
+        level = self.level
+        # Where languages differ in what binds tighter, or compilers warn, parentheses tell.
+        around = UNARY if level in (BITS, SHIFT) else BITS if level in (OR, AND) else level
+        first, second = (
+            side.text if side.level == level in (OR, AND) else side.within(least)
+            for side, least in ((left, around), (right, max(around, level + 1)))
+        )
+        return f"{first} {sign} {second}"
+
+
+class Call(Expression):
+    """A function of expressions."""
+
+    __slots__ = ()
+
+    def __init__(self, function: str, *arguments: Operand, type: str = INT) -> None:
+        super().__init__(type, ATOM, (function, *map(expression, arguments)))
+
+    def _print(self) -> str:
+        function, *arguments = self.parts
+        return f"{function}({', '.join([argument.text for argument in arguments])})"
+
+
+class Element(Expression):
+    """An element of an array."""
+
+    __slots__ = ()
+
+    def __init__(self, array: str, index: Operand, type: str = INT) -> None:
+        super().__init__(type, ATOM, (array, expression(index)))
+
+    def _print(self) -> str:
+        return f"{self.parts[0]}[{self.parts[1].text}]"
+
+
+class Choice(Expression):
+    """One of two values, by a condition."""
+
+    __slots__ = ()
+
+    def __init__(self, condition: Expression, chosen: Expression, other: Expression) -> None:
+        super().__init__(chosen.type, CHOICE, (condition, chosen, other))
+
+    def _print(self) -> str:
+        condition, chosen, other = (part.within(OR) for part in self.parts)
+        return f"{condition} ? {chosen} : {other}"
+
+
+TRUE, FALSE = Name("true", BOOL), Name("false", BOOL)
+
+
+def expression(value: Operand) -> Expression:
+    """An expression or a number as an expression."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, int):
+        return _number(int(value))
+    if isinstance(value, float):
+        return Real(value)
+    raise TypeError(f"{value!r} is no expression of a kernel")
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int) -> Number:
+    return Number(value)
+
+
+def as_written(*operands: Expression) -> bool:
+    """Whether arithmetic on them keeps to the order it is written in."""
+    return any(operand.type in (FLOAT, INTS, FLOATS) for operand in operands)
+
+
+def _real(value: Expression) -> Expression:
+    """A number that meets floats as one, as some languages do not convert it."""
+    return value if value.value is None else Real(value.value)
+
+
+def float_text(value: float) -> str:
+    """A finite float in a kernel language: as it was written, or the shortest text of a float32.
+
+    >>> float_text(0.1), float_text(-6)
+    ('0.1f', '-6.0f')
+    """
+    number = np.float32(value)
+    if abs(number) < np.finfo(np.float32).tiny:
+        number = np.float32(0)  # denormal numbers are slow, and GPUs take them for zeros
+    text = np.format_float_scientific(number, trim="0", exp_digits=1)
+    whole = 0 < abs(number) < 2**32 and number == np.trunc(number)
+    plain = f"{int(number)}.0" if whole else np.format_float_positional(number, trim="0")
+    written = repr(float(value))
+    if "e" not in written and len(written) <= len(plain) and np.float32(written) == number:
+        plain = written
+    return f"{plain if len(plain) <= len(text) else text}f"
+
+
+def _terms(value: Expression) -> tuple[tuple[Any, ...], int]:
+    """An integer as terms with their factors, and a constant."""
+    if isinstance(value, Sum):
+        return value.parts[0], value.parts[1]
+    return (((value, 1),), 0) if value.value is None else ((), value.value)
+
+
+def _sum(terms: tuple[tuple[Expression, int], ...], constant: int) -> Expression:
+    left = tuple([term for term in terms if term[1]])
+    if not left:
+        return Number(constant)
+    if len(left) == 1 and left[0][1] == 1 and (not constant or isinstance(left[0][0], Sum)):
+        return left[0][0] + constant
+    return Sum(left, constant)
+
+
+def _product(term: Expression, factor: int) -> str:
+    return term.within(PRODUCT) if factor == 1 else f"{term.within(PRODUCT)} * {factor}"
+
+
+def _compared(sign: str, left: Expression, right: Operand) -> Expression:
+    right = expression(right)
+    if left.value is not None and right.value is not None:
+        a, b = left.value, right.value
+        holds = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}
+        return TRUE if holds[sign] else FALSE
+    return Operation(sign, left, right)
+
+
+def minimum(a: Operand, b: Operand) -> Expression:
+    """The smaller of two integers."""
+    first, second = expression(a), expression(b)
+    if first.value is not None and second.value is not None:
+        return Number(min(first.value, second.value))
+    return Call("min", first, second)
+
+
+def maximum(a: Operand, b: Operand) -> Expression:
+    """The greater of two integers."""
+    first, second = expression(a), expression(b)
+    if first.value is not None and second.value is not None:
+        return Number(max(first.value, second.value))
+    return Call("max", first, second)
+
+
+def clamp(value: Operand, low: int, high: int) -> Expression:
+    """An integer, limited to a range."""
+    known = expression(value)
+    if known.value is not None:
+        return Number(min(max(known.value, low), high))
+    return Number(low) if low == high else Call("clamp", known, low, high)
+
+
+def select(condition: Expression, chosen: Operand, other: Operand) -> Expression:
+    """One of two values, by a condition."""
+    if condition in (TRUE, FALSE):
+        return expression(chosen if condition == TRUE else other)
+    return Choice(condition, expression(chosen), expression(other))
+
+
+def horner(*terms: tuple[Operand, int]) -> Expression:
+    """The flat index of (coordinate, size) pairs of nested axes, outermost first.
+
+    >>> b, y, x = Name("b"), Name("y"), Name("x")
+    >>> horner((b, 1), (y, 5), (x + 1, 7)), horner((2, 4), (x, 4)), horner((2, 4), (1, 4))
+    (y * 7 + x + 1, x + 8, 9)
+    """
+    index: Expression = Number(0)
+    constant = 0
+    for coordinate, size in terms:
+        if size != 1:
+            own = expression(coordinate)
+            index, constant = index * size, constant * size
+            if own.value is None:
+                index = index + own
+            else:
+                constant += own.value
+    return index + constant
+
+
+def every(*conditions: Expression) -> Expression:
+    """That all conditions hold."""
+    together: Expression = TRUE
+    for condition in conditions:
+        together = together & condition
+    return together

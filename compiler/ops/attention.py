@@ -1,0 +1,160 @@
+"""tflgpu.attention: softmax(scale * q k' + mask) v for each head, without storing the scores.
+
+    q [batch, queries, heads * depth]        k [batch, keys, key heads * depth]
+    v [batch, keys, key heads * width]       y [batch, queries, heads * width]
+
+An operand may also have its heads as an axis of their own before the queries or keys, such as
+q [batch, heads, queries, depth]. Several heads share one head of keys and values if there are
+fewer of those. The mask, if there is one, is [batch, heads, keys, queries], any of these 1: a slice
+has the numbers of neighbouring queries.
+
+Keys are walked in blocks. The largest score so far and the sum of the powers are corrected from one
+block to the next, as in FlashAttention (Dao et al., arXiv 2205.14135).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..ir import Array, Op, Shape, Tensor
+from ..target import Target
+from .base import Implementation, Launch, OpDef, define
+
+NAME = "tflgpu.attention"
+
+KEYS = 8
+"""Keys of a block on processors: their scores fill a quarter of the vector registers."""
+GROUP_ROWS = 8
+"""Queries of a work-group."""
+GROUP_KEYS = 32
+"""Keys of a block for a work-group."""
+GROUP = 64
+"""Work-items of a work-group."""
+LONGEST = 256
+"""Most channels of a head: a work-item holds those of its queries and of their results."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """How the heads of a tensor lie in its axes."""
+
+    count: int
+    rows: int
+    """Queries or keys."""
+    depth: int
+    """Channels of a head."""
+    outer: bool
+    """Whether heads are an axis before the rows; otherwise they are parts of the channels."""
+
+    @classmethod
+    def of(cls, tensor: Tensor, count: int) -> Heads:
+        *_, rows, channels = tensor.shape
+        outer = len(tensor.shape) == 4
+        return cls(count, rows, channels if outer else channels // count, outer)
+
+    def in_front(self, x: Array) -> Array:
+        """[batch, heads, rows, channels of a head] in numpy."""
+        if self.outer:
+            return x
+        return x.reshape(len(x), self.rows, self.count, self.depth).swapaxes(1, 2)
+
+
+def operands(op: Op) -> tuple[Heads, Heads, Heads]:
+    """The heads of queries, keys and values."""
+    heads, shared = op.attrs["heads"], op.attrs["key_heads"]
+    counts = zip(op.inputs[:3], (heads, shared, shared), strict=True)
+    q, k, v = (Heads.of(tensor, count) for tensor, count in counts if tensor is not None)
+    return q, k, v
+
+
+def infer(op: Op) -> list[Shape]:
+    q, _, v = operands(op)
+    batch = op.operand(0).shape[0]
+    if op.attrs["joined"]:
+        return [(batch, q.rows, q.count * v.depth)]
+    return [(batch, q.count, q.rows, v.depth)]
+
+
+def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    heads = operands(op)
+    q, k, v = (each.in_front(x) for each, x in zip(heads, arrays[:3], strict=True))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    scores = op.attrs["scale"] * (q @ k.swapaxes(-1, -2))
+    scores = scores + arrays[3].swapaxes(-1, -2) if len(arrays) > 3 else scores
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    result = powers / powers.sum(-1, keepdims=True) @ v
+    return [(result.swapaxes(1, 2) if op.attrs["joined"] else result).reshape(op.output.shape)]
+
+
+def unsuited(q: Heads, k: Heads, v: Heads, joined: bool, target: Target) -> str | None:
+    """Why the kernels do not compute an attention of such operands; None if they do."""
+    if max(q.depth, v.depth) > LONGEST:
+        return f"heads of {max(q.depth, v.depth)} channels are longer than {LONGEST}"
+    if 2 * q.rows < target.lanes:
+        return f"{q.rows} queries leave most lanes of a vector empty"
+    parts = [x for x in (q, k, v) if not x.outer and x.depth % target.lanes and x.count > 1]
+    if parts or (joined and v.depth % target.lanes and q.count > 1):
+        return "heads are not whole slices of channels"
+    return None
+
+
+def _vectors(op: Op, target: Target) -> str | None:
+    reason = unsuited(*operands(op), op.attrs["joined"], target)
+    return reason or (None if target.on_processor else "work-items of a GPU hold too few registers")
+
+
+def _groups(op: Op, target: Target) -> str | None:
+    reason = unsuited(*operands(op), op.attrs["joined"], target)
+    return reason or ("a work-group runs on a single core" if target.on_processor else None)
+
+
+def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]) -> Launch:
+    q, k, v = operands(op)
+    reads = dict(zip(("q", "k", "v", "mask"), (t for t in op.inputs if t), strict=False))
+    batch = op.operand(0).shape[0]
+    return Launch(
+        template,
+        (columns, q.count, batch),
+        reads,
+        {"y": op.output},
+        variables={
+            "queries": q,
+            "keys": k,
+            "values": v,
+            "scale": op.attrs["scale"],
+            "joined_heads": op.attrs["joined"],
+            **variables,
+        },
+        batches=batch,
+        heavy=True,
+        flops=2 * batch * q.count * q.rows * k.rows * (q.depth + v.depth),
+    )
+
+
+def _build_vectors(op: Op, target: Target) -> Sequence[Launch]:
+    q, k, _ = operands(op)
+    columns = -(-q.rows // target.lanes)
+    return [_launch(op, "attention/attention.jinja", columns, {"block": min(KEYS, k.rows)})]
+
+
+def _build_groups(op: Op, target: Target) -> Sequence[Launch]:
+    q, _, _ = operands(op)
+    columns = GROUP * -(-q.rows // GROUP_ROWS)
+    tile = {
+        "tile_rows": GROUP_ROWS,
+        "tile_keys": GROUP_KEYS,
+        "each_rows": GROUP_ROWS * GROUP_KEYS // GROUP,
+    }
+    launch = _launch(op, "attention/attention_group.jinja", columns, tile)
+    return [replace(launch, group=(GROUP, 1, 1))]
+
+
+IMPLEMENTATIONS = (
+    Implementation("attention", _build_vectors, _vectors),
+    Implementation("attention_group", _build_groups, _groups),
+)
+
+define(OpDef(NAME, infer, IMPLEMENTATIONS, reference))

@@ -1,0 +1,153 @@
+"""The functions that formulas call, in numpy: what intrinsics and built-in functions compute.
+
+Each has the name by which formulas call it, as in `codegen.kernel_functions.KernelFunctions`.
+
+Integers are int64 that hold what kernels have in 32 bits. Where a function of a kernel wraps its
+operand, so does this.
+"""
+
+from __future__ import annotations
+
+from math import erf, erfc
+from typing import Any
+
+import numpy as np
+
+from ..ir import Array
+from . import fixed_point
+from .fixed_point import half_away, wrapped
+
+Value = Any
+"""An array or a number."""
+
+
+ceil, cos, exp, floor, log = np.ceil, np.cos, np.exp, np.floor, np.log
+sign, sin, sqrt, tanh = np.sign, np.sin, np.sqrt, np.tanh
+max, min, clamp, limit, at_least = np.maximum, np.minimum, np.clip, np.clip, np.maximum
+equals, differs, select = np.equal, np.not_equal, np.where
+bit_and, bit_or, bit_xor = np.bitwise_and, np.bitwise_or, np.bitwise_xor
+angle_of, floor_mod, power, round_even = np.arctan2, np.mod, np.power, np.rint
+error_function = np.vectorize(erf, otypes=[np.float64])
+_complement = np.vectorize(erfc, otypes=[np.float64])
+multiply_rounded_twice = fixed_point.multiply_rounded_twice
+divide_in_fixed_point = fixed_point.divide
+
+
+def to_int(value: Array) -> Array:
+    return value.astype(np.int64)
+
+
+def to_float(value: Array) -> Array:
+    return value.astype(np.float32)
+
+
+def rounded(value: Array) -> Array:
+    return value.astype(np.float32)
+
+
+def round_away(value: Array) -> Array:
+    return half_away(value.astype(np.float64)).astype(value.dtype)
+
+
+def normal_tail(t: Array) -> Array:
+    """The probability of a normal distribution beyond t deviations."""
+    return np.asarray(0.5 * _complement(t / 2**0.5))
+
+
+def or_nan(result: Array, value: Array) -> Array:
+    return np.where(np.isnan(value), value, result)
+
+
+def nan_to(value: Array, other: Value) -> Array:
+    return np.where(np.isnan(value), other, value)
+
+
+def if_negative(value: Array, other: Array) -> Array:
+    return np.where(value < 0, other, value)
+
+
+def if_positive(value: Array, chosen: Value, other: Value) -> Array:
+    return np.asarray(np.where(value > 0, chosen, other))
+
+
+def larger(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(b), b, np.fmax(a, b))
+
+
+def smaller(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(b), b, np.fmin(a, b))
+
+
+def floor_div(a: Array, b: Array) -> Array:
+    """numpy's floor_divide differs for infinities."""
+    return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(a.dtype)
+
+
+def quotient_of(a: Array, b: Array) -> Array:
+    """Rounded towards zero; 0 where b is 0."""
+    quotients = np.abs(a) // np.where(b == 0, 1, np.abs(b))
+    return np.asarray(np.where(b == 0, 0, quotients * np.sign(a) * np.sign(b)))
+
+
+def remainder_of(a: Array, b: Array) -> Array:
+    return np.asarray(a - b * quotient_of(a, b))
+
+
+def whole_power(a: Array, b: Array) -> Array:
+    """A negative exponent gives 1, where LiteRT reports an error."""
+    return np.asarray(np.power(a, np.maximum(b, 0)))
+
+
+def power_below(value: Array) -> Array:
+    return np.exp2(np.floor(np.log2(np.maximum(value.astype(np.float64), 1))))
+
+
+def multiply_add(a: Array, b: Array, c: Array) -> Array:
+    return np.asarray(a.astype(np.float64) * b + c, np.float32)
+
+
+def multiply_add_wide(a: Array, b: Array, c: Array, d: Array) -> Array:
+    return np.asarray((a.astype(np.float64) + b) * c + d, np.float32)
+
+
+def shift_away(values: Array, bits: Value) -> Array:
+    return np.asarray((values + (1 << (bits - 1)) + (values >> 63)) >> bits)
+
+
+def scale_wide(a: Array, b: Array, c: Array, multiplier: Value, shift: Value) -> Array:
+    total = (a * 256 + b) * 256 + c
+    return wrapped(np.asarray((total * multiplier + (np.int64(1) << (shift - 1))) >> shift))
+
+
+def multiply_each_once(a: Array, multiplier: Value, exponent: Value) -> Array:
+    zero = np.zeros_like(a)
+    return scale_wide(zero, zero, wrapped(a), multiplier, 31 - exponent)
+
+
+def multiply_each_rounded_twice(a: Array, multiplier: Value, exponent: Value) -> Array:
+    return fixed_point.multiply_rounded_twice(a, multiplier, exponent)
+
+
+def multiply_each_upwards(a: Array, multiplier: Value, exponent: Value, ties_away: Value) -> Array:
+    """Rounded twice; ties of the shift upwards, or away from zero where `ties_away` is 1."""
+    left = np.maximum(exponent, 0)
+    product = fixed_point.multiply_rounded_twice(a, multiplier, left)
+    right = np.maximum(np.negative(exponent), 0)
+    half = (np.int64(1) << right) >> 1
+    away = np.where(right > 0, (product >> 63) * ties_away, 0)
+    return np.asarray((product + half + away) >> right)
+
+
+def scale_in_blocks(a: Array, beyond: Array, multiplier: Value, exponent: Value) -> Array:
+    """Rounded once; twice beyond whole blocks."""
+    once = (a * multiplier + (np.int64(1) << (30 - exponent))) >> (31 - exponent)
+    twice = fixed_point.multiply_rounded_twice(a, multiplier, exponent)
+    return np.where(beyond > 0, twice, once)
+
+
+def inverse_root(a: Array) -> Array:
+    return fixed_point.inverse_root(a)[0]
+
+
+def inverse_root_exponent(a: Array) -> Array:
+    return fixed_point.inverse_root(a)[1]

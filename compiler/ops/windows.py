@@ -1,0 +1,162 @@
+"""Windows of a tensor at places computed by the model: taken, or joined with updates.
+
+tflgpu.take_windows: x, starts [count, depth] -> y [count, *window]
+tflgpu.join_windows: x, starts [count, depth], updates [count, *window] -> y like x
+
+A window has as many axes as x. A row of `starts` says where it begins along each axis of the
+attribute `axes`; along all others it begins at 0. A window that is taken is moved back where it
+would reach past an end; of one that is joined, what would lie past an end is left out. StableHLO's
+slices, gathers and scatters are of this form (https://openxla.org/stablehlo/spec), with axes in
+another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..ir import Array, Op, Shape, Tensor
+from ..target import Target
+from .base import (
+    ANY,
+    FLOATS,
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    Traits,
+    among_operands,
+    define,
+    linear_grid,
+)
+from .elementwise import ELEMENTWISE, Formula
+
+TAKE = "tflgpu.take_windows"
+JOIN = "tflgpu.join_windows"
+JOIN_ALONG = "tflgpu.join_along"
+"""x, places, updates -> y like x: `places` say where along the attribute `axis` each of `updates`
+is joined with x. Updates have all other axes in common with x. Places have the shape of the
+updates, or are a vector along the axis."""
+
+FEW_LINES = 64
+"""Lines that leave most of a GPU idle, where comparing updates with all elements is faster."""
+
+UPDATE = "UPDATE"
+"""The attribute `join` of updates that replace what is there; others name an operator."""
+
+
+def join_of(op: Op) -> Formula:
+    """The formula that joins what is there with an update."""
+    name = op.attrs["join"]
+    if name == UPDATE:
+        return lambda f, there, update: update
+    return ELEMENTWISE[name].chosen(op.output.dtype not in FLOATS)
+
+
+def _infer_take(op: Op) -> list[Shape]:
+    return [(op.operand(1).shape[0], *op.attrs["window"])]
+
+
+def _infer_join(op: Op) -> list[Shape]:
+    return [op.operand(0).shape]
+
+
+def _take(op: Op, target: Target) -> Sequence[Launch]:
+    reads = {"x": op.operand(0), "starts": op.operand(1)}
+    return [_launch(op, "move/take_windows.jinja", reads, op.attrs["window"])]
+
+
+def _join(op: Op, target: Target) -> Sequence[Launch]:
+    names = ("x", "starts", "updates")
+    reads = {name: op.operand(i) for i, name in enumerate(names)}
+    updates = op.operand(2)
+    return [
+        _launch(
+            *(op, "move/join_windows.jinja", reads, updates.shape[1:]),
+            join=join_of(op),
+            count=updates.shape[0],
+        )
+    ]
+
+
+def _launch(op: Op, template: str, reads: dict[str, Any], window: Shape, **more: Any) -> Launch:
+    columns = {axis: column for column, axis in enumerate(op.attrs["axes"])}
+    grid = linear_grid(op.output.elements)
+    variables = {"columns": columns, "depth": len(columns), "window": window, "prod": prod, **more}
+    return Launch(template, grid, reads, {"y": op.output}, variables=variables)
+
+
+def _join_along(op: Op, target: Target) -> Sequence[Launch]:
+    x, places, updates = (op.operand(i) for i in range(3))
+    shape, axis = x.shape, op.attrs["axis"]
+    return [
+        Launch(
+            "move/join_along.jinja",
+            linear_grid(x.elements // shape[axis]),
+            {"x": x, "places": places, "updates": updates},
+            {"y": op.output},
+            variables={
+                "lines": (*shape[:axis], *shape[axis + 1 :]),
+                "size": shape[axis],
+                "count": updates.shape[axis],
+                "common": len(places.shape) < len(shape),
+                "inner": prod(shape[axis + 1 :]),
+                "join": join_of(op),
+            },
+        )
+    ]
+
+
+def _too_long(op: Op, target: Target) -> str | None:
+    rounds, limit = op.operand(2).shape[0], target.device.loop_iterations
+    if rounds <= limit:
+        return None
+    return f"{rounds} updates are too many for the driver, which ends loops at {limit}"
+
+
+def joins_lines(x: Tensor, axis: int, count: int, target: Target) -> bool:
+    """Whether work-items that each join a line with `count` updates are enough, and may loop so."""
+    lines, longest = x.elements // max(x.shape[axis], 1), max(x.shape[axis], count)
+    busy = target.on_processor or lines >= FEW_LINES
+    return busy and longest <= target.device.loop_iterations
+
+
+def _reference_take(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    x, starts = arrays
+    window = op.attrs["window"]
+    ends = np.array(x.shape) - window
+    places = np.zeros((len(starts), x.ndim), np.int64)
+    places[:, op.attrs["axes"]] = starts
+    taken = [x[_window(np.clip(place, 0, ends), window)] for place in places]
+    return [np.array(taken).reshape(op.output.shape)]
+
+
+def _window(start: Array, window: Sequence[int]) -> tuple[slice, ...]:
+    return tuple(slice(int(at), int(at) + size) for at, size in zip(start, window, strict=True))
+
+
+define(
+    OpDef(
+        TAKE,
+        _infer_take,
+        (Implementation("take_windows", _take, reads=LINEAR, writes=LINEAR),),
+        _reference_take,
+        ANY,
+        traits=Traits(moves=True, range=among_operands),
+    ),
+    OpDef(
+        JOIN,
+        _infer_join,
+        (Implementation("join_windows", _join, _too_long, reads=LINEAR, writes=LINEAR),),
+        dtypes=ANY,
+    ),
+    OpDef(
+        JOIN_ALONG,
+        _infer_join,
+        (Implementation("join_along", _join_along, reads=LINEAR, writes=LINEAR, fuses=False),),
+        dtypes=ANY,
+    ),
+)

@@ -1,0 +1,157 @@
+"""StableHLO's gathers, scatters and dynamic slices become operators on windows.
+
+y = STABLEHLO_GATHER(x[7, 5], i[3, 1]) offset_dims=(0,) collapsed_slice_dims=(1,) ...
+becomes   t = tflgpu.take_windows(x, i) axes=(1,) window=(7, 1)   y = TRANSPOSE(RESHAPE(t), [1, 0])
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...errors import Finding, UnsupportedError
+from ...ir import Shape, Tensor
+from ...ops.stablehlo_indexing import Indexing, gathering, numbers, scattering
+from ...ops.windows import JOIN, JOIN_ALONG, TAKE, joins_lines
+from .computation import joining
+from .decomposition import Decomposition, decomposes
+
+_Along = tuple[int, Tensor, Tensor]
+"""An axis, the places along it, and the updates."""
+
+
+@decomposes("STABLEHLO_GATHER")
+def gather(here: Decomposition) -> str | None:
+    """The windows, without the axes left out, with their own axes among those of the indices."""
+    found = gathering(here.op)
+    x, starts = here.op.operand(0), _starts(here, found)
+    taken = here.add(TAKE, x, starts, axes=found.axes, window=found.window)
+    order = (*found.places, *found.within)
+    listed = here.reshape(taken, tuple(found.shape[axis] for axis in order))
+    here.finish(here.transpose(listed, [order.index(axis) for axis in range(len(order))]))
+    return None
+
+
+@decomposes("STABLEHLO_SCATTER")
+def scatter(here: Decomposition) -> str | None:
+    """Updates along one axis, if the other coordinates of each are its own, or windows of them."""
+    op = here.op
+    join = joining(here.graph, op, op.attrs["update_computation_subgraph_index"], here.target)
+    if join is None:
+        reason = "its subgraph is no update, sum, product, minimum or maximum"
+        raise UnsupportedError([Finding(op.index, op.name, reason)])
+    found = scattering(op)
+    x = op.operand(0)
+    along = _along_an_axis(here, found) or _of_rows(here, found)
+    if along is not None:
+        axis, *operands = along
+        here.finish(here.add(JOIN_ALONG, x, *operands, axis=axis, join=join))
+        return None
+    starts, windows = _starts(here, found), _windows(here, found)
+    here.finish(here.add(JOIN, x, starts, windows, axes=found.axes, join=join))
+    return None
+
+
+def _windows(here: Decomposition, found: Indexing) -> Tensor:
+    """The updates [count, *window]."""
+    listed = here.transpose(here.op.operand(2), [*found.places, *found.within])
+    count = prod(found.shape[axis] for axis in found.places)
+    return here.reshape(listed, (count, *found.window))
+
+
+def _starts(here: Decomposition, found: Indexing) -> Tensor:
+    """The indices [count, depth]."""
+    indices, depth = here.op.operand(1), len(found.axes)
+    order = [axis for axis in range(len(indices.shape)) if axis != found.column]
+    if found.column < len(indices.shape):
+        order.append(found.column)
+    count = prod(found.shape[axis] for axis in found.places)
+    return here.reshape(here.transpose(indices, order), (count, depth))
+
+
+def _of_rows(here: Decomposition, found: Indexing) -> _Along | None:
+    """The one axis along which updates of whole rows have places, the places, and the updates."""
+    shape, window = here.op.operand(0).shape, found.window
+    if len(found.axes) != 1 or window[found.axes[0]] != 1:
+        return None
+    axis = found.axes[0]
+    if window[:axis] + window[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
+        return None
+    count = prod(found.shape[place] for place in found.places)
+    if not joins_lines(here.op.operand(0), axis, count, here.target):
+        return None
+    rows = here.reshape(_windows(here, found), (count, *window[:axis], *window[axis + 1 :]))
+    order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
+    places = here.reshape(_starts(here, found), (count,))
+    return axis, places, here.transpose(rows, order)
+
+
+def _along_an_axis(here: Decomposition, found: Indexing) -> _Along | None:
+    """The axis along which alone the place of an update is computed, the places and the updates.
+
+    PyTorch's scatters are such: their indices are a concatenation of the places along one axis
+    with constants that count along the others.
+    """
+    x, indices, updates = (here.op.operand(i) for i in range(3))
+    rank = len(x.shape)
+    if prod(found.window) != 1 or found.axes != tuple(range(rank)) or found.column != rank:
+        return None
+    joined = here.graph.producer(indices)
+    if joined is None or joined.name != "CONCATENATION" or len(joined.reads) != rank:
+        return None
+    columns = joined.reads
+    computed = [axis for axis, column in enumerate(columns) if not column.constant]
+    if len(computed) != 1 or {column.shape for column in columns} != {(*updates.shape, 1)}:
+        return None
+    axis = computed[0]
+    if not joins_lines(x, axis, updates.shape[axis], here.target):
+        return None
+    own = (_counts(columns[i], i, x.shape, updates.shape) for i in range(rank) if i != axis)
+    return (axis, here.reshape(columns[axis], updates.shape), updates) if all(own) else None
+
+
+def _counts(column: Tensor, axis: int, shape: Shape, updates: Shape) -> bool:
+    """Whether a constant column [*updates, 1] has for each update its own place along an axis."""
+    if column.data is None or shape[axis] != updates[axis]:
+        return False
+    return bool((column.data[..., 0] == np.indices(updates)[axis]).all())
+
+
+@decomposes("STABLEHLO_DYNAMIC_SLICE")
+def dynamic_slice(here: Decomposition) -> str | None:
+    """One window."""
+    x, sizes = here.op.operand(0), numbers(here.op, "slice_sizes")
+    axes = tuple(range(len(sizes)))
+    starts = here.reshape(_joined(here, 1), (1, len(sizes)))
+    here.finish(here.reshape(here.add(TAKE, x, starts, axes=axes, window=sizes), sizes))
+    return None
+
+
+@decomposes("SLICE")
+def computed_slice(here: Decomposition) -> str | None:
+    """One window, if its start is computed."""
+    x, begin = here.op.operand(0), here.op.operand(1)
+    if begin.constant:
+        return "it begins at a constant place"
+    shape = here.op.output.shape
+    starts = here.reshape(begin, (1, len(shape)))
+    taken = here.add(TAKE, x, starts, axes=tuple(range(len(shape))), window=shape)
+    here.finish(here.reshape(taken, shape))
+    return None
+
+
+@decomposes("STABLEHLO_DYNAMIC_UPDATE_SLICE")
+def dynamic_update_slice(here: Decomposition) -> str | None:
+    """Its starts in one tensor."""
+    x, update = here.op.operand(0), here.op.operand(1)
+    here.finish(here.add("DYNAMIC_UPDATE_SLICE", x, update, _joined(here, 2)))
+    return None
+
+
+def _joined(here: Decomposition, first: int) -> Tensor:
+    """The starts from that operand on, each a single number, as a vector."""
+    starts = [here.reshape(here.op.operand(i), (1,)) for i in range(first, len(here.op.inputs))]
+    if not starts:
+        return here.constant(np.zeros(0), "int32")
+    return here.add("CONCATENATION", *starts, axis=0)

@@ -1,0 +1,62 @@
+"""Operators whose results follow from constants alone are computed, and removed.
+
+    t = ADD(c, d) fused_activation_function=RELU   y = MUL(x, t)      with constants c and d
+    becomes   y = MUL(x, t)                                           with the constant t
+
+Shape inference does the same, as shapes may depend on the values. This pass computes what other
+rewrites have made constant since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...ir import Array, Graph, Op
+from ...ops import OPS
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite, invalid_operator
+
+
+@graph_rewrite(required=True)
+def fold_constants(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """In the order of execution, so that what follows from computed constants is computed, too."""
+    for op in graph.ops:
+        if known(op):
+            yield Attempt((op,))
+            fold(graph, op)
+
+
+def known(op: Op) -> bool:
+    """Whether an operator's results follow from shapes and constants alone.
+
+    References compute with the types of their operator; what a quantized one stands for they do
+    not know, so all that it reads and writes must be quantized alike.
+    """
+    definition = OPS.get(op.name)
+    if definition is None or definition.reference is None or op.epilogue:
+        return False
+    if definition.reads_shapes_only:
+        return True
+    if not all(tensor.constant and not tensor.variable for tensor in op.reads):
+        return False
+    scaled = [tensor for tensor in (*op.reads, *op.outputs) if tensor.quantization is not None]
+    return len({tensor.quantization for tensor in scaled}) < 2 and all(
+        tensor.dtype in definition.dtypes for tensor in scaled
+    )
+
+
+def computed(op: Op) -> list[Array]:
+    """The results of an operator that is `known`."""
+    arrays = [t.data if t.data is not None else np.empty(0) for t in op.inputs if t is not None]
+    return OPS[op.name].compute(op, arrays)
+
+
+def fold(graph: Graph, op: Op) -> None:
+    """Replace an operator that is `known` by its results."""
+    with invalid_operator(op):
+        results = computed(op)
+    graph.remove(op)
+    for tensor, result in zip(op.outputs, results, strict=True):
+        tensor.data, tensor.folded = result, True

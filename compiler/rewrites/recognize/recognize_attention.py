@@ -1,0 +1,302 @@
+"""Attention spelled out as products of matrices and a softmax becomes one operator.
+
+    s = BATCH_MATMUL(q, k) adj_y=True   t = MUL(s, 0.125)   u = ADD(t, mask)   p = SOFTMAX(u)
+    y = BATCH_MATMUL(p, v)
+    becomes   y = tflgpu.attention(q, k, v, mask) scale=0.125
+
+with the reshapes and transposes between, and the mask transposed. What leads to q, k and v by
+moving elements alone, such as transposes that bring heads to the front and BROADCAST_TO for heads
+that share keys, is traced back to the tensor that the projection computed, where its heads are
+parts of the channels; so is what follows y. Queries of heads that share keys may be rows of one
+matrix:
+
+    s = BATCH_MATMUL(q: [1,4*9,16], k: [1,7,16]) adj_y=True   t = RESHAPE(s) new_shape=(4,9,7)
+    u = ADD(t, mask: [9,7])
+
+A factor for each head, such as t = MUL(s: [4,9,7], f: [4,1,1]), multiplies the queries instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ...ir import Graph, Op, Shape, Tensor, constant
+from ...ops import RESHAPES
+from ...ops.attention import NAME, unsuited
+from ...ops.elementwise import is_literal
+from ...ops.softmax import softmax_axis
+from ...target import Target
+from ..rewrite import Attempt, graph_rewrite
+from .attention_operands import Operand, operand_of, part_of, reshaped, turned
+from .moved_elements import followers, sources
+from .region import needed_outside, remove_region
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What is computed between the two products."""
+
+    ops: tuple[Op, ...]
+    """The product of queries and keys, and what follows up to the second product."""
+    scale: float
+    factors: tuple[Tensor, ...]
+    """What the scores are multiplied by that is the same for all scores of a head."""
+    masks: tuple[Tensor, ...]
+    """What is added to the scaled scores."""
+    shape: Shape
+    """The shape of the scores where masks are added, or heads have factors."""
+
+
+@dataclass(frozen=True)
+class Attention:
+    """An attention found in a graph."""
+
+    batch: int
+    heads: int
+    q: Operand
+    k: Operand
+    v: Operand
+    scores: Scores
+    scale: float
+    region: tuple[Op, ...]
+    """The operators it replaces."""
+    result: Tensor
+    joined: bool
+    """Whether the result has its heads in the channels."""
+
+
+@graph_rewrite()
+def recognize_attention(graph: Graph, target: Target) -> Iterator[Attempt]:
+    """For every product of matrices whose first operand comes from a softmax of another."""
+    for second in graph.ops:
+        scores = _scores(graph, second) if second in graph else None
+        if scores is None:
+            continue
+        found = _attention(graph, scores, second, target)
+        if isinstance(found, str):
+            yield Attempt((*scores.ops, second), found)
+            continue
+        yield Attempt(found.region)
+        _replace(graph, found, second.index)
+
+
+def _scores(graph: Graph, second: Op) -> Scores | None:
+    """The chain from the first product to the second; None if there is none."""
+    if second.name != "BATCH_MATMUL" or second.attrs.get("adj_x") or second.epilogue:
+        return None
+    ops: list[Op] = []
+    masks: list[Tensor] = []
+    factors: list[Tensor] = []
+    scale, shape, normalized = 1.0, second.operand(0).shape, False
+    tensor = second.operand(0)
+    while True:
+        op = graph.producer(tensor)
+        if op is None or op.epilogue or len(op.outputs) != 1:
+            return None
+        ops.append(op)
+        tensor = op.operand(0)
+        if op.name == "SOFTMAX":
+            last = softmax_axis(op) == len(tensor.shape) - 1
+            if normalized or not last or op.attrs.get("beta", 0.0) != 1:
+                return None
+            normalized = True
+        elif op.name in RESHAPES and tensor.shape[-1] == op.output.shape[-1]:
+            pass
+        elif not normalized:
+            return None
+        elif op.name in ("MUL", "DIV") and is_literal(op.operand(1)):
+            factor = _number(op.operand(1))
+            scale *= factor if op.name == "MUL" else 1 / factor
+        elif op.name in ("ADD", "MUL"):
+            first = not tensor.constant and tensor.elements == op.output.elements
+            other = op.operand(1 if first else 0)
+            tensor = op.operand(0 if first else 1)
+            own = _without_ones(op.output.shape)
+            if tensor.elements != op.output.elements or ((masks or factors) and own != shape):
+                return None
+            if op.name == "ADD" and scale == 1 and not factors:
+                masks.append(other)
+            elif op.name == "MUL" and (1, 1, *other.shape)[-2:] == (1, 1):
+                factors.append(other)
+            else:
+                return None
+            shape = own
+        elif op.name == "BATCH_MATMUL" and not op.attrs.get("adj_x"):
+            return Scores(tuple(reversed(ops)), scale, tuple(factors), tuple(masks), shape)
+        else:
+            return None
+
+
+def _without_ones(shape: Shape) -> Shape:
+    """The shape with four axes if those in front of them are of size 1."""
+    return shape[-4:] if prod(shape[:-4]) == 1 else shape
+
+
+def _number(tensor: Tensor) -> float:
+    assert tensor.data is not None
+    return float(tensor.data.reshape(()))
+
+
+def _attention(graph: Graph, scores: Scores, second: Op, target: Target) -> Attention | str:
+    """The attention that ends in the product `second`, or why there is none."""
+    first = scores.ops[0]
+    counts = {prod(op.output.shape[:-2]) for op in (first, second)}
+    if len(counts) > 1 or len(scores.shape) > 4:
+        return "the products have different batches"
+    others = (*scores.masks, *scores.factors)
+    heads, several = prod(scores.shape[:-2]), any(prod(t.shape[:-2]) > 1 for t in others)
+    if heads % counts.pop():
+        return "masks or factors are for other heads than those of the products"
+    if several and len(scores.shape) == 4:
+        batches = [scores.shape[0]]
+    else:
+        sizes = [tensor.shape[0] for tensor, _, _ in sources(graph, first.operand(0))]
+        batches = [1] if several else [size for size in sorted({*sizes, 1}) if heads % size == 0]
+    reasons = []
+    found = []
+    for batch in batches:
+        attention = _with_batch(graph, scores, second, batch, heads // batch, target)
+        if isinstance(attention, str):
+            reasons.append(attention)
+        else:
+            found.append(attention)
+    if not found:
+        return reasons[0]
+    return max(found, key=lambda each: each.joined - each.q.heads.outer - each.k.heads.outer)
+
+
+def _with_batch(
+    graph: Graph, scores: Scores, second: Op, batch: int, heads: int, target: Target
+) -> Attention | str:
+    """The attention with so many batches and heads, or why there is none."""
+    first = scores.ops[0]
+    lanes = target.lanes
+    wanted = [
+        ("queries", first, first.operand(0), {"split": True}),
+        ("keys", first, first.operand(1), {"turned": not first.attrs.get("adj_y")}),
+        ("values", second, second.operand(1), {"turned": bool(second.attrs.get("adj_y"))}),
+    ]
+    operands = []
+    for name, product, tensor, how in wanted:
+        outer = product.output.shape[:-2]
+        operand = operand_of(graph, tensor, outer, batch, heads, lanes, **how)
+        if operand is None:
+            return f"the heads of the {name} lie in no order that the kernel reads"
+        operands.append(operand)
+    q, k, v = operands
+    if k.heads.count != v.heads.count or v.factor != 1:
+        return "keys and values have different heads, or values are scaled"
+    if not q.heads.outer and any(not t.constant and t.elements > 1 for t in scores.factors):
+        return "the factors of heads that are parts of the channels are computed"
+    region, result = [*scores.ops, second], second.output
+    whole = v.heads.depth % lanes == 0 or heads == 1
+    joined = _joined_result(graph, second, batch, heads) if whole else []
+    if joined:
+        region += joined
+        result = joined[-1].output
+    reason = unsuited(q.heads, k.heads, v.heads, bool(joined), target)
+    if reason is not None:
+        return reason
+    needed = needed_outside(graph, region, region[-1])
+    if needed is not None:
+        return f"{needed.name} is also used elsewhere"
+    scale = scores.scale * q.factor * k.factor
+    return Attention(*(batch, heads, q, k, v, scores, scale, tuple(region), result, bool(joined)))
+
+
+def _joined_result(graph: Graph, second: Op, batch: int, heads: int) -> list[Op]:
+    """The operators that move the heads of the result into its channels, if there are any."""
+    width = second.output.shape[-1]
+    places = np.arange(second.output.elements).reshape(batch, heads, -1, width)
+    joined = places.swapaxes(1, 2).reshape(-1)
+    ops = []
+    for op, found in followers(graph, second.output):
+        ops.append(op)
+        if np.array_equal(found.reshape(-1), joined):
+            return ops
+    return []
+
+
+def _replace(graph: Graph, found: Attention, index: int) -> None:
+    read = [tensor for op in found.region for tensor in op.reads]
+    result, name = found.result, found.result.name
+    rows, width = found.q.heads.rows, found.v.heads.depth
+    remove_region(graph, found.region)
+    operands = [
+        part_of(graph, operand, found.batch, f"{name}/{role}", index)
+        for role, operand in (("queries", found.q), ("keys", found.k), ("values", found.v))
+    ]
+    operands[0] = _times_factors(graph, found, operands[0], index)
+    if found.scores.masks:
+        operands.append(_mask(graph, found, index))
+    attrs = {
+        "scale": found.scale,
+        "heads": found.heads,
+        "key_heads": found.k.heads.count,
+        "joined": found.joined,
+    }
+    shape = (
+        (found.batch, rows, found.heads * width)
+        if found.joined
+        else (found.batch, found.heads, rows, width)
+    )
+    attended = Tensor(f"{name}/attended", shape)
+    graph.add(Op(NAME, tuple(operands), (attended,), attrs, index))
+    graph.add(Op("RESHAPE", (attended,), (result,), {"new_shape": result.shape}, index))
+    for tensor in read:
+        _remove_unread(graph, tensor)
+
+
+def _times_factors(graph: Graph, found: Attention, queries: Tensor, index: int) -> Tensor:
+    """The queries times the factors of their heads."""
+    name, heads = found.result.name, found.q.heads
+    for number, each in enumerate(found.scores.factors):
+        called = f"{name}/factor{number}"
+        factor = reshaped(graph, each, _four_axes(each.shape), called, index)
+        if factor.data is not None and not heads.outer:
+            batch = len(factor.data)
+            by_head = np.broadcast_to(factor.data[:, :, 0], (batch, heads.count, heads.depth))
+            factor = constant(called, by_head.reshape(batch, 1, -1).copy())
+        elif not heads.outer:
+            factor = reshaped(graph, each, (1, 1, 1), called, index)
+        product = Tensor(f"{name}/scaled{number}", queries.shape)
+        graph.add(Op("MUL", (queries, factor), (product,), {}, index))
+        queries = product
+    return queries
+
+
+def _mask(graph: Graph, found: Attention, index: int) -> Tensor:
+    """The sum of the masks with queries in the last axis."""
+    name = found.result.name
+    total: Tensor | None = None
+    for number, each in enumerate(found.scores.masks):
+        own = reshaped(graph, each, _four_axes(each.shape), f"{name}/mask{number}", index)
+        if total is not None:
+            both = Tensor(f"{name}/masks{number}", np.broadcast_shapes(total.shape, own.shape))
+            graph.add(Op("ADD", (total, own), (both,), {}, index))
+            own = both
+        total = own
+    assert total is not None
+    *outer, queries, keys = total.shape
+    if 1 in (queries, keys):
+        return reshaped(graph, total, (*outer, keys, queries), f"{name}/mask", index)
+    return turned(graph, total, f"{name}/mask", index)
+
+
+def _four_axes(shape: Shape) -> Shape:
+    return (*(1,) * (4 - len(shape)), *_without_ones(shape))
+
+
+def _remove_unread(graph: Graph, tensor: Tensor) -> None:
+    """Remove what computes a tensor that nothing reads any more."""
+    op = graph.producer(tensor)
+    if op is None or any(graph.consumers(t) or graph.is_output(t) for t in op.outputs):
+        return
+    before = op.reads
+    graph.remove(op)
+    for each in before:
+        _remove_unread(graph, each)

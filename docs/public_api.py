@@ -1,0 +1,77 @@
+"""The page of the Python interface, from the signatures and docstrings of the package."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import tflgpu
+
+ERRORS = "Error", "Warning"
+"""The ends of the names of exceptions."""
+
+WIDTH = 100
+"""Characters of a line of code."""
+
+
+def api_markdown() -> str:
+    """Functions, classes with their methods and fields, then exceptions."""
+    names = [name for name in tflgpu.__all__ if not name.startswith("_")]
+    exceptions = [name for name in names if name.endswith(ERRORS)]
+    others = [name for name in names if name not in exceptions]
+    # Functions begin with a small letter, and come first.
+    entries = [line for name in sorted(others, key=str.swapcase) for line in _entry(name)]
+    rows = [f"| `{name}` | {_first(getattr(tflgpu, name))} |" for name in exceptions]
+    table = ["## Errors and warnings", "", "| name | meaning |", "|---|---|", *rows]
+    return "\n".join([*entries, *table]) + "\n"
+
+
+def _entry(name: str) -> Iterator[str]:
+    value = getattr(tflgpu, name)
+    yield from (f"## {name}", "")
+    yield from _block(_signature(f"tflgpu.{name}", value), inspect.getdoc(value))
+    members = vars(value) if inspect.isclass(value) else {}
+    for member, found in members.items():
+        if not member.startswith("_") and getattr(found, "__doc__", None):
+            if isinstance(found, property):
+                yield from _block(f"{name}.{member}", inspect.getdoc(found))
+            elif inspect.isfunction(found):
+                yield from _block(_signature(f"{name}.{member}", found), inspect.getdoc(found))
+
+
+def _block(head: str, doc: str | None) -> Iterator[str]:
+    yield from ("```text", head, *textwrap.indent(doc or "", "    ").splitlines(), "```", "")
+
+
+def _signature(name: str, value: Any) -> str:
+    """A call, with a parameter in each line if it is long; without `self`."""
+    signature = inspect.signature(value)
+    shown: list[str] = []
+    for each in signature.parameters.values():
+        if each.kind is each.KEYWORD_ONLY and "*" not in shown:
+            shown.append("*")
+        if each.name != "self":
+            shown.append(_parameter(each))
+    returned = signature.return_annotation
+    result = f" -> {returned}" if isinstance(returned, str) else ""
+    line = f"{name}({', '.join(shown)}){result}"
+    if len(line) <= WIDTH:
+        return line
+    return "\n".join([f"{name}(", *(f"    {each}," for each in shown), f"){result}"])
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    annotated = parameter.name
+    if isinstance(parameter.annotation, str):
+        annotated += f": {parameter.annotation}"
+    if parameter.default is parameter.empty:
+        return annotated
+    default = repr(parameter.default)
+    return f"{annotated} = {default if len(default) < WIDTH // 2 else '...'}"
+
+
+def _first(value: Any) -> str:
+    """The first sentences of a docstring, in one line."""
+    return " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())

@@ -1,0 +1,80 @@
+"""Trying a driver in a process of its own, which the driver may end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+PATIENCE = 10.0
+"""Seconds that a driver may take for a try."""
+
+
+class Attempt:
+    """What a process that tries a driver said, and how it ended."""
+
+    def __init__(
+        self, module: str, arguments: tuple[object, ...], variables: Mapping[str, str]
+    ) -> None:
+        """Run a module of tflgpu, which uses `say`, with these variables changed."""
+        self.devices: list[Any] | None = None
+        """Those that it listed; None if it did not come that far."""
+        self.failure = ""
+        """Why the device failed; empty if it did not, or if no process can be started."""
+        self._step = ""
+        self._ended = False
+        self._run([sys.executable or "", "-m", module, *map(str, arguments)], variables)
+
+    def _run(self, command: list[str], variables: Mapping[str, str]) -> None:
+        try:
+            ended = subprocess.run(
+                command,
+                env=os.environ | variables,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PATIENCE,
+                check=False,
+            )
+            output, errors = ended.stdout, ended.stderr
+            ending = f"it crashed ({_cause(ended.returncode)})"
+        except subprocess.TimeoutExpired as expired:
+            output, errors = expired.stdout or b"", expired.stderr or b""
+            ending = f"it did not come back within {PATIENCE:.0f} s"
+        except OSError:
+            return
+        for line in output.decode(errors="replace").splitlines():
+            # Drivers may print, too.
+            with suppress(ValueError, TypeError):
+                self._take(*json.loads(line))
+        if self._step and not self._ended:
+            said = errors.decode(errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(said) if line.strip()), "")
+            self.failure = f"{ending} while {self._step}{last and ': '}{last}"
+
+    def _take(self, kind: str, content: Any) -> None:
+        """What a line of the process says."""
+        if kind == "step":
+            self._step = content
+        elif kind == "devices":
+            self.devices = list(content)
+        elif kind == "result":
+            self.failure, self._ended = str(content), True
+
+
+def say(kind: str, content: object) -> None:
+    """Tell the process that started this one: a step before it is taken, the devices, the result.
+
+    The result is why the device failed, or empty.
+    """
+    print(json.dumps((kind, content)), flush=True)
+
+
+def _cause(status: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(-status).name
+    return f"exit status {status}"

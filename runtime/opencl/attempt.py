@@ -1,0 +1,47 @@
+"""Trying a driver: a process of its own loads it, and tells how far it came."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from ..launch import attempt
+from .drivers import Driver, only, register
+from .trials import DeviceTrial, DriverTrial
+
+MODULE = "tflgpu.runtime.opencl.probe"
+NARROWER = (8, 4)
+"""Lanes to try where a device cannot handle those it prefers."""
+CACHES = ("POCL_CACHE_DIR", "CUDA_CACHE_PATH")
+"""Variables that name the folders from which drivers would answer without compiling."""
+
+
+def try_driver(trial: DriverTrial) -> None:
+    """Fill in what becomes of a driver: each kind of device, down to vectors it can handle."""
+    first = Attempt(trial.driver, 0, 0)
+    trial.devices = []
+    trial.failure = first.failure if first.devices is None else ""
+    for index, (name, version, preferred) in enumerate(first.devices or ()):
+        if any(device.is_(name, version) for device in trial.devices):
+            continue
+        device = DeviceTrial(name, version, index)
+        tried = Attempt(trial.driver, 0, index) if index else first
+        device.lanes[preferred] = tried.failure
+        for lanes in NARROWER:
+            if lanes < preferred and not device.widest():
+                device.lanes[lanes] = Attempt(trial.driver, lanes, index).failure
+        trial.devices.append(device)
+
+
+class Attempt(attempt.Attempt):
+    """What a process with one driver said about its devices, and about one of them.
+
+    A device is its name, the version of its driver and its preferred lanes.
+    """
+
+    def __init__(self, driver: Driver, lanes: int, index: int) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            vendors = Path(folder, "vendors")
+            register(vendors, [driver.library])
+            caches = dict.fromkeys(CACHES, folder)
+            super().__init__(MODULE, (lanes, index), caches | only(vendors))

@@ -1,0 +1,116 @@
+"""The OpenCL drivers installed, found where the loader looks for them, without loading any."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+
+SYSTEM = Path("/etc/OpenCL/vendors")
+"""Where Linux registers drivers, each by a file that names its library."""
+_ENVIRONMENT = Path(sys.prefix, "etc/OpenCL/vendors")
+"""Where Conda registers them."""
+PACKAGES = ("lib/libintelocl.so",)
+"""Libraries of drivers from PyPI that register themselves nowhere, in the Python environment."""
+LINKING = {"libpocl": ("ld", "gcc")}
+"""The programs that a driver links kernels with, by the beginning of its library's name."""
+VENDORS = "OCL_ICD_VENDORS"
+"""The variable of a folder or file in which the loader looks for drivers instead of `SYSTEM`."""
+HOME = "PYOPENCL_HOME"
+"""The variable of a folder whose `.libs` is where the loader in pyopencl's wheels looks, too."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """An installed driver. `str` of it is what it is called where it cannot say its name."""
+
+    library: str
+    """A path, or a name that the system's linker finds."""
+    registration: Path
+    """The file that names the library, or the library itself."""
+
+    def __str__(self) -> str:
+        return Path(self.library).name
+
+    def identity(self) -> tuple[object, ...]:
+        """Differs whenever the driver, or what it links kernels with, has been replaced."""
+        stamps = map(_stamp, (self.registration, Path(self.library)))
+        return (self.library, *stamps, *map(which, self._linking()))
+
+    def advice(self) -> str:
+        """What to do if the driver does not work."""
+        missing = [name for name in self._linking() if which(name) is None]
+        if missing:
+            return f"it needs {' and '.join(missing)} on the PATH; on Debian: apt install gcc"
+        return (
+            f"update it or remove {self.registration}; a driver that runs on the CPU comes with: "
+            "pip install 'tflgpu[cpu]'"
+        )
+
+    def _linking(self) -> tuple[str, ...]:
+        name = Path(self.library).name
+        return next((LINKING[prefix] for prefix in LINKING if name.startswith(prefix)), ())
+
+
+def installed() -> list[Driver]:
+    """All drivers, each once; none on systems whose loader does not read folders."""
+    if sys.platform != "linux":
+        return []
+    found = {driver.library: driver for driver in _registered()}
+    if not os.environ.get(VENDORS):
+        for name in PACKAGES:
+            library = Path(sys.prefix, name)
+            if library.exists():
+                found[str(library)] = Driver(str(library), library)
+    return list(found.values())
+
+
+def register(folder: Path, libraries: Sequence[str]) -> None:
+    """Make a folder register exactly these drivers (OSError)."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    names = {f"{number:02}.icd": library for number, library in enumerate(libraries)}
+    for name, library in names.items():
+        (folder / name).write_text(f"{library}\n", encoding="utf-8")
+    for file in folder.iterdir():
+        if file.name not in names:
+            file.unlink(missing_ok=True)
+
+
+def _registered() -> Iterator[Driver]:
+    for folder in _folders():
+        for file in [folder] if folder.suffix == ".icd" else sorted(folder.glob("*.icd")):
+            with suppress(OSError, IndexError, UnicodeDecodeError):
+                library = file.read_text(encoding="utf-8").split("\n")[0].strip()
+                beside = file.parent / library
+                if os.path.isabs(library) and not beside.exists():
+                    continue
+                yield Driver(str(beside) if beside.is_file() else library, file)
+
+
+def _folders() -> list[Path]:
+    system = [Path(named)] if (named := os.environ.get(VENDORS)) else [SYSTEM, _ENVIRONMENT]
+    return [*system, *(home / ".libs" for home in loader_homes())]
+
+
+def loader_homes() -> list[Path]:
+    """Where pyopencl is installed, whose wheels contain a loader."""
+    package = find_spec("pyopencl")
+    return [Path(home) for home in (package and package.submodule_search_locations) or ()]
+
+
+def only(folder: Path) -> dict[str, str]:
+    """The variables that make any loader look for drivers in one folder only."""
+    return {VENDORS: str(folder), HOME: str(folder)}
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return (status.st_size, status.st_mtime_ns)

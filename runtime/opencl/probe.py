@@ -1,0 +1,117 @@
+"""Trying a driver in a process of its own, which the driver may end.
+
+    python -m tflgpu.runtime.opencl.probe LANES INDEX
+
+lists the devices of the drivers that OCL_ICD_VENDORS names, then builds and runs a kernel with
+vectors of LANES floats on one of them; of as many as it prefers if LANES is 0. A line of JSON
+before each step and after the last says how far it came.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Iterator
+
+from ..launch.attempt import say
+from .find import present
+from .info import describe
+from .library import OpenCLError, call, handles, make, query, sizes
+
+FEWEST_LANES = 4
+"""The vectors of the narrowest profiles."""
+GROUP = 2
+"""Work-items of the kernel's only work-group."""
+
+_KERNEL = """
+__kernel __attribute__((reqd_work_group_size({group}, 1, 1)))
+void probe(__global const float{lanes} *x, __global float{lanes} *y) {{
+  __local float{lanes} shared[{group}];
+  int item = get_local_id(0);
+  shared[item] = x[item];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float{lanes} v = shared[{group} - 1 - item];
+  for (int s = 0; s < {group}; s++) {{
+    v += x[s].s0 * x[item];
+  }}
+  if (v.s0 > 1e30f) {{
+    v = clamp(exp(v), 0.0f, 6.0f) + tanh(rint(v)) + convert_float{lanes}(convert_int{lanes}_rte(v));
+    v = select(v, -v, isless(v, x[0])) + vload_half{lanes}(item, (__global const half *)x);
+  }}
+  y[item] = v;
+}}
+"""
+_PROGRAM_BUILD_LOG = 0x1183
+_READ_WRITE, _COPY = 1, 32
+
+
+def try_vectors(device: int, lanes: int) -> Iterator[str]:
+    """Build and run the kernel on a device; yields the name of each step before it is taken.
+
+    OpenCLError if the driver says that a step failed, ArithmeticError if the results are wrong.
+    """
+    text = _KERNEL.format(group=GROUP, lanes=lanes)
+    values = [float(1 + place % 7) for place in range(GROUP * lanes)]
+    data = struct.pack(f"{len(values)}f", *values)
+    yield "opening"
+    only = handles(device)
+    context = make("clCreateContext", None, 1, only, None, None)
+    queue = make("clCreateCommandQueue", context, device, 0)
+    source = (ctypes.c_char_p * 1)(text.encode())
+    program = make("clCreateProgramWithSource", context, 1, source, None)
+    yield "building a kernel"
+    try:
+        call("clBuildProgram", program, 1, only, b"", None, None)
+    except OpenCLError as error:
+        log = query("clGetProgramBuildInfo", program, device, _PROGRAM_BUILD_LOG)
+        lines = log.rstrip(b"\0").decode(errors="replace").split("\n")
+        raise ArithmeticError(f"its compiler rejects a kernel: {lines[0]}") from error
+    yield "running a kernel"
+    kernel = make("clCreateKernel", program, b"probe")
+    result = ctypes.create_string_buffer(len(data))
+    buffers = [
+        make("clCreateBuffer", context, _READ_WRITE | _COPY, len(data), content)
+        for content in (data, result)
+    ]
+    for place, buffer in enumerate(buffers):
+        pointer = ctypes.byref(ctypes.c_void_p(buffer))
+        call("clSetKernelArg", kernel, place, ctypes.sizeof(ctypes.c_void_p), pointer)
+    shape = sizes(GROUP)
+    call("clEnqueueNDRangeKernel", queue, kernel, 1, None, shape, shape, 0, None, None)
+    call("clEnqueueReadBuffer", queue, buffers[1], 1, 0, len(data), result, 0, None, None)
+    got = struct.unpack(f"{len(values)}f", result.raw)
+    factor = sum(values[item * lanes] for item in range(GROUP))
+    expected = tuple(
+        values[(GROUP - 1 - place // lanes) * lanes + place % lanes] + factor * values[place]
+        for place in range(len(values))
+    )
+    if got != expected:
+        raise ArithmeticError("the kernel's results are wrong")
+
+
+def main() -> None:
+    """Try the device that the arguments name."""
+    lanes, index = map(int, sys.argv[1:])
+    say("step", "listing its devices")
+    found = [(handle, describe(handle)) for handle in present()]
+    say(
+        "devices",
+        [(str(info), info.driver, max(FEWEST_LANES, info.vector_width)) for _, info in found],
+    )
+    reason = ""
+    if index < len(found):
+        handle, info = found[index]
+        try:
+            for step in try_vectors(handle, lanes or max(FEWEST_LANES, info.vector_width)):
+                say("step", step)
+        except (OpenCLError, ArithmeticError) as error:
+            reason = str(error)
+    say("result", reason)
+    # Some drivers crash when their libraries are unloaded, which does no harm.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

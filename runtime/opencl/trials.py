@@ -1,0 +1,205 @@
+"""Which drivers work, found out once in processes of their own and remembered in the user's cache.
+
+    <user's cache>/tflgpu/drivers/<digest>/trials.txt     what was found out
+                                           vendors/*.icd  the drivers that may be loaded
+
+The digest is that of the installed drivers' files, of the programs that they link kernels with, and
+of the processor's instructions: if one of them changes, all drivers are tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from ..callers import warn_caller
+from ..errors import CacheWarning, PlanError
+from ..processor import instruction_set
+from ..store.private_files import check_private, make_private
+from .drivers import Driver, installed, register
+
+VERSION = 1
+"""Of the kernel that is tried and of the files; part of the digest."""
+_FILE = "trials.txt"
+
+
+@dataclass
+class DeviceTrial:
+    """What the driver of a device can build and run for it."""
+
+    name: str
+    """The text of its `DeviceInfo`."""
+    version: str
+    """Of the driver."""
+    index: int
+    """Among the driver's devices."""
+    lanes: dict[int, str] = field(default_factory=dict)
+    """Why it cannot handle vectors of so many floats; empty if it can."""
+
+    def is_(self, name: str, version: str) -> bool:
+        """Whether it is the device with this text and this version of its driver."""
+        return (self.name, self.version) == (name, version)
+
+    def widest(self) -> int:
+        """The most lanes it can handle; 0 if none."""
+        return max((lanes for lanes, reason in self.lanes.items() if not reason), default=0)
+
+
+@dataclass
+class DriverTrial:
+    """What became of a driver."""
+
+    driver: Driver
+    failure: str = ""
+    """Why it has no devices, if it failed before it listed them."""
+    devices: list[DeviceTrial] = field(default_factory=list)
+
+    def usable(self) -> bool:
+        """Whether it may be loaded: a driver without devices may."""
+        return not self.failure and (
+            not self.devices or any(device.widest() for device in self.devices)
+        )
+
+
+class Trials:
+    """What is known of the installed drivers."""
+
+    def __init__(self, drivers: Sequence[Driver], folder: Path) -> None:
+        """`folder` is the user's cache; if nothing can be written there, nothing is remembered."""
+        self.drivers = [DriverTrial(driver) for driver in drivers]
+        self._folder = folder / "drivers" / _digest(drivers)
+
+    def recall(self) -> bool:
+        """Read what was found out before; whether there was anything."""
+        try:
+            check_private(self._folder)
+            self._parse((self._folder / _FILE).read_text(encoding="utf-8"))
+        except (OSError, PlanError, ValueError, IndexError):
+            return False
+        return True
+
+    def run(self) -> None:
+        """Try every driver, all at once, and remember what came of it."""
+        # Imported here, where the time that takes does not matter.
+        from concurrent.futures import ThreadPoolExecutor
+
+        from .attempt import try_driver
+
+        with ThreadPoolExecutor(len(self.drivers) or 1) as pool:
+            list(pool.map(try_driver, self.drivers))
+        self._remember()
+
+    def vendors(self) -> Path:
+        """The folder that registers the drivers that may be loaded, and no others."""
+        return self._folder / "vendors"
+
+    def device(self, name: str, version: str) -> DeviceTrial | None:
+        """What is known of a device, given its text and its driver's version."""
+        return next((found for _, found in self._devices() if found.is_(name, version)), None)
+
+    def reason_against(self, name: str, version: str, lanes: int) -> str:
+        """Why a device cannot handle vectors of so many floats; empty if it can.
+
+        It is found out now if it is not known.
+        """
+        for driver, device in self._devices():
+            if device.is_(name, version) and 0 < device.widest() < lanes:
+                if lanes not in device.lanes:
+                    from .attempt import Attempt
+
+                    device.lanes[lanes] = Attempt(driver, lanes, device.index).failure
+                    self._remember()
+                return device.lanes[lanes]
+        return ""
+
+    def _devices(self) -> Iterator[tuple[Driver, DeviceTrial]]:
+        for trial in self.drivers:
+            for device in trial.devices:
+                yield trial.driver, device
+
+    def _parse(self, text: str) -> None:
+        """Take over what `_lines` wrote (ValueError, IndexError)."""
+        number = -1
+        for line in text.splitlines():
+            kind, *words = line.split("\t")
+            if kind == "driver":
+                number += 1
+                self.drivers[number].failure = words[0]
+            elif kind == "device":
+                name, version, index = words
+                self.drivers[number].devices.append(DeviceTrial(name, version, int(index)))
+            else:
+                self.drivers[number].devices[-1].lanes[int(kind)] = words[0]
+        if number + 1 != len(self.drivers):
+            raise ValueError("drivers are missing")
+
+    def _lines(self) -> Iterator[str]:
+        """What was found out, with tabs between words: importing json would take longer."""
+        for trial in self.drivers:
+            yield f"driver\t{_word(trial.failure)}"
+            for device in trial.devices:
+                yield f"device\t{_word(device.name)}\t{_word(device.version)}\t{device.index}"
+                for lanes, reason in device.lanes.items():
+                    yield f"{lanes}\t{_word(reason)}"
+
+    def _remember(self) -> None:
+        # Imported here, where the time that takes does not matter.
+        import atexit
+        import shutil
+        import tempfile
+
+        try:
+            self._write()
+        except (OSError, PlanError) as error:
+            warn_caller(
+                CacheWarning(f"OpenCL's drivers will be tried again at every start: {error}")
+            )
+            self._folder = Path(tempfile.mkdtemp(prefix="tflgpu-"))
+            atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+            self._write()
+
+    def _write(self) -> None:
+        make_private(self._folder)
+        register(self.vendors(), [trial.driver.library for trial in self.drivers if trial.usable()])
+        # Other processes may be reading it, or writing it, too.
+        temporary = self._folder / f"{_FILE}.{os.getpid()}"
+        temporary.write_text("".join(f"{line}\n" for line in self._lines()), encoding="utf-8")
+        os.replace(temporary, self._folder / _FILE)
+
+
+def _word(text: str) -> str:
+    return " ".join(text.replace("\t", " ").splitlines())
+
+
+@cache
+def known() -> Trials:
+    """What is known of the drivers of this machine, after trying them if nothing was."""
+    trials = _of_this_machine()
+    if trials.drivers and not trials.recall():
+        trials.run()
+    return trials
+
+
+def try_again() -> None:
+    """Try the drivers of this machine, whatever was known of them; before any is loaded."""
+    trials = _of_this_machine()
+    if trials.drivers:
+        trials.run()
+
+
+def _of_this_machine() -> Trials:
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    with suppress(RuntimeError):  # there is no home
+        home = home.expanduser()
+    # As platformdirs has it on Linux, but importing that takes longer than all of this.
+    return Trials(installed(), home / "tflgpu")
+
+
+def _digest(drivers: Sequence[Driver]) -> str:
+    parts = [VERSION, instruction_set(), *(driver.identity() for driver in drivers)]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""Running kernels in WGSL on WebGPU, through PyPI's wgpu."""

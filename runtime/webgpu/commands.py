@@ -1,0 +1,66 @@
+"""What is recorded for the queue: dispatches, and copies of textures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ROW_ALIGNMENT = 256
+"""Of the bytes from one row of a texture to the next in a buffer. A single row has no next one."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A launch of a kernel on ranges of buffers."""
+
+    pipeline: Any
+    bindings: Any
+    groups: tuple[int, int, int]
+    """Work-groups along each axis."""
+
+
+@dataclass(frozen=True)
+class TextureCopy:
+    """A copy of all texels of a texture, row by row, to a buffer or from it."""
+
+    texture: Any
+    buffer: Any
+    row: int
+    """Bytes."""
+    writes: bool
+    """Whether to the texture."""
+
+    def encode(self, encoder: Any) -> None:
+        """Record it between passes."""
+        pitch = -(-self.row // ROW_ALIGNMENT) * ROW_ALIGNMENT
+        for y in range(self.texture.height):
+            texels = {"texture": self.texture, "origin": (0, y, 0)}
+            memory = {"buffer": self.buffer, "offset": y * self.row, "bytes_per_row": pitch}
+            size = (self.texture.width, 1, 1)
+            if self.writes:
+                encoder.copy_buffer_to_texture(memory, texels, size)
+            else:
+                encoder.copy_texture_to_buffer(texels, memory, size)
+
+
+def encode(commands: Sequence[Dispatch | TextureCopy], encoder: Any, stamps: Any = None) -> None:
+    """Record commands, with as few passes as there can be.
+
+    `stamps` says where passes write the times at which they begin and end.
+    """
+    current = None
+    for command in commands:
+        if isinstance(command, TextureCopy):
+            if current is not None:
+                current.end()
+                current = None
+            command.encode(encoder)
+            continue
+        if current is None:
+            current = encoder.begin_compute_pass(timestamp_writes=stamps)
+        current.set_pipeline(command.pipeline)
+        current.set_bind_group(0, command.bindings)
+        current.dispatch_workgroups(*command.groups)
+    if current is not None:
+        current.end()

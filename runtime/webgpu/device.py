@@ -1,0 +1,270 @@
+"""Running kernels on a WebGPU device, through PyPI's wgpu."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import BuildError, DeviceError, InputError
+from ..forks import DRIVER_PROCESS
+from ..launch.device import DeviceInfo
+from ..launch.fit import unmet
+from ..launch.foreign import ForeignMemory
+from ..launch.owned import Owned
+from ..plan.kernels import Kernel
+from ..plan.records import Plan
+from ..plan.storage import WORD
+from .commands import Dispatch, TextureCopy, encode
+from .downloads import Copy, Download, Downloads
+from .foreign import check_memory
+from .info import limits_of
+from .library import driver_call, wgpu
+from .timing import seconds_of
+
+_SMALLEST = 256
+"""Bytes to allocate at least, as bindings cannot be empty."""
+
+Command = Dispatch | TextureCopy
+
+
+class Range(NamedTuple):
+    """A range of bytes of a buffer, as it is bound to a kernel."""
+
+    buffer: Any
+    offset: int
+    size: int
+
+
+class Program(NamedTuple):
+    """A compiled kernel."""
+
+    pipeline: Any
+    layout: Any
+    """Of its bindings."""
+
+
+class _Buffers(Owned[Any]):
+    """Buffers, which give their memory back at once when they are destroyed."""
+
+    def add(self, item: Any) -> None:
+        self._items.append(item)
+
+    def _free(self, items: Sequence[Any]) -> None:
+        if not DRIVER_PROCESS.lost:
+            for item in items:
+                item.destroy()
+
+
+class WebGPUDevice:
+    """A device of wgpu. Implements `launch.device.Device`. Any thread may call it."""
+
+    resident_groups = 0
+    downloads_wait = False
+    has_binaries = False
+    """What kernels compile to is kept by the drivers themselves."""
+
+    def __init__(self, info: DeviceInfo, device: Any) -> None:
+        self.info = info
+        self.calls: AbstractContextManager[Any] = nullcontext()
+        self._device, self._queue = device, device.queue
+        self._limits = limits_of(device)
+        self._name = str(info)
+        self._buffers = _Buffers()
+        self._recorded: list[Any] = []
+        """Command buffers that are to be submitted, together with the copies after them."""
+        self._copies: list[Copy] = []
+        self._downloads: list[Download] = []
+        """Those that nobody waits for yet."""
+        self._submitted = False
+        """Whether anything was submitted since the last download."""
+        self._fence = self._allocate(WORD)
+        """A word to copy where nothing else is copied."""
+
+    def _doing(self, what: str) -> AbstractContextManager[None]:
+        return driver_call(self._name, what)
+
+    def unsupported_reason(self, plan: Plan) -> str | None:
+        if plan.target != "wgsl":
+            return f"it was compiled for {plan.target}, but this device runs wgsl"
+        return unmet(plan.needs, self._limits)
+
+    def build(
+        self, kernels: Sequence[Kernel], options: str, sources: Mapping[str, str]
+    ) -> list[Program]:
+        """WebGPU's compilers take no options. Each source is compiled once, several at a time."""
+        first = {sources[kernel.file]: kernel for kernel in reversed(kernels)}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = pool.map(self._compile, first.values(), first)
+            programs = dict(zip(first, made, strict=True))
+        return [programs[sources[kernel.file]] for kernel in kernels]
+
+    def _compile(self, kernel: Kernel, source: str) -> Program:
+        with self._doing(f"compiling {kernel.file}"):
+            try:
+                module = self._device.create_shader_module(label=kernel.name, code=source)
+                stage = {"module": module, "entry_point": kernel.name}
+                pipeline = self._device.create_compute_pipeline(layout="auto", compute=stage)
+            except wgpu.GPUValidationError as error:
+                raise BuildError(kernel.file, _log(error), source) from error
+            return Program(pipeline, pipeline.get_bind_group_layout(0))
+
+    def binary(self, programs: Sequence[Program]) -> bytes | None:
+        return None
+
+    def restore(
+        self, kernels: Sequence[Kernel], options: str, binary: bytes
+    ) -> list[Program] | None:
+        return None
+
+    def allocate(self, size: int) -> Range:
+        return self._allocate(size)
+
+    def _allocate(self, size: int, mapped: bool = False) -> Range:
+        size = max(_whole(size), _SMALLEST)
+        with self._doing(f"allocating {size} bytes"):
+            buffer = self._device.create_buffer(
+                size=size, usage="STORAGE | COPY_SRC | COPY_DST", mapped_at_creation=mapped
+            )
+        self._buffers.add(buffer)
+        return Range(buffer, 0, size)
+
+    def constant(self, data: memoryview) -> Range:
+        whole = self._allocate(data.nbytes, mapped=True)
+        with self._doing("copying the weights"):
+            if data.nbytes:
+                whole.buffer.write_mapped(data)
+            whole.buffer.unmap()
+        return whole
+
+    def adopt(
+        self, memory: ForeignMemory, size: int, writes: bool
+    ) -> tuple[Range, Sequence[Command]]:
+        check_memory(memory, self._device, writes)
+        if not memory.texture:
+            return Range(memory.owner, 0, max(_whole(size), WORD)), ()
+        height, width, channels = memory.shape
+        row = width * channels * np.dtype(memory.dtype).itemsize
+        whole = self.allocate(max(size, row * height))
+        return whole, [TextureCopy(memory.owner, whole.buffer, row, writes)]
+
+    def mapped(self, buffer: Range, size: int) -> None:
+        return None
+
+    def scope(self) -> AbstractContextManager[Callable[[], None]]:
+        return self._buffers.scope()
+
+    def sub_buffer(self, buffer: Range, offset: int, size: int) -> Range:
+        return Range(buffer.buffer, buffer.offset + offset, _whole(size))
+
+    def image(self, buffer: Range, offset: int, size: int, texel: int) -> Range:
+        raise DeviceError("kernels in WGSL cannot read images of buffers")
+
+    def bind(
+        self,
+        program: Program,
+        arguments: Sequence[Range],
+        grid: tuple[int, int, int],
+        group: tuple[int, int, int],
+        barrier: bool,
+    ) -> Dispatch:
+        """WebGPU finds out by itself where barriers are needed."""
+        entries = [
+            {"binding": number, "resource": argument._asdict()}
+            for number, argument in enumerate(arguments)
+        ]
+        groups = (grid[0] // group[0], grid[1] // group[1], grid[2] // group[2])
+        with self._doing("binding the kernels"):
+            bindings = self._device.create_bind_group(layout=program.layout, entries=entries)
+        return Dispatch(program.pipeline, bindings, groups)
+
+    def record(self, commands: Sequence[Command]) -> Sequence[Command]:
+        return commands
+
+    def upload(self, buffer: Range, array: Any, offset: int = 0) -> None:
+        """WebGPU copies whole words, which is what tensors take."""
+        if array.nbytes:
+            self._start()
+            content = memoryview(array).cast("B")
+            end = array.nbytes // WORD * WORD
+            start = buffer.offset + offset
+            with self._doing("copying an input"):
+                if end:
+                    self._queue.write_buffer(buffer.buffer, start, content[:end])
+                if end < array.nbytes:
+                    rest = bytes(content[end:]).ljust(WORD, b"\0")
+                    self._queue.write_buffer(buffer.buffer, start + end, rest)
+            self._submitted = True
+
+    def fill(self, buffer: Range, size: int, byte: int) -> None:
+        self.upload(buffer, memoryview(bytes([byte]) * _whole(size)))
+
+    def enqueue(self, commands: Sequence[Command]) -> None:
+        if self._copies:
+            self._start()
+        with self._doing("launching the kernels"):
+            encoder = self._device.create_command_encoder()
+            encode(commands, encoder)
+            self._recorded.append(encoder.finish())
+        self._submitted = True
+
+    def download(self, buffer: Range, array: Any, offset: int = 0) -> None:
+        if array.nbytes:
+            self._copies.append(Copy(buffer.buffer, buffer.offset + offset, array))
+
+    def _start(self) -> None:
+        """Submit what has been recorded."""
+        recorded, self._recorded = self._recorded, []
+        copies, self._copies = self._copies, []
+        with self._doing("launching the kernels"):
+            if copies:
+                self._downloads.append(Download(self._device, copies, recorded))
+                self._submitted = False
+            elif recorded:
+                self._queue.submit(recorded)
+
+    def wait_for(self, events: Sequence[Any]) -> None:
+        """Waits at once, as the queue cannot."""
+        for event in events:
+            if not isinstance(event, wgpu.GPUPromise):
+                raise InputError(
+                    f"wait_for has {event!r}; on WebGPU, give promises of wgpu. Work that was "
+                    "submitted to the device's queue before is done before by itself"
+                )
+        with self._doing("waiting for promises"):
+            for event in events:
+                event.sync_wait()
+
+    def mark(self) -> Downloads:
+        if not self._copies and (self._submitted or not self._downloads):
+            self.download(self._fence, np.empty(1, np.uint32))
+        self._start()
+        downloads, self._downloads = self._downloads, []
+        return Downloads(self._name, downloads)
+
+    def finish(self) -> None:
+        if self._submitted or self._copies or self._downloads:
+            self.mark().wait()
+
+    def profile(self, commands: Sequence[Command]) -> list[float]:
+        """Timestamps of the device; wall-clock time from launch to completion if it has none."""
+        self.finish()
+        with self._doing("timing the kernels"):
+            return seconds_of(self._device, commands)
+
+    def release(self) -> None:
+        self._buffers.release()
+
+
+def _whole(size: int) -> int:
+    return -(-size // WORD) * WORD
+
+
+def _log(error: Exception) -> str:
+    """The compiler's messages, without wgpu's heading."""
+    _, _, text = str(error).partition("parsing error: ")
+    return text.strip() or str(error)

@@ -1,0 +1,109 @@
+"""Finding WebGPU's adapters, and opening one by its name."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..errors import DeviceError
+from ..forks import DRIVER_PROCESS
+from ..launch.device import DeviceInfo, matching
+from ..launch.foreign import ForeignContext
+from ..launch.unusable import Unusable
+from ..quiet import without_notices
+from .device import WebGPUDevice
+from .info import FEATURES, describe
+from .library import driver_call, wgpu
+from .timing import FEATURE as TIMESTAMPS
+from .trials import known
+
+BACKENDS = ("Vulkan", "Metal", "D3D12")
+"""Those of wgpu that hold what kernels need; OpenGL has a runtime of its own."""
+LIMITS = ("max-compute-", "max-storage-buffer", "max-buffer-", "min-storage-buffer-")
+"""The beginnings of the names of limits that kernels may need."""
+ADVICE = (
+    "a driver for Vulkan, Metal or Direct3D 12 is needed; install one that runs on the CPU, on "
+    "Debian and Ubuntu with: apt install mesa-vulkan-drivers libvulkan1"
+)
+
+
+def devices() -> list[DeviceInfo]:
+    """The adapters present that work, best first (DeviceError)."""
+    return [info for info, _ in _usable()]
+
+
+def unusable() -> list[Unusable]:
+    """The adapters that do not work (DeviceError)."""
+    advice = "update its driver"
+    if known().failure:
+        return [Unusable("WebGPU", "wgsl", known().failure, advice)]
+    return [
+        Unusable(name, "wgsl", reason, advice) for name, _, reason in known().adapters if reason
+    ]
+
+
+def select_device(name: str = "auto") -> DeviceInfo:
+    """The best adapter with `name` in its text, ignoring case; the best of all for "auto".
+
+    DeviceError if there is none that works; it lists the adapters present.
+    """
+    return _select(name)[0]
+
+
+def open_device(name: str = "auto") -> WebGPUDevice:
+    """The device of the adapter that `select_device` returns (DeviceError)."""
+    return opened(_select(name)[1])
+
+
+def open_in(context: ForeignContext, name: str = "auto") -> WebGPUDevice:
+    """A device of the caller (DeviceError)."""
+    device = context.owner
+    info = describe(device.adapter)
+    return matching(name, [(info, WebGPUDevice(info, device))], "WebGPU", "")[0][1]
+
+
+def opened(adapter: Any) -> WebGPUDevice:
+    """The adapter's device (DeviceError)."""
+    info = describe(adapter)
+    with driver_call(str(info), "opening the device"):
+        try:
+            return WebGPUDevice(info, _device(adapter))
+        except DeviceError:  # it has been lost
+            _device.cache_clear()
+            return WebGPUDevice(info, _device(adapter))
+
+
+@cache
+def _device(adapter: Any) -> Any:
+    """A device with all that the adapter has which kernels may need, for all models."""
+    limits = {name: value for name, value in adapter.limits.items() if name.startswith(LIMITS)}
+    features = [name for name in (*FEATURES, TIMESTAMPS) if name in adapter.features]
+    return adapter.request_device_sync(required_features=features, required_limits=limits)
+
+
+@cache
+def present() -> list[tuple[DeviceInfo, Any]]:
+    """The adapters, whether or not they work, best first (DeviceError)."""
+    with without_notices(), driver_call("WebGPU", "listing its adapters"):
+        found = [
+            (describe(adapter), adapter)
+            for adapter in wgpu.gpu.enumerate_adapters_sync()
+            if adapter.info["backend_type"] in BACKENDS
+        ]
+    order = ("gpu", "cpu", "other")
+    return sorted(found, key=lambda pair: (order.index(pair[0].type), pair[0].unified))
+
+
+def _usable() -> list[tuple[DeviceInfo, Any]]:
+    DRIVER_PROCESS.start()
+    if known().failure:
+        return []
+    return [pair for pair in present() if not known().reason_against(str(pair[0]), pair[0].driver)]
+
+
+def _select(name: str) -> tuple[DeviceInfo, Any]:
+    found, broken = _usable(), unusable()
+    meant = [each for each in broken if name == "auto" or name.lower() in each.name.lower()]
+    if meant and not any(name == "auto" or name.lower() in str(info).lower() for info, _ in found):
+        raise DeviceError("\n".join(map(str, meant)))
+    return matching(name, found, "WebGPU", ADVICE)[0]

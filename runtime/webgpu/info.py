@@ -1,0 +1,56 @@
+"""What an adapter of WebGPU reports about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from ..launch.device import DeviceInfo
+from ..plan.running import Limits
+
+_TYPES = {"DiscreteGPU": "gpu", "IntegratedGPU": "gpu", "CPU": "cpu"}
+FEATURES = {"shader-f16": "shader-f16", "subgroup": "subgroups"}
+"""What kernels may need: wgpu's names of features, and those of WebGPU."""
+
+
+def describe(adapter: Any) -> DeviceInfo:
+    """The device of an adapter."""
+    said = adapter.info
+    limits = limits_of(adapter)
+    return DeviceInfo(
+        name=said["device"],
+        platform=said["vendor"],
+        version=f"WebGPU on {said['backend_type']}",
+        driver=said["description"].split(" (")[0] or "unknown",
+        type=_TYPES.get(said["adapter_type"], "other"),
+        vendor=said["vendor"],
+        vector_width=4,
+        alignment=limits.alignment,
+        max_group=limits.group,
+        max_group_sizes=limits.group_sizes,
+        max_allocation=limits.argument_size,
+        local_memory=limits.local_memory,
+        compute_units=0,
+        unified=said["adapter_type"] != "DiscreteGPU",
+        target="wgsl",
+        extensions=limits.extensions,
+    )
+
+
+def limits_of(owner: Any) -> Limits:
+    """The limits of an adapter or a device."""
+    limits: Mapping[str, int] = owner.limits
+    features: Set[str] = owner.features
+    x, y, z = (limits[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
+    groups = limits["max-compute-workgroups-per-dimension"]
+    return Limits(
+        alignment=limits["min-storage-buffer-offset-alignment"],
+        group=limits["max-compute-invocations-per-workgroup"],
+        group_sizes=(x, y, z),
+        group_counts=(groups, groups, groups),
+        local_memory=limits["max-compute-workgroup-storage-size"],
+        arguments=limits["max-storage-buffers-per-shader-stage"],
+        argument_size=limits["max-storage-buffer-binding-size"],
+        buffer_size=limits["max-buffer-size"],
+        extensions=tuple(name for own, name in FEATURES.items() if own in features),
+    )

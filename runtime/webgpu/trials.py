@@ -1,0 +1,101 @@
+"""Which adapters work, found out once in processes of their own and remembered in the user's cache.
+
+    <user's cache>/tflgpu/adapters/<digest>.json
+
+The digest is that of the version of wgpu, of the files that register Vulkan's drivers, and of the
+processor's instructions: if one of them changes, all adapters are tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from ..callers import warn_caller
+from ..errors import CacheWarning, PlanError
+from ..launch.attempt import Attempt
+from ..processor import instruction_set
+from ..store.private_files import check_private, make_private, replace_file
+from .library import wgpu
+
+VERSION = 1
+"""Of the kernel that is tried and of the files; part of the digest."""
+MODULE = "tflgpu.runtime.webgpu.probe"
+VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES")
+"""They name files that register drivers of Vulkan."""
+FOLDERS = ("/etc/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d")
+"""Where Linux registers them."""
+
+
+@dataclass
+class Trials:
+    """What became of the adapters of this machine."""
+
+    failure: str = ""
+    """Why they cannot be listed; empty if they can."""
+    adapters: list[tuple[str, str, str]] = field(default_factory=list)
+    """The text of the `DeviceInfo` of each, its driver, and why it fails; empty if it does not."""
+
+    def reason_against(self, name: str, driver: str) -> str:
+        """Why the adapter with this text and driver does not work; empty if it does."""
+        return next((why for *which, why in self.adapters if which == [name, driver]), "")
+
+
+@cache
+def known() -> Trials:
+    """What is known of the adapters, after trying them if nothing was."""
+    file = _file()
+    try:
+        check_private(file.parent)
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return Trials(str(found["failure"]), [(a, b, c) for a, b, c in found["adapters"]])
+    except (OSError, PlanError, ValueError, KeyError, TypeError):
+        return _try_all(file)
+
+
+def try_again() -> None:
+    """Try the adapters, whatever was known of them."""
+    known.cache_clear()
+    _try_all(_file())
+
+
+def _try_all(file: Path) -> Trials:
+    first = Attempt(MODULE, (0,), {})
+    listed = first.devices
+    trials = Trials(first.failure if listed is None else "")
+    with ThreadPoolExecutor() as pool:
+        rest = pool.map(lambda number: Attempt(MODULE, (number,), {}), range(1, len(listed or ())))
+        for (name, driver), tried in zip(listed or (), [first, *rest], strict=False):
+            trials.adapters.append((name, driver, tried.failure))
+    if listed is None and not trials.failure:
+        return trials  # no process can be started
+    try:
+        make_private(file.parent)
+        replace_file(file, json.dumps(asdict(trials)).encode())
+    except (OSError, PlanError) as error:
+        warn_caller(CacheWarning(f"WebGPU's adapters will be tried again at every start: {error}"))
+    return trials
+
+
+def _file() -> Path:
+    named = [path for name in VARIABLES for path in os.environ.get(name, "").split(os.pathsep)]
+    files = [*filter(None, named)]
+    for folder in FOLDERS:
+        files += sorted(map(str, Path(folder).glob("*.json")))
+    stamps: list[object] = []
+    for path in files:
+        with suppress(OSError):
+            status = os.stat(path)
+            stamps.append((path, status.st_size, status.st_mtime_ns))
+    parts = (VERSION, wgpu.__version__, platform.release(), instruction_set(), *stamps)
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+    return user_cache_path("tflgpu") / "adapters" / f"{digest}.json"

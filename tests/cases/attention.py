@@ -1,0 +1,121 @@
+"""Attention as converters spell it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from graphs import Value, call, ints, known, number, reshape, transpose, w, x
+
+from .case import Case
+
+
+def attention(q: Value, k: Value, v: Value, *masks: Value, scale: float = 0.5) -> Value:
+    """softmax(scale q k' + masks) v of matrices [batch, heads, rows, channels]."""
+    scores = call("MUL", call("BATCH_MATMUL", q, k, adj_x=False, adj_y=True), number(scale))
+    for mask in masks:
+        scores = call("ADD", scores, mask)
+    powers = call("SOFTMAX", scores, beta=1.0)
+    return call("BATCH_MATMUL", powers, v, adj_x=False, adj_y=False)
+
+
+def in_front(rows: Value, batch: int, count: int, heads: int, depth: int) -> Value:
+    """Heads in the channels, as projections compute them, as an axis before the rows."""
+    return transpose(reshape(rows, batch, count, heads, depth), 0, 2, 1, 3)
+
+
+def joined(value: Value, batch: int, count: int, channels: int) -> Value:
+    """The heads of a result back in its channels."""
+    return reshape(transpose(value, 0, 2, 1, 3), batch, count, channels)
+
+
+def causal(queries: int, keys: int) -> Value:
+    """A mask under which each query sees the keys up to its own place."""
+    seen = np.tri(queries, keys, keys - queries, dtype=bool)
+    return known(np.where(seen, 0, -np.inf).astype(np.float32))
+
+
+def from_one_projection(keys: int) -> Value:
+    """Queries, keys and values that are parts of the channels of one tensor."""
+    rows = call("TANH", x(2, keys, 144))
+    parts = [call("SLICE", rows, ints(0, 0, start), ints(2, keys, 48)) for start in (0, 48, 96)]
+    q, k, v = (in_front(part, 2, keys, 3, 16) for part in parts)
+    return joined(attention(q, k, v), 2, keys, 48)
+
+
+def three_projections(heads: int = 3, depth: int = 16, inputs: int = 1) -> Value:
+    """Queries, keys and values that three layers compute of as many inputs, one without a bias."""
+    channels = heads * depth
+    rows = [x(2, 19, 37) for _ in range(inputs)]
+    layers = [
+        call("FULLY_CONNECTED", rows[n % inputs], w(channels, 37), *bias, keep_num_dims=True)
+        for n, bias in enumerate(((w(channels),), (), (w(channels),)))
+    ]
+    value = attention(*(in_front(layer, 2, 19, heads, depth) for layer in layers))
+    return joined(value, 2, 19, channels)
+
+
+def shared_heads() -> Value:
+    """Four heads of queries that share two heads of keys and values."""
+    q = in_front(x(2, 19, 64), 2, 19, 4, 16)
+    kept = [reshape(in_front(x(2, 23, 32), 2, 23, 2, 16), 2, 2, 1, 23, 16) for _ in "kv"]
+    repeated = [call("BROADCAST_TO", each, ints(2, 2, 2, 23, 16)) for each in kept]
+    k, v = (reshape(each, 2, 4, 23, 16) for each in repeated)
+    return joined(attention(q, k, v), 2, 19, 64)
+
+
+def with_factors(q: Value, k: Value, v: Value, *masks: Value) -> Value:
+    """Scores of three heads, each multiplied by a factor of its own before masks are added."""
+    factors = known(np.array([0.5, 0.25, 0.75], np.float32).reshape(1, 3, 1, 1))
+    scores = call("MUL", call("BATCH_MATMUL", q, k, adj_x=False, adj_y=True), factors)
+    for mask in masks:
+        scores = call("ADD", scores, mask)
+    powers = call("SOFTMAX", scores, beta=1.0)
+    return call("BATCH_MATMUL", powers, v, adj_x=False, adj_y=False)
+
+
+def factors_in_the_channels() -> Value:
+    q, k, v = (in_front(x(2, 19, 48), 2, 19, 3, 16) for _ in "qkv")
+    return joined(with_factors(q, k, v), 2, 19, 48)
+
+
+def heads_as_rows() -> Value:
+    """Four heads of queries, whose rows follow each other, with two heads of keys and values."""
+    q = call("MUL", reshape(x(2, 4, 19, 16), 2, 2, 38, 16), number(0.5))
+    product = call("BATCH_MATMUL", q, x(2, 2, 23, 16), adj_x=False, adj_y=True)
+    scores = call("ADD", reshape(product, 2, 4, 19, 23), x(2, 1, 19, 23))
+    powers = call("SOFTMAX", reshape(scores, 2, 2, 38, 23), beta=1.0)
+    turned = x(2, 2, 7, 23)
+    result = call("BATCH_MATMUL", powers, turned, adj_x=False, adj_y=True)
+    return reshape(result, 2, 4, 19, 7)
+
+
+def in_windows() -> Value:
+    """Two heads of six windows, with a bias for each head and, in five axes, for each window."""
+    scores = call("BATCH_MATMUL", x(6, 2, 9, 16), x(6, 2, 9, 16), adj_x=False, adj_y=True)
+    biased = call("ADD", scores, x(1, 2, 9, 9))
+    masked = call("ADD", reshape(biased, 1, 6, 2, 9, 9), x(1, 6, 1, 9, 9))
+    powers = call("SOFTMAX", reshape(masked, 6, 2, 9, 9), beta=1.0)
+    return call("BATCH_MATMUL", powers, x(6, 2, 9, 16), adj_x=False, adj_y=False)
+
+
+def attentions() -> Iterator[Case]:
+    odd = x(2, 3, 19, 7), x(2, 3, 37, 7), x(2, 3, 37, 11)
+    yield Case("recognized", "attention of odd heads", call("RELU", attention(*odd)))
+    whole = attention(x(1, 2, 32, 16), x(1, 2, 48, 16), x(1, 2, 48, 16))
+    yield Case("recognized", "attention of whole slices", whole)
+    masks = causal(19, 37), x(2, 1, 1, 37)
+    yield Case("recognized", "attention with masks", attention(*odd, *masks))
+    bias = attention(x(3, 19, 7), x(3, 5, 7), x(3, 5, 11), x(3, 19, 5))
+    yield Case("recognized", "attention with a bias and few keys", bias)
+    yield Case("recognized", "attention from one projection", from_one_projection(67))
+    yield Case("recognized", "attention of three projections", three_projections())
+    yield Case("recognized", "attention with shared heads", shared_heads())
+    factors = with_factors(*odd, causal(19, 37), x(2, 1, 1, 37))
+    yield Case("recognized", "attention with factors", factors)
+    yield Case("recognized", "attention with factors in the channels", factors_in_the_channels())
+    yield Case("recognized", "attention with heads as rows", heads_as_rows())
+    yield Case("recognized", "attention in windows", in_windows())
+
+
+TABLES = (attentions,)

@@ -1,0 +1,205 @@
+"""WGSL, printed from the text of kernels."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from cases import CASES
+from graphs import model
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.codegen.wgsl import Printed, print_kernel
+from tflgpu.compiler.errors import RenderError
+
+ARRAYS = {
+    **{"x": "vec4[]", "y": "vec4[]", "rows": "float[]", "words": "uint[]", "numbers": "int[]"},
+    **{"halves": "uvec2[]", "gx": "int", "v": "vec4", "a": "int", "b": "int", "f": "float"},
+}
+"""Arrays and variables that the texts below name."""
+
+
+def printed(text: str) -> Printed:
+    return print_kernel("some.jinja", text, ARRAYS)
+
+
+def body(text: str) -> str:
+    """The statements in WGSL, not indented as a whole."""
+    return "\n".join(lines(printed(text)))
+
+
+def lines(found: Printed) -> list[str]:
+    """The same of what was printed, without those that name the arrays that are not used."""
+    return [line[2:] for line in found.body.splitlines() if not line.startswith("  _ = &")]
+
+
+@pytest.mark.parametrize(
+    ("text", "wgsl"),
+    [
+        ("int at; at = gx * 4;", "let at = gx * 4;"),
+        ("int at = gx; at += 1;", "var at = gx;\nat += 1;"),
+        ("vec4 sum;", "var sum: vec4f;"),
+        ("ivec4 at[3]; at[0] = ivec4(gx);", "var at: array<vec4i, 3>;\nat[0] = vec4i(gx);"),
+        ("{ { y[0] = v; } }", "y[0] = v;"),
+        ("{ int at = 1; y[at] = v; }", "{\n  let at = 1;\n  y[at] = v;\n}"),
+        ("float override = 0.5f;", "let override_ = 0.5;"),
+        ("f = -3.4028235e+38f;", "f = -3.40282346e+38;"),
+        ("f = 2.0f * f;  // RELU", "f = 2.0 * f;  // RELU"),
+        ("// one by one\nf = f;", "// one by one\nf = f;"),
+    ],
+)
+def test_variables_are_let_unless_they_change(text: str, wgsl: str) -> None:
+    assert body(text) == wgsl
+
+
+@pytest.mark.parametrize(
+    ("text", "wgsl"),
+    [
+        ("if (gx >= 5) return;", "if gx >= 5 { return; }"),
+        ("if (a < b) a++; else b--;", "if a < b {\n  a++;\n} else {\n  b--;\n}"),
+        ("if (a < 1) a = 1; else if (a < 2) a = 2;",
+         "if a < 1 {\n  a = 1;\n} else if a < 2 { a = 2; }"),
+        ("for (int s = 0; s < 4; s++) f += rows[s];",
+         "for (var s = 0; s < 4; s++) { f += rows[s]; }"),
+        ("for (; b > 0; b >>= 1) a *= a;", "for (; b > 0; b >>= 1u) { a *= a; }"),
+        ("while (a < b && !(b < 3)) { a++; continue; }",
+         "while a < b && !(b < 3) {\n  a++;\n  continue;\n}"),
+    ],
+)  # fmt: skip
+def test_control_flow(text: str, wgsl: str) -> None:
+    assert body(text) == wgsl
+
+
+@pytest.mark.parametrize(
+    ("text", "wgsl"),
+    [
+        ("f = a < b ? f : 1.0f;", "f = select(1.0, f, a < b);"),
+        ("v = a < 3 ? x[a] : vec4(0.0f);", "v = select(vec4f(0.0), x[a], a < 3);"),
+        ("v = mix(vec4(0.0), v, lessThan(ivec4(0, 1, 2, 3), ivec4(a)));",
+         "v = select(vec4f(0.0), v, vec4i(0, 1, 2, 3) < vec4i(a));"),
+        ("v = max(v, 0.0f);", "v = max(v, vec4f(0.0));"),
+        ("a = (a >> b) + (a << 3);", "a = (a >> u32(b)) + (a << 3u);"),
+        ("uvec4 w = uvec4(words[0]) >> uvec4(0, 8, 16, 24) & 255u;",
+         "let w = (vec4u(words[0]) >> vec4u(0, 8, 16, 24)) & vec4u(255u);"),
+        ("bool c = (a & b | a) == 0 || a < 1 && b < 2;",
+         "let c = ((a & b) | a) == 0 || (a < 1 && b < 2);"),
+        ("a = a - -b - (a - b) * -a;", "a = a - (-b) - (a - b) * -a;"),
+        ("v = vec4(a, f, numbers[0], 1);", "v = vec4f(f32(a), f, f32(numbers[0]), 1);"),
+        ("a = floatBitsToInt(f); f = float(a); a = int(a);",
+         "a = bitcast<i32>(f);\nf = f32(a);\na = a;"),
+        ("f = unpackHalf2x16(words[a / 2])[a % 2];", "f = unpack2x16float(words[a / 2])[a % 2];"),
+        ("a = bitfieldExtract(a, b * 8, 8);", "a = extractBits(a, u32(b * 8), 8u);"),
+    ],
+)  # fmt: skip
+def test_expressions_have_explicit_types(text: str, wgsl: str) -> None:
+    assert body(text) == wgsl
+
+
+def test_steps_within_expressions_become_statements() -> None:
+    assert body("v = x[a++];") == "v = x[a];\na++;"
+    assert body("v = x[a++] + x[a++] * rows[a];") == "v = x[a] + x[a + 1] * rows[a + 2];\na += 2;"
+
+
+def test_intrinsics_of_values_are_functions() -> None:
+    found = printed("v = limitS(v, 0.0f, 6.0f); f = sum_lanes(v); f = nan_to(f, 0.0f);")
+    assert lines(found) == [
+        "v = limitS(v, 0.0, 6.0);",
+        "f = dot(v, vec4f(1.0));",  # no longer than its call
+        "f = nan_to(f, 0.0);",
+    ]
+    isnan, limit, single, nan_to = found.functions
+    assert limit == (
+        "fn limitS(v: vec4f, low: f32, high: f32) -> vec4f {\n"
+        "  return select(clamp(v, vec4f(low), vec4f(high)), v, isnan(v));\n"
+        "}"
+    )
+    assert isnan.startswith("fn isnan(v: vec4f) -> vec4<bool> {\n  return (bitcast<vec4u>(v) & ")
+    assert single.startswith("fn isnan_f32(v: f32) -> bool {\n")
+    assert "  return select(v, other, isnan_f32(v));" in nan_to
+
+
+def test_parameters_that_change_are_copied() -> None:
+    (power,) = printed("a = whole_power(a, b);").functions
+    assert power.startswith(
+        "fn whole_power(given_a: i32, given_b: i32) -> i32 {\n  var a = given_a;\n"
+    )
+
+
+def test_intrinsics_of_arrays_are_written_out() -> None:
+    found = printed("v = load_lanes(rows, a); store_lanes(rows, 4, v);")
+    assert found.functions == ()
+    assert lines(found) == [
+        "v = vec4f(rows[a], rows[a + 1], rows[a + 2], rows[a + 3]);",
+        *(f"rows[{place}] = v.{lane};" for place, lane in zip(
+            ("4", "4 + 1", "4 + 2", "4 + 3"), "xyzw", strict=True)),
+    ]  # fmt: skip
+
+
+def test_arrays_that_work_items_share_words_of_are_atomic() -> None:
+    found = printed("a = uint8_at(words, 5); set_byte(words, gx, a); words[0] = 3u;")
+    assert found.atomic == {"words"}
+    assert lines(found) == [
+        "a = i32(extractBits(atomicLoad(&words[5 >> 2u]), u32((5 & 3) * 8), 8u));",
+        "atomicAnd(&words[gx >> 2u], ~(255u << u32((gx & 3) * 8)));",
+        "atomicOr(&words[gx >> 2u], (u32(a) & 255u) << u32((gx & 3) * 8));",
+        "atomicStore(&words[0], 3u);",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "f = lgamma(f);",
+            "some.jinja, for WGSL: no function lgamma in WGSL: add it to .* or define",
+        ),
+        ("f = missing;", "no variable missing"),
+        ("f = f @ f;", "cannot read '@' in: f = f @ f;"),
+        ("f = (f;", r"expected '\)', not ';', in: f = \( f ;"),
+        ("if (a < 1) {", "the text ends within a block"),
+        ("f = a < 1 ? rows[b++] : f;", "changes a variable, in any case"),
+        ("if (a++ < 1) return;", "changes a variable, which WGSL cannot"),
+        ("v = load_lanes(rows, a++);", "takes a variable that changes several times"),
+        ("f = power(f, a);", "no power of float, int in templates/intrinsics.toml"),
+    ],
+)
+def test_text_that_cannot_be_printed_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(RenderError, match=message):
+        printed(text)
+
+
+def test_long_lines_are_continued() -> None:
+    terms = " + ".join(f"rows[{number} * a]" for number in range(12))
+    first, second = body(f"f = {terms};").splitlines()
+    assert f"{first} {second.strip()}" == f"f = {terms};"
+    assert max(len(first), len(second)) <= 100
+    assert second.startswith("    + rows")
+
+
+def test_arrays_that_a_kernel_does_not_name_are_bound_in_any_case() -> None:
+    text = print_kernel("some.jinja", "y[0] = 1;", {"x": "int[]", "y": "int[]"}).body
+    assert text == "  _ = &x;\n  y[0] = 1;"
+
+
+def test_buffers_that_are_written_elsewhere_are_bound_to_be_written() -> None:
+    """WebGPU takes no buffer as read-only in a dispatch that writes another part of it."""
+    together = model({case.name: case.value for case in CASES[::61]})
+    for content in (DIGITS_MODEL, together.content):
+        compiled = build(content, Options(target="wgsl", device="webgpu", fallback="none"))
+        plan = compiled.plan
+        for dispatch in plan.dispatches:
+            source = compiled.sources[plan.kernels[dispatch.kernel].file]
+            access = re.findall(r"@binding\(\d\) var<storage, (\w+)>", source)
+            for argument, found in zip(dispatch.arguments, access, strict=True):
+                assert found == "read_write" or not (argument.writes or argument.beside_writes)
+
+
+def test_kernels_that_compute_in_half_precision_ask_for_it() -> None:
+    options = Options(target="wgsl", device="mali", precision="f16", fallback="none")
+    compiled = build(DIGITS_MODEL, options)
+    halved = [kernel for kernel in compiled.plan.kernels if kernel.extensions]
+    assert halved
+    for kernel in compiled.plan.kernels:
+        assert ("\nenable f16;\n" in compiled.sources[kernel.file]) == (kernel in halved)
+        assert kernel.extensions in ((), ("shader-f16",))

@@ -1,0 +1,295 @@
+"""Projects for browsers: run in Chromium, on its software driver for WebGPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import WEBGPU, chromium
+from graphs import call, model, x
+from paths import DIGITS, DIGITS_MODEL
+from servers import http_server
+
+import tflgpu
+from tflgpu.compiler import OptionError, Options, pipeline
+from tflgpu.compiler.export import export
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.runtime.store.variant import read_variant
+
+CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+"""Flags for a camera that Chromium makes up."""
+CALLS = """
+globalThis.loaded = {};
+globalThis.start = async (name, options = {}) => {
+  const {load} = await import(`./${name}/${name}.js`);
+  return loaded[name] = await load(`./${name}`, options);
+};
+globalThis.message = async (work) => {
+  try { await work(); } catch (error) { return `${error.name}: ${error.message}`; }
+  return "no error";
+};
+globalThis.plain = (results) => Object.fromEntries(
+  Object.entries(results).map(([name, array]) => [name, Array.from(array)]));
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder that a server shows."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "empty.html").write_text("<!doctype html><title>empty</title>")
+    cache = tmp_path_factory.mktemp("cache")
+    digits = tflgpu.compile(DIGITS_MODEL, cache, target="wgsl", device="webgpu")
+    export([read_variant(digits)], folder / "digits", "digits", False)
+    inverted = pipeline.store(_inverted(), cache)
+    export([read_variant(inverted)], folder / "inverted", "inverted", False)
+    yield folder
+
+
+def _inverted() -> Any:
+    """A model that takes and returns pictures of bytes, and takes each byte from 255."""
+    graph = Graph()
+    x, y = Tensor("x", (1, 5, 7, 3)), Tensor("y", (1, 5, 7, 3))
+    graph.add(Op("NEG", (x,), (y,), {}, 0))
+    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
+    inputs, outputs = (("x", "rgb8"),), (("y", "rgb8, mean=255"),)
+    options = Options(target="wgsl", device="webgpu", inputs=inputs, outputs=outputs)
+    return pipeline.build(write(graph), options)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium(*WEBGPU, *CAMERA) as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(site: Path) -> Iterator[str]:
+    with http_server(site) as url:
+        yield url
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    opened = browser.new_page()
+    opened.set_default_timeout(120_000)
+    opened.goto(f"{address}/empty.html")
+    opened.add_script_tag(content=CALLS)
+    yield opened
+    opened.close()
+
+
+RUN = """async (image) => {
+  const model = loaded.digits ?? await start("digits");
+  return plain(await model.run({image: new Float32Array(image)}));
+}"""
+
+
+def test_the_results_of_litert(page: Any) -> None:
+    image = np.random.default_rng(7).random((1, 8, 8, 1), np.float32)
+    (expected,) = Reference(DIGITS_MODEL.read_bytes()).run([image])
+    for _ in range(2):
+        found = page.evaluate(RUN, image.ravel().tolist())["probabilities"]
+        np.testing.assert_allclose(found, expected.ravel(), rtol=1e-5, atol=1e-6)
+
+
+def test_runs_of_two_models_on_one_device(page: Any) -> None:
+    """Several in flight, without memory that grows; and after one model is destroyed."""
+    found = page.evaluate(
+        """async () => {
+          const {device} = await start("digits");
+          const other = await start("inverted", {device});
+          const image = (value) => ({image: new Float32Array(64).fill(value)});
+          const runs = [...Array(50).keys()].map((n) => loaded.digits.run(image(n % 2)));
+          const bytes = Uint8Array.from({length: 105}, (_, n) => n);
+          const {y} = await other.run({x: bytes});
+          const all = (await Promise.all(runs)).map(({probabilities}) => probabilities.join());
+          other.destroy();
+          const last = (await loaded.digits.run(image(1))).probabilities.join();
+          return [new Set(all).size, last === all[1], Array.from(y)];
+        }"""
+    )
+    assert found == [2, True, [255 - n for n in range(105)]]
+
+
+def test_pictures_stay_on_the_device(page: Any) -> None:
+    found = page.evaluate(
+        """async () => {
+          const model = await start("inverted");
+          const canvas = new OffscreenCanvas(7, 5), context = canvas.getContext("2d");
+          const image = context.createImageData(7, 5);
+          image.data.forEach((_, at) => { image.data[at] = at % 4 === 3 ? 255 : at; });
+          context.putImageData(image, 0, 0);
+          const wanted = Array.from(image.data).filter((_, at) => at % 4 !== 3).map((v) => 255 - v);
+          const results = [];
+          const frame = new VideoFrame(canvas, {timestamp: 0});
+          for (const picture of [canvas, await createImageBitmap(canvas), frame]) {
+            results.push((await model.run({x: picture})).y.join() === wanted.join());
+          }
+          frame.close();
+          const wrong = await message(() => model.run({x: new OffscreenCanvas(8, 5)}));
+          return [...results, wrong];
+        }"""
+    )
+    assert found[:3] == [True, True, True]
+    assert "the picture for x has 8 x 5 pixels; it must have 7 x 5" in found[3]
+
+
+def test_buffers_of_the_application(page: Any) -> None:
+    image = [n / 64 for n in range(64)]
+    expected = page.evaluate(RUN, image)["probabilities"]
+    found = page.evaluate(
+        """async (image) => {
+          const model = loaded.digits, {device} = model;
+          device.queue.writeBuffer(model.buffer("image"), 0, new Float32Array(image));
+          const encoder = device.createCommandEncoder();
+          model.enqueue(encoder);
+          const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+          const staging = device.createBuffer({size: 40, usage});
+          encoder.copyBufferToBuffer(model.buffer("probabilities"), 0, staging, 0, 40);
+          device.queue.submit([encoder.finish()]);
+          await staging.mapAsync(GPUMapMode.READ);
+          return Array.from(new Float32Array(staging.getMappedRange()));
+        }""",
+        image,
+    )
+    assert found == expected
+
+
+def test_in_a_worker(page: Any, site: Path) -> None:
+    (site / "worker.js").write_text(
+        'import {load} from "./digits/digits.js";\n'
+        'const model = await load("./digits");\n'
+        "const {probabilities} = await model.run({image: new Float32Array(64)});\n"
+        "postMessage(Array.from(probabilities));\n"
+    )
+    found = page.evaluate(
+        """() => new Promise((resolve, reject) => {
+          const worker = new Worker("worker.js", {type: "module"});
+          worker.onmessage = ({data}) => resolve(data);
+          worker.onerror = ({message}) => reject(new Error(message));
+        })"""
+    )
+    assert found == page.evaluate(RUN, [0] * 64)["probabilities"]
+
+
+def answer(body: bytes, route: Any) -> None:
+    route.fulfill(body=body)
+
+
+def test_what_goes_wrong(page: Any) -> None:
+    """Each error says what it is about, and what to do."""
+    weights = "**/digits/weights.bin"
+    content = page.request.get(page.url.replace("empty.html", "digits/weights.bin")).body()
+    bodies = (
+        (content[:1000], f"ended after 1000 of {len(content)} bytes; load again"),
+        (bytes(len(content)), "is damaged or of another model"),
+    )
+    for body, message in bodies:
+        page.route(weights, partial(answer, body))
+        assert message in page.evaluate('() => message(() => start("digits"))')
+        page.unroute(weights)
+    page.route(weights, lambda route: route.fulfill(status=404))
+    assert "weights.bin: status 404" in page.evaluate('() => message(() => start("digits"))')
+    page.unroute(weights)
+    aborted = page.evaluate('() => message(() => start("digits", {signal: AbortSignal.abort()}))')
+    assert aborted.startswith("AbortError")
+    found = page.evaluate(
+        """async () => {
+          const model = await start("digits");
+          const bad = [{}, {image: new Float32Array(3)}, {image: new Int8Array(64)}];
+          const said = [];
+          for (const inputs of bad) said.push(await message(() => model.run(inputs)));
+          model.device.destroy();
+          await model.device.lost;
+          said.push(await message(() => model.run({image: new Float32Array(64)})));
+          await start("digits");
+          said.push(await message(() => loaded.digits.run({image: new Float32Array(64)})));
+          return said;
+        }"""
+    )
+    assert "missing or unknown inputs: image; give {image}" in found[0]
+    assert "is a Float32Array of 3; it must be a Float32Array of 64 [1,8,8,1]" in found[1]
+    assert "is a Int8Array of 64; it must be" in found[2]
+    assert "the GPU device was lost" in found[3] and "load digits again" in found[3]
+    assert found[4] == "no error"
+
+
+def test_a_device_without_what_it_takes(page: Any) -> None:
+    missing = page.evaluate(
+        """async () => {
+          const plan = await (await fetch("digits/digits.json")).json();
+          plan.needs.features.push("shader-f16-of-tomorrow");
+          plan.needs.limits.maxBufferSize = 2 ** 50;
+          const real = fetch;
+          globalThis.fetch = async (url, options) => String(url).endsWith(".json")
+            ? new Response(JSON.stringify(plan)) : real(url, options);
+          return message(() => start("digits"));
+        }"""
+    )
+    assert "the feature shader-f16-of-tomorrow is missing; maxBufferSize is" in missing
+    assert "compile the model for the profile webgpu" in missing
+
+
+def test_no_adapter(page: Any) -> None:
+    said = page.evaluate(
+        """() => {
+          navigator.gpu.requestAdapter = async () => null;
+          return message(() => start("digits"));
+        }"""
+    )
+    assert said == "ModelError: WebGPU finds no GPU; update its driver, or the browser"
+
+
+def test_the_demo(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{address}/digits/index.html")
+    page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
+    page.set_input_files("#file", DIGITS / "images/7.png")
+    page.wait_for_function('document.getElementById("results").textContent', timeout=60_000)
+    assert page.text_content("#results").startswith("class 7 ")
+    assert problems == [] and page.text_content("#problem") == ""
+    page.close()
+
+
+def test_the_demo_shows_the_camera(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/digits/index.html")
+    page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
+    page.click("#camera")
+    page.wait_for_function('document.getElementById("results").textContent', timeout=60_000)
+    assert page.text_content("#results").startswith("class ")
+    assert page.evaluate('document.getElementById("picture").width') >= 320
+    assert page.text_content("#problem") == ""
+    page.close()
+
+
+def test_equal_kernels_are_stored_once(site: Path) -> None:
+    described = json.loads((site / "digits/digits.json").read_text())
+    texts = [kernel["code"] for kernel in described["kernels"]]
+    assert len(texts) == len(set(texts)) <= len(described["steps"])
+    assert all("fn main(" in text and not text.startswith("//") for text in texts)
+
+
+def test_refused(tmp_path: Path) -> None:
+    """What runs on LiteRT, with the operators; other targets and weights in the program."""
+    made = model({"y": call("TANH", x(2, 3, 5, 7))})
+    with pytest.warns(tflgpu.FallbackWarning):
+        folder = tflgpu.compile(
+            made.content, tmp_path, target="wgsl", device="webgpu", fallback_ops=["TANH"]
+        )
+    variant = read_variant(folder)
+    with pytest.raises(OptionError, match=r"TANH.*run on LiteRT; `tflgpu explain` says why"):
+        export([variant], tmp_path / "refused", "refused", False)
+    with pytest.raises(OptionError, match="one variant, and its weights in a file"):
+        export([variant], tmp_path / "refused", "refused", True)
+    assert not (tmp_path / "refused").exists()

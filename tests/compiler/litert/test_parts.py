@@ -1,0 +1,30 @@
+"""The models that parts are written as have the constants of the model, whatever their types."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tflgpu.compiler.frontend.reader import read
+from tflgpu.compiler.ir import FusedOp, Graph, Op, Tensor, constant
+from tflgpu.compiler.litert.parts import part_file
+
+
+@pytest.mark.parametrize("dtype", ["int4", "int2", "uint4", "bfloat16", "string", "float16"])
+def test_constants(dtype: str) -> None:
+    held = {"bfloat16": "float32", "string": "object", "float16": "float16", "uint4": "uint8"}
+    values = np.array([1, 0, 1, 1, 0], held.get(dtype, "int8"))
+    if dtype == "string":
+        values[:] = [b"a", b"", b"bc", b"\0", b"d"]
+    graph = Graph()
+    table, x, y = constant("table", values), Tensor("x", (1,), "int32"), Tensor("y", (1,), dtype)
+    table.dtype = dtype
+    inner = Op("GATHER", (table, x), (y,), {"axis": 0}, 0)
+    graph.inputs, graph.outputs = [x], [y]
+    graph.input_names, graph.output_names = ["x"], ["y"]
+    part = FusedOp("tflgpu.litert", (inner,), (), (y,))
+    graph.add(part)
+    found = read(part_file(graph, part))
+    (kept,) = (tensor for tensor in found.tensors if tensor.data is not None)
+    assert kept.dtype == dtype and kept.data is not None
+    assert kept.data.tolist() == values.tolist()

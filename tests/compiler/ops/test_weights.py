@@ -1,0 +1,38 @@
+"""Weights of whole numbers are stored in bytes where kernels read them as such."""
+
+from __future__ import annotations
+
+import pytest
+from cases.quantized_layers import weights
+from graphs import call, model, x
+
+from tflgpu.compiler import Options, build
+from tflgpu.compiler.options import Precision, TargetName
+
+ROWS, INPUTS, OUTPUTS = (1, 5, 61), 132, 192
+BESIDE = 5 * OUTPUTS
+"""Most numbers for each output, such as scales, in words."""
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("dtype", ["int8", "int4"])
+@pytest.mark.parametrize(
+    ("target", "device"),
+    [("opencl", "cpu_avx512"), ("opencl", "nvidia"), ("glsl", "mali"), ("wgsl", "gpu")],
+)
+def test_they_take_a_byte_each(target: TargetName, device: str, dtype: str, rows: int) -> None:
+    assert stored(rows, dtype, target, device) < INPUTS * OUTPUTS + 4 * BESIDE
+
+
+def test_half_precision_stays_half() -> None:
+    assert stored(5, "int8", "opencl", "nvidia", "f16") > 1.9 * INPUTS * OUTPUTS
+
+
+def stored(
+    rows: int, dtype: str, target: TargetName, device: str, precision: Precision = "f32"
+) -> int:
+    """The bytes of weights of a layer of floats that are quantized while it runs."""
+    layer = weights((OUTPUTS, INPUTS), dtype=dtype)
+    content = model({"y": call("FULLY_CONNECTED", x(rows, INPUTS), layer, None)}).content
+    options = Options(target=target, device=device, precision=precision)
+    return len(build(content, options).weights)

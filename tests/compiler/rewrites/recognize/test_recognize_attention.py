@@ -1,0 +1,100 @@
+"""Attention spelled out; numbers are compared in tests/compiler/ops."""
+
+from __future__ import annotations
+
+import pytest
+from cases.attention import attention, attentions, in_front, shared_heads
+from graphs import Value, call, x
+from rewriting import assert_becomes, assert_declines, operators
+
+from tflgpu.compiler.rewrites.recognize.recognize_attention import recognize_attention
+
+SPELLINGS = {case.situation: case.value for case in attentions()}
+
+WITH_FACTORS = """
+y/queries = RESHAPE(q) new_shape=(1,4,9,16)
+y/factor0 = RESHAPE(f) new_shape=(1,4,1,1)
+y/scaled0 = MUL(y/queries, y/factor0)
+y/mask0 = RESHAPE(m) new_shape=(1,1,9,7)
+y/mask = TRANSPOSE(y/mask0, y/mask/order)
+y/attended = tflgpu.attention(y/scaled0, k, v, y/mask) scale=1.0 heads=4 key_heads=1 joined=False
+y = RESHAPE(y/attended) new_shape=(1,36,32)
+"""
+
+
+@pytest.mark.parametrize("situation", SPELLINGS)
+def test_every_spelling(situation: str) -> None:
+    value = SPELLINGS[situation]
+    assert isinstance(value, Value)
+    found = operators(value, recognize_attention)
+    assert "tflgpu.attention" in found and "SOFTMAX" not in found
+
+
+def test_heads_stay_in_the_channels_of_a_projection() -> None:
+    found = operators(shared_heads(), recognize_attention)
+    assert "TRANSPOSE" not in found and "BROADCAST_TO" not in found
+
+
+def test_scales_before_and_after_the_product() -> None:
+    source = """
+        input q float32[2,9,16]
+        input k float32[2,7,16]
+        input v float32[2,7,32]
+        constant half float32[] = 0.5
+        constant four float32[] = 4
+        a = MUL(q, half)
+        s = BATCH_MATMUL(a, k) adj_y=True
+        t = DIV(s, four)
+        p = SOFTMAX(t) beta=1.0
+        y = BATCH_MATMUL(p, v)
+        output y
+    """
+    expected = """
+        y/attended = tflgpu.attention(q, k, v) scale=0.125 heads=1 key_heads=1 joined=False
+        y = RESHAPE(y/attended) new_shape=(2,9,32)
+    """
+    assert_becomes(source, expected, recognize_attention)
+
+
+def test_heads_that_are_rows_of_one_matrix_and_have_factors() -> None:
+    source = """
+        input q float32[1,36,16]
+        input k float32[1,7,16]
+        input v float32[1,7,32]
+        input f float32[4,1,1]
+        input m float32[9,7]
+        s = BATCH_MATMUL(q, k) adj_y=True
+        r = RESHAPE(s) new_shape=(4,9,7)
+        t = MUL(r, f)
+        u = ADD(t, m)
+        w = RESHAPE(u) new_shape=(1,36,7)
+        p = SOFTMAX(w) beta=1.0
+        y = BATCH_MATMUL(p, v)
+        output y
+    """
+    assert_becomes(source, WITH_FACTORS, recognize_attention)
+
+
+def test_factors_that_are_computed_of_heads_in_the_channels() -> None:
+    heads = [in_front(x(2, 19, 48), 2, 19, 3, 16) for _ in "qkv"]
+    product = call("BATCH_MATMUL", *heads[:2], adj_y=True)
+    powers = call("SOFTMAX", call("MUL", product, x(1, 3, 1, 1)), beta=1.0)
+    value = call("BATCH_MATMUL", powers, heads[2])
+    assert_declines(value, "parts of the channels are computed", recognize_attention)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (attention(x(2, 1, 16), x(2, 9, 16), x(2, 9, 16)), "1 queries leave most lanes"),
+        (attention(x(9, 272), x(9, 272), x(9, 16)), "272 channels are longer than 256"),
+    ],
+)
+def test_what_the_kernels_do_not_compute(source: Value, reason: str) -> None:
+    assert_declines(source, reason, recognize_attention)
+
+
+def test_powers_that_are_used_elsewhere() -> None:
+    powers = call("SOFTMAX", call("BATCH_MATMUL", x(2, 9, 16), x(2, 9, 16), adj_y=True), beta=1.0)
+    value = call("ADD", powers, call("BATCH_MATMUL", powers, x(2, 9, 9)))
+    assert_declines(value, "is also used elsewhere", recognize_attention)

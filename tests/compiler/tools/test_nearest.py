@@ -1,0 +1,89 @@
+"""Comparison with LiteRT's sets of kernels, which may differ from one another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import invoke
+from paths import DIGITS_MODEL
+
+from tflgpu.compiler import ModelError
+from tflgpu.compiler.ir import Array
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.tools import compare as verification
+from tflgpu.compiler.tools.comparison import Comparison
+from tflgpu.compiler.tools.nearest import Asked, Result, against_litert
+from tflgpu.runtime import TensorInfo
+from tflgpu.runtime.litert.kernels import KernelSet
+
+INFO = TensorInfo("y", (2,), "float32")
+
+
+def compared(ours: float, **theirs: float | None) -> tuple[Comparison, list[KernelSet]]:
+    """A result beside those of the sets of kernels; None for one that cannot run the model."""
+    asked: list[KernelSet] = []
+
+    def ask(kernels: KernelSet) -> Asked:
+        asked.append(kernels)
+        value = theirs[kernels.replace("-", "_")]
+        if value is None:
+            raise ModelError("no such kernel")
+        return {"y": (INFO, np.array([0.5, value], np.float32))}
+
+    results = [Result("y", np.array([0.5, ours], np.float32)), Result("z", np.zeros(1))]
+    (found,) = against_litert(results, ask, "f32")
+    return found, asked
+
+
+def test_only_xnnpack_is_asked_where_it_agrees() -> None:
+    found, asked = compared(0.25, XNNPACK=0.25)
+    assert found.ok and asked == ["XNNPACK"]
+    assert (found.kernels, found.errors, found.verdict) == ("XNNPACK", {}, "ok")
+
+
+def test_a_result_of_other_kernels_is_right() -> None:
+    found, asked = compared(0.25, XNNPACK=0.75, built_in=None, reference=0.25)
+    assert found.ok and asked == ["XNNPACK", "built-in", "reference"]
+    assert (found.max_error, found.tolerance) == (0, 1e-4)
+    assert found.verdict == (
+        "ok: as LiteRT's reference kernels (differences: XNNPACK 0.5, reference 0)"
+    )
+
+
+def test_a_result_among_those_that_differ_more_is_right() -> None:
+    found, _ = compared(0.625, XNNPACK=0.75, built_in=0.25, reference=0.25)
+    assert found.ok and (found.max_error, found.tolerance) == (0.125, 0.5)
+    assert found.verdict == (
+        "ok: LiteRT's own results differ by 0.5 "
+        "(differences: XNNPACK 0.125, built-in 0.375, reference 0.375)"
+    )
+
+
+@pytest.mark.parametrize("ours", [2.0, np.nan])
+def test_a_result_beyond_all_of_them_is_wrong(ours: float) -> None:
+    found, _ = compared(ours, XNNPACK=0.75, built_in=0.25, reference=np.inf)
+    assert not found.ok and found.spread == 0
+    assert found.verdict == ("differs" if ours == 2 else found.problem)
+
+
+def test_verify_says_whose_result_it_is(
+    opencl_device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Defective(Reference):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.defect = 2 if options["kernels"] == "XNNPACK" else 1
+
+        def run(self, *args: Any) -> tuple[Array, ...]:
+            return tuple(self.defect * y for y in super().run(*args))
+
+    monkeypatch.setattr(verification, "Reference", Defective)
+    shown = invoke("verify", DIGITS_MODEL, "--device", opencl_device)
+    assert "ok: as LiteRT's" in " ".join(shown.stdout.split())
+    value = json.loads(invoke("verify", DIGITS_MODEL, "--device", opencl_device, "--json").stdout)
+    (output,) = value["outputs"]
+    assert value["ok"] and output["max_error"] <= output["tolerance"] == pytest.approx(1e-4)
+    assert output["kernels"] != "XNNPACK" and output["litert"]["XNNPACK"] > 1e-2

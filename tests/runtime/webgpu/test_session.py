@@ -1,0 +1,153 @@
+"""Sessions on WebGPU: limits, errors of its compiler, lost devices, times, memory of the caller."""
+
+from __future__ import annotations
+
+import gc
+import resource
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import LENGTH, SIZE, chain, chain_result, check, kernel, pair
+from plans.chain import module
+
+import tflgpu
+from tflgpu.compiler import Options, pipeline
+from tflgpu.compiler.frontend.writer import write
+from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.runtime import BuildError, DeviceError, InputError, PlanError, load
+
+
+@pytest.fixture
+def folder(tmp_path: Path, webgpu_device: str) -> Path:
+    return chain(target="wgsl").write(tmp_path)
+
+
+@pytest.fixture
+def callers(webgpu_device: str) -> Any:
+    """A device of the caller, which shares no more memory than WebGPU guarantees."""
+    import wgpu
+
+    limits = {"max-compute-workgroup-storage-size": 16384}
+    return wgpu.gpu.enumerate_adapters_sync()[0].request_device_sync(required_limits=limits)
+
+
+def test_a_limit_that_is_too_low(tmp_path: Path, folder: Path, callers: Any) -> None:
+    parts = chain("cd" * 32, target="wgsl")
+    first, *kernels = parts.plan.kernels
+    parts = parts.replacing(kernels=(replace(first, shared_memory=1 << 15), *kernels))
+    wide = parts.write(tmp_path)
+    message = "share 32768 bytes of memory, but the limit of this device is 16384"
+    with pytest.raises(PlanError, match=message):
+        load(wide, context=callers)
+    load(folder, context=callers).close()
+
+
+def test_build_error(tmp_path: Path, webgpu_device: str) -> None:
+    parts = chain(target="wgsl")
+    file = "kernels/001_scale.wgsl"
+    source = module("scale", "x weights y", "y[i] = nothing;", beside="x")
+    first, _, third = parts.plan.kernels
+    parts = parts.replacing(kernels=(first, kernel("scale", file, source), third))
+    with pytest.raises(BuildError) as caught:
+        load(
+            replace(parts, sources={**parts.sources, file: source}).write(tmp_path),
+            device=webgpu_device,
+        )
+    assert caught.value.kernel == file
+    assert caught.value.log.startswith("no definition in scope for identifier: `nothing`")
+
+
+def test_a_lost_device(folder: Path, webgpu_device: str) -> None:
+    """Errors say so, and the next model is loaded on a new device."""
+    with load(folder, device=webgpu_device) as session:
+        session._execution.device._device.destroy()  # type: ignore[attr-defined]
+        with pytest.raises(
+            DeviceError, match=r"Parent device is lost while .*load the model again"
+        ):
+            session.run(pair())
+    check(folder, webgpu_device)
+
+
+def test_two_models_and_many_runs_without_growth(
+    tmp_path: Path, folder: Path, webgpu_device: str
+) -> None:
+    other = chain("cd" * 32, target="wgsl").write(tmp_path)
+    a, b = pair()
+    with load(folder, device=webgpu_device) as one, load(other, device=webgpu_device) as two:
+        bound = two.bind({"a": b, "b": a}, {"y": (y := np.empty(LENGTH, np.float32))})
+        before = 0
+        for number in range(600):
+            run = bound.submit()
+            found = one.run([a, b])["y"]
+            run.wait()
+            np.testing.assert_array_equal(found, y)
+            if number == 200:
+                gc.collect()
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    np.testing.assert_allclose(y, chain_result(a, b), 1e-5, 1e-5)
+    assert grown < 2048, f"{grown} KiB in 400 runs"
+
+
+@pytest.mark.parametrize("stamped", [True, False])
+def test_times(
+    folder: Path, webgpu_device: str, stamped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not stamped:
+        monkeypatch.setattr("tflgpu.runtime.webgpu.timing.FEATURE", "none")
+    with load(folder, device=webgpu_device) as session:
+        times = session.profile(pair())
+    assert [index for index, _ in times] == [0, 1, 2]
+    assert all(0 < seconds < 5 for _, seconds in times)
+
+
+def test_memory_of_the_caller(folder: Path, callers: Any, webgpu_device: str) -> None:
+    a, b = pair(1)
+    usage = "STORAGE | COPY_SRC | COPY_DST"
+    given = callers.create_buffer_with_data(data=a, usage=usage)
+    y = callers.create_buffer(size=256, usage=usage)
+    with load(folder, context=callers) as session:
+        assert session.device.target == "wgsl"
+        with session.bind({"a": given, "b": b}, {"y": y}) as bound:
+            bound.submit().wait()
+        found = np.frombuffer(callers.queue.read_buffer(y, 0, SIZE), np.float32)
+        np.testing.assert_allclose(found, chain_result(a, b), 1e-5, 1e-5)
+        unfit = callers.create_buffer(size=256, usage="COPY_DST")
+        with pytest.raises(InputError, match="made without the usage STORAGE"):
+            session.bind({"a": a, "b": b}, {"y": unfit})
+    with (
+        load(folder, device=webgpu_device) as session,
+        pytest.raises(InputError, match=r"another device; load the model with context= the wgpu"),
+    ):
+        session.bind({"a": a, "b": b}, {"y": y})
+
+
+def test_textures_of_bytes(tmp_path: Path, callers: Any) -> None:
+    """As cameras and renderers have them: copied on the device, row by row."""
+    shape = (1, 5, 7, 4)
+    graph = Graph()
+    x, y = Tensor("x", shape), Tensor("y", shape)
+    graph.add(Op("NEG", (x,), (y,), {}, 0))
+    graph.inputs, graph.input_names, graph.outputs, graph.output_names = [x], ["x"], [y], ["y"]
+    options = Options(
+        target="wgsl",
+        device="webgpu",
+        inputs=(("x", "rgba8"),),
+        outputs=(("y", "rgba8, mean=255"),),
+    )
+    pixels = np.random.default_rng(7).integers(0, 256, shape, np.uint8)
+    made = {"size": (7, 5, 1), "format": "rgba8unorm", "usage": "COPY_SRC | COPY_DST"}
+    image, result = (callers.create_texture(**made) for _ in range(2))
+    layout = {"bytes_per_row": 28, "rows_per_image": 5}
+    callers.queue.write_texture({"texture": image}, pixels, layout, (7, 5, 1))
+    folder = pipeline.store(pipeline.build(write(graph), options), tmp_path)
+    with (
+        tflgpu.load(folder, context=callers) as session,
+        session.bind({"x": image}, {"y": result}) as bound,
+    ):
+        bound.run()
+        read = callers.queue.read_texture({"texture": result}, layout, (7, 5, 1))
+        np.testing.assert_array_equal(np.frombuffer(read, np.uint8).reshape(shape), 255 - pixels)
