@@ -31,6 +31,8 @@ class Place(Protocol):
     """The path or the URL of the rows, for display."""
     shared: bool
     """Whether other processes of this machine can write to it as well, with a pickled copy."""
+    writers: int
+    """How many variants a process may write at a time."""
 
     def find(self, fingerprint: str, variant: str, stamp: str) -> Kept | None:
         """A variant that is there and whole; else None.

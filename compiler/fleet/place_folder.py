@@ -30,6 +30,8 @@ class Folder:
     """A cache folder, with its rows in `manifest.json`, which has a lock."""
 
     shared = True
+    # In the order of their tasks: the one compiled last is the newest, which `export` takes.
+    writers = 1
 
     def __init__(self, cache: Path) -> None:
         self._cache = cache

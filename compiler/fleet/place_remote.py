@@ -27,6 +27,7 @@ class Remote:
     """
 
     shared = False
+    writers = 4
 
     def __init__(self, store: Store, key: SigningKey | None) -> None:
         self._store = store

@@ -26,9 +26,6 @@ from ..telling import told
 from .place import Kept, Place
 from .tasks import Task
 
-WRITERS = 4
-"""Variants that this process writes at a time."""
-
 
 @dataclass(frozen=True)
 class Built:
@@ -138,11 +135,11 @@ def all_written(
     def write(outcome: Built | Failed) -> Written | Failed:
         return written(outcome, place) if isinstance(outcome, Built) else outcome
 
-    with ThreadPoolExecutor(WRITERS, "write") as writers:
+    with ThreadPoolExecutor(place.writers, "write") as writers:
         waiting: deque[tuple[Task, Future[Written | Failed]]] = deque()
         for task, outcome in outcomes:
             waiting.append((task, writers.submit(write, outcome)))
-            while waiting and (len(waiting) > WRITERS or waiting[0][1].done()):
+            while waiting and (len(waiting) > place.writers or waiting[0][1].done()):
                 first, future = waiting.popleft()
                 yield first, future.result()
         while waiting:

@@ -308,8 +308,6 @@ def test_a_full_store_ends_the_run(
         write(*arguments)
 
     monkeypatch.setattr(emitted, "_write", full)
-    # One after another: the first two that are written are the first two tasks.
-    monkeypatch.setattr(workers, "WRITERS", 1)
     with pytest.raises(PlanError, match=r"cannot write .*: No space left on device"):
         compiled(folder, store)
     assert len(list(store.glob("*/*/plan.tflgpu"))) == len(list(store.glob("*/opencl-*"))) == 2
