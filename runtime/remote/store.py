@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from ..errors import PlanError, StoreError, TflgpuError
 from .stamps import new_temporary
-from .transfer import TooLong, Transfer, limited_s3
+from .transfer import TooLong, Transfer, check_uncompressed, limited_s3
 from .url import check_url, password, without_password
 
 CONNECTIONS = 16
@@ -296,7 +296,8 @@ def _settings(protocol: str, timeout: float) -> dict[str, Any]:
 
         # Otherwise a download ends after five minutes, and a few bytes may become gigabytes.
         plain = {"auto_decompress": False, "headers": {"Accept-Encoding": "identity"}}
-        return {"client_kwargs": {"timeout": ClientTimeout(total=None), **plain}}
+        checks = {"timeout": ClientTimeout(total=None), "raise_for_status": check_uncompressed}
+        return {"client_kwargs": {**checks, **plain}}
     return {}
 
 

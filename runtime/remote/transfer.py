@@ -29,6 +29,10 @@ class TooLong(Exception):
     """An answer has more bytes than it may have."""
 
 
+class Compressed(Exception):
+    """An answer by HTTP is compressed, though that was not asked for: it may become any size."""
+
+
 class Transfer:
     """An answer of at most `limit` bytes.
 
@@ -80,6 +84,14 @@ def _ignore(task: asyncio.Future[Any]) -> None:
     """Asyncio reports an error that nobody has asked for."""
     if not task.cancelled():
         task.exception()
+
+
+async def check_uncompressed(response: Any) -> None:
+    """Compressed if the content of aiohttp's response is; errors are left to fsspec."""
+    coding = response.headers.get("Content-Encoding", "identity").lower()
+    if response.ok and coding != "identity":
+        response.close()
+        raise Compressed(f"the server compresses it ({coding!r}), though that was not asked for")
 
 
 @cache
