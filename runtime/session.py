@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import NDArray
 
@@ -20,6 +20,7 @@ from .store.variant import Variant
 
 if TYPE_CHECKING:
     from .binding.bound import BoundRun
+    from .binding.submitted import Bound
 
 Array = NDArray[Any]
 
@@ -128,14 +129,35 @@ class Session:
         with self._execution as execution:
             return execution.device.info
 
+    @overload
     def run(
         self,
         inputs: Any = (),
         quantize: bool = False,
         check: bool = False,
-        outputs: Mapping[str, Any] | None = None,
+        outputs: None = None,
         signature: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Array]: ...
+
+    @overload
+    def run(
+        self,
+        inputs: Any = (),
+        quantize: bool = False,
+        check: bool = False,
+        *,
+        outputs: Mapping[str, Bound],
+        signature: str | None = None,
+    ) -> dict[str, Array | Bound]: ...
+
+    def run(
+        self,
+        inputs: Any = (),
+        quantize: bool = False,
+        check: bool = False,
+        outputs: Mapping[str, Bound] | None = None,
+        signature: str | None = None,
+    ) -> dict[str, Array] | dict[str, Array | Bound]:
         """Run the model and return its outputs by name, in the model's order.
 
         `signature` is one of the `signatures`, by default the session's own: that of
@@ -185,7 +207,18 @@ class Session:
             for info, result in zip(plan.outputs, results, strict=True)
         }
 
-    def bind(self, inputs: Any = None, outputs: Mapping[str, Any] | None = None) -> BoundRun:
+    @overload
+    def bind(self, inputs: Any = None, outputs: None = None) -> BoundRun[Array]: ...
+
+    @overload
+    def bind(self, inputs: Any, outputs: Mapping[str, Bound]) -> BoundRun[Bound]: ...
+
+    @overload
+    def bind(self, inputs: Any = None, *, outputs: Mapping[str, Bound]) -> BoundRun[Bound]: ...
+
+    def bind(
+        self, inputs: Any = None, outputs: Mapping[str, Bound] | None = None
+    ) -> BoundRun[Array] | BoundRun[Bound]:
         """Check and bind the objects that runs read and write, once for many runs.
 
         `inputs` must have all inputs of the model, by name or in a list as `run` takes them;
@@ -209,7 +242,9 @@ class Session:
         from .binding.bound import BoundRun
 
         given = {} if inputs is None else inputs
-        return BoundRun(self._for(given), given, {} if outputs is None else outputs)
+        if outputs is None:
+            return BoundRun[Array](self._for(given), given, {})
+        return BoundRun(self._for(given), given, outputs)
 
     def stream(self, frames: Iterable[Any], depth: int = 2) -> Iterator[dict[str, Array]]:
         """Run the model on each of many frames; yields their outputs, in their order.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from numpy.typing import NDArray
 
@@ -18,13 +18,13 @@ from ..shown import one_line
 from .host import host_array
 from .mapped import is_mapped_input
 from .slot import Slot
-from .submitted import SubmittedRun
+from .submitted import Bound, SubmittedRun
 from .values import fitted
 
 Array = NDArray[Any]
 
 
-class BoundRun:
+class BoundRun(Generic[Bound]):
     """A run on memory of the caller, as `Session.bind` returns it.
 
     >>> with session.bind({"image": frame}, {"probabilities": result}) as bound:
@@ -35,7 +35,7 @@ class BoundRun:
     It keeps the objects that are bound to it. Any thread may use it.
     """
 
-    def __init__(self, execution: Execution, inputs: Any, outputs: Mapping[str, Any]) -> None:
+    def __init__(self, execution: Execution, inputs: Any, outputs: Mapping[str, Bound]) -> None:
         """Applications call `Session.bind`, which says what is raised."""
         plan = execution.plan
         inputs = by_name(plan.inputs, inputs)
@@ -51,7 +51,7 @@ class BoundRun:
             self._targets = self._fitted("output", outputs)
             copies = (self._copies[Region.INPUT], self._copies[Region.OUTPUT])
             self._slot = Slot(execution, self._bound, free, self._owners, *copies)
-        self.outputs: dict[str, Any] = dict(outputs)
+        self.outputs: dict[str, Bound] = dict(outputs)
         """The objects that were bound to outputs, by name."""
 
     def _fitted(self, kind: str, given: Mapping[str, Any]) -> dict[int, Array]:
@@ -94,7 +94,7 @@ class BoundRun:
         self._owners.append(memory.owner)
         return buffer
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> dict[str, Bound]:
         """Run the model, and return `outputs`, which hold its results.
 
         InputError if an integer of an int64 input does not fit in 32 bits. DeviceError if a driver
@@ -106,7 +106,7 @@ class BoundRun:
             self._slot.finish(self._targets)
         return self.outputs
 
-    def submit(self, wait_for: Sequence[Any] = ()) -> SubmittedRun:
+    def submit(self, wait_for: Sequence[Any] = ()) -> SubmittedRun[Bound]:
         """Start a run and return at once, unless the last one that was submitted is still going on.
 
         The device first waits for the events of `wait_for`, such as those of commands that write
@@ -135,7 +135,7 @@ class BoundRun:
     def __repr__(self) -> str:
         return one_line("BoundRun", self._execution, "released" if self._slot.closed else "")
 
-    def __enter__(self) -> BoundRun:
+    def __enter__(self) -> BoundRun[Bound]:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -14,14 +14,15 @@ from ..execution import Execution
 from ..launch.foreign import foreign_memory
 from .bound import BoundRun
 from .host import host_array
+from .submitted import Bound
 from .values import fitted
 
 Array = NDArray[Any]
 
 
 def run_into(
-    execution: Execution, arrays: Sequence[Array], outputs: Mapping[str, Any], check: bool
-) -> dict[str, Any]:
+    execution: Execution, arrays: Sequence[Array], outputs: Mapping[str, Bound], check: bool
+) -> dict[str, Array | Bound]:
     """The outputs for inputs as `arrays_for` returns them: the objects of the caller by name, and
     new arrays for the others. Errors are those of `Session.run`.
     """
@@ -35,23 +36,22 @@ def run_into(
     targets = fitted("output", infos, outputs, lambda i, value: host_array(infos[i], value, True))
     with execution:
         results = execution.run_checked(arrays) if check else execution.run(arrays, targets)
-    returned: dict[str, Any] = {}
+    returned: dict[str, Array | Bound] = {}
     for index, (info, result) in enumerate(zip(infos, results, strict=True)):
         if index in targets and result is not targets[index]:
             np.copyto(targets[index], result, casting="unsafe")
-        returned[info.name] = (
-            outputs.get(info.name) if index in targets else as_declared(info, result)
-        )
+        returned[info.name] = outputs[info.name] if index in targets else as_declared(info, result)
     return returned
 
 
 def _run_bound(
-    execution: Execution, arrays: Sequence[Array], outputs: Mapping[str, Any]
-) -> dict[str, Any]:
+    execution: Execution, arrays: Sequence[Array], outputs: Mapping[str, Bound]
+) -> dict[str, Array | Bound]:
     plan = execution.plan
     inputs = {info.name: array for info, array in zip(plan.inputs, arrays, strict=True)}
     others = [info for info in plan.outputs if info.name not in outputs]
     made = {info.name: np.empty(info.shape, info.dtype) for info in others}
-    with BoundRun(execution, inputs, {**made, **outputs}) as bound:
+    targets: dict[str, Array | Bound] = {**made, **outputs}
+    with BoundRun(execution, inputs, targets) as bound:
         results = bound.run()
     return {info.name: results[info.name] for info in plan.outputs}

@@ -42,7 +42,7 @@ def stream(
 def _stream(pick: Pick, frames: Iterable[Any], depth: int) -> Iterator[dict[str, Array]]:
     with ExitStack() as opened:
         idle: dict[Execution, list[Slot]] = {}
-        in_flight: deque[tuple[Execution, Slot, SubmittedRun]] = deque()
+        in_flight: deque[tuple[Execution, Slot, SubmittedRun[Array]]] = deque()
         for frame in frames:
             execution = pick(frame)
             arrays = arrays_for(execution.plan.inputs, frame)
@@ -74,7 +74,7 @@ def _slot(execution: Execution, opened: ExitStack) -> Slot:
     return slot
 
 
-def _submitted(execution: Execution, slot: Slot, arrays: list[Array]) -> SubmittedRun:
+def _submitted(execution: Execution, slot: Slot, arrays: list[Array]) -> SubmittedRun[Array]:
     outputs = {info.name: np.empty(info.shape, info.dtype) for info in execution.plan.outputs}
     targets = dict(enumerate(outputs.values()))
     with execution, execution.device.calls:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..errors import DeviceError
 from ..execution import Execution
 from ..shown import one_line
 from .slot import Run, Slot
 
+Bound = TypeVar("Bound")
+"""The type of what is bound to outputs."""
+
 _SHORTEST, _LONGEST = 2e-5, 1e-3
 """Seconds between two looks at a run that is waited for with a timeout, at first and in the end."""
 
 
-class SubmittedRun:
+class SubmittedRun(Generic[Bound]):
     """A run in flight, as `BoundRun.submit` returns it. Any thread may wait for it.
 
     In a coroutine, `await run` waits without blocking the event loop.
     """
 
-    def __init__(self, execution: Execution, slot: Slot, run: Run, outputs: dict[str, Any]) -> None:
+    def __init__(
+        self, execution: Execution, slot: Slot, run: Run, outputs: dict[str, Bound]
+    ) -> None:
         self._execution, self._slot, self._run = execution, slot, run
         self._outputs = outputs
 
@@ -46,7 +51,7 @@ class SubmittedRun:
         """
         return self._run.marker.event
 
-    def wait(self, timeout: float | None = None) -> dict[str, Any]:
+    def wait(self, timeout: float | None = None) -> dict[str, Bound]:
         """Wait until the run is done; returns what is bound to the outputs, by name.
 
         With a timeout in seconds, TimeoutError if the run is not done by then. DeviceError if the
@@ -89,10 +94,10 @@ class SubmittedRun:
             time.sleep(min(pause, left))
             pause = min(2 * pause, _LONGEST)
 
-    def __await__(self) -> Generator[Any, None, dict[str, Any]]:
+    def __await__(self) -> Generator[Any, None, dict[str, Bound]]:
         return self._awaited().__await__()
 
-    async def _awaited(self) -> dict[str, Any]:
+    async def _awaited(self) -> dict[str, Bound]:
         import asyncio
 
         if self._run.marker.any_thread:

@@ -103,19 +103,34 @@ def test_the_wheel_holds_nothing_else(wheel: set[str]) -> None:
 
 APPLICATION = """
 from pathlib import Path
+from typing import Any
 from warnings import filterwarnings
 
 import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import assert_type
 
 import tflgpu
+
+Array = NDArray[Any]
 
 filterwarnings("error", category=tflgpu.CacheWarning)
 filterwarnings("ignore", category=tflgpu.DeviceWarning)
 filterwarnings("ignore", category=tflgpu.FallbackWarning)
 
 
-def start(bound: tflgpu.BoundRun) -> tflgpu.SubmittedRun:
+class Texture: ...
+
+
+def start(bound: tflgpu.BoundRun[Texture]) -> tflgpu.SubmittedRun[Texture]:
     return bound.submit()
+
+
+def show(session: tflgpu.Session, image: Array, texture: Texture) -> None:
+    assert_type(session.run(image), dict[str, Array])
+    assert_type(session.run(image, outputs={"mask": texture}), dict[str, Array | Texture])
+    assert_type(start(session.bind(image, {"mask": texture})).wait(), dict[str, Texture])
+    assert_type(session.bind(image).run(), dict[str, Array])
 
 
 def run(model: Path, image: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> float:

@@ -34,7 +34,7 @@ def check(result: Any, inputs: Any) -> None:
     np.testing.assert_allclose(result, chain_result(*inputs), rtol=1e-5, atol=1e-5)
 
 
-def bound_to(session: Session, seed: int) -> BoundRun:
+def bound_to(session: Session, seed: int) -> BoundRun[Any]:
     a, b = pair(seed)
     return session.bind({"a": a, "b": b}, {"y": np.full(LENGTH, np.nan, np.float32)})
 

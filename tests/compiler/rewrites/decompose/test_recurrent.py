@@ -226,5 +226,5 @@ def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
         assert difference(session.run({"x": arrays[0]})["y"], results[0]["y"]) is not None
         session.reset()
         again = session.run({"x": arrays[0]})
-        for name, result in results[0].items():
-            np.testing.assert_array_equal(again[name], result)
+        for name, before in results[0].items():
+            np.testing.assert_array_equal(again[name], before)
