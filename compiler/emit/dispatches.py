@@ -29,17 +29,24 @@ def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tu
         Finding(
             launch.op.index,
             launch.op.name,
-            f"a kernel of it gets {argument.size} bytes of one buffer, of {most} that the device "
-            f"profile {allocation.target.device.name} allows",
+            f"a kernel of it gets {argument.size} bytes of {_named(launch, tensor)} in one buffer, "
+            f"of {most} that the device profile {allocation.target.device.name} allows",
             "run it on LiteRT: fallback_ops, --fallback-op",
         )
         for launch, dispatch in zip(kernels.launches, found, strict=True)
-        for argument in dispatch.arguments
+        for tensor, argument in zip(launch.rendered.tensors, dispatch.arguments, strict=True)
         if argument.size > most
     ]
     if large:
         raise UnsupportedError(large)
     return found
+
+
+def _named(launch: GeneratedLaunch, tensor: Tensor | None) -> str:
+    """The tensor of an argument; of constants that are joined, the largest."""
+    constants = (each for each in launch.op.reads if each.constant)
+    tensor = tensor or max(constants, key=lambda each: each.elements, default=None)
+    return f"the tensor {tensor.name}" if tensor else "its constants"
 
 
 def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights) -> Dispatch:

@@ -60,7 +60,7 @@ def _gather(op: Op, target: Target) -> Sequence[Launch]:
         "inner": prod(shape[axis + 1 :]),
         "count": prod(indices[batches:]),
     }
-    limits = (shape[axis],)
+    limits = (int(op.attrs.get("limit", shape[axis])),)
     return _launch(op, "move/gather.jinja", {"x": 0, "indices": 1}, variables, limits)
 
 

@@ -102,14 +102,21 @@ def in_bytes(launch: Launch, op: Op, target: Target) -> Launch:
 
     Where it waits for memory, as with a single row of inputs, it takes a fraction of the time.
     """
-    values = op.constant(1)
-    if not op.attrs.get("exact") or target.half or values.min() < LEAST or values.max() > MOST:
+    if not fits_bytes(op, target):
         return launch
     roles = dict(launch.constants)
     slices = np.asarray(roles.pop("weights")).reshape(1, 1, -1, target.lanes)
     stored = Whole(bits=8, base=LEAST)
     packed = Tensor(f"{op.operand(1).name}/bytes", slices.shape, data=slices, whole=stored)
     return replace(launch, constants=roles, packed={"weights": packed})
+
+
+def fits_bytes(op: Op, target: Target) -> bool:
+    """Whether the weights of a layer are whole numbers that bytes hold."""
+    if not op.attrs.get("exact") or target.half:
+        return False
+    values = op.constant(1)
+    return bool(values.min() >= LEAST and values.max() <= MOST)
 
 
 def ohwi(weights: Array) -> Array:

@@ -38,6 +38,7 @@ from .fuse.join_projections import join_projections
 from .fuse.lower_to_winograd import lower_to_winograd
 from .fuse.rematerialize_elementwise import rematerialize_elementwise
 from .fuse.separate_outputs import separate_outputs
+from .fuse.split_large_weights import split_large_weights
 from .fuse.split_reduction import split_reduction
 from .fuse.update_in_place import update_in_place
 from .layout.drop_identity import drop_identity
@@ -131,6 +132,7 @@ FOLD: tuple[Pass, ...] = (
 
 FUSE: tuple[Pass, ...] = (
     join_projections,
+    split_large_weights,
     separate_outputs,
     update_in_place,
     split_reduction,

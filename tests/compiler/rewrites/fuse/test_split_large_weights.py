@@ -1,0 +1,131 @@
+"""Weights that are larger than a binding may be become several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import difference
+from graphs import Value, call, known, model, number, w, x, xi
+from rewriting import BEFORE
+
+import tflgpu
+from tflgpu.compiler import Options, UnsupportedError, pipeline
+from tflgpu.compiler.devices import profile
+from tflgpu.compiler.ir import Array
+from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.rewrites.fuse.split_large_weights import split_large_weights
+from tflgpu.compiler.target import Target
+from tflgpu.runtime import InputError
+
+SMALL = 1 << 24
+"""The least that a profile may allow: 16 MiB."""
+
+
+def rewritten(value: Value, most: int, **changes: object) -> tuple[str, list[str | None]]:
+    graph = model({"y": value}).graph
+    target = Target(replace(profile("webgpu"), max_binding=most, **changes))  # type: ignore[arg-type]
+    for each in BEFORE:
+        each(graph, target)
+    events = split_large_weights(graph, target)
+    shapes = [" ".join(str(list(tensor.shape)) for tensor in op.reads) for op in graph.ops]
+    text = "\n".join(f"{op.name} {read}" for op, read in zip(graph.ops, shapes, strict=True))
+    return text, [event.reason for event in events]
+
+
+def test_a_layer_becomes_one_for_each_range_of_outputs() -> None:
+    value = call("FULLY_CONNECTED", x(2, 5), w(150, 5), w(150))
+    assert rewritten(value, 64 * 6 * 4) == (
+        "FULLY_CONNECTED [2, 5] [64, 5] [64]\n"
+        "FULLY_CONNECTED [2, 5] [64, 5] [64]\n"
+        "FULLY_CONNECTED [2, 5] [22, 5] [22]\n"
+        "CONCATENATION [2, 64] [2, 64] [2, 22]",
+        [None],
+    )
+    assert rewritten(value, 150 * 6 * 4)[1] == []
+    assert rewritten(value, 63 * 6 * 4)[1] == ["a few of its rows are as large"]
+
+
+def test_a_table_becomes_one_for_each_range_of_rows() -> None:
+    found, _ = rewritten(call("GATHER", w(100, 3), xi(7), axis=0), 64 * 3 * 4)
+    assert found == (
+        "RESHAPE [7]\n"
+        "GATHER [64, 3] [7]\n"
+        "SUB [7] []\n"
+        "MINIMUM [7] []\n"
+        "MAXIMUM [7] []\n"
+        "GATHER [36, 3] [7]\n"
+        "LESS [7, 1] []\n"
+        "SELECT_V2 [7, 1] [7, 3] [7, 3]"
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        call("GATHER", w(3, 100), xi(7), axis=1),
+        call("GATHER", x(100, 3), xi(7), axis=0),
+        call("MUL", x(100, 3), w(100, 3)),
+    ],
+    ids=["not along rows", "not a constant", "another operator"],
+)
+def test_others_stay(value: Value) -> None:
+    assert rewritten(value, 64)[1] == []
+
+
+def small(folder: Path) -> str:
+    """The profile webgpu with bindings of 16 MiB."""
+    text = (files("tflgpu.compiler.devices") / "profiles/webgpu.toml").read_text(encoding="utf-8")
+    own = folder / "small.toml"
+    own.write_text(re.sub(r"max_binding = \d+", f"max_binding = {SMALL}", text), encoding="utf-8")
+    return str(own)
+
+
+def built(values: Mapping[str, Value], device: str, folder: Path) -> Path:
+    options = Options(target="wgsl", device=device, fallback="none")
+    return pipeline.store(pipeline.build(model(values).content, options), folder)
+
+
+def test_numbers(tmp_path: Path, webgpu_device: str) -> None:
+    """A layer and rows of a table, each with what follows it; and an index out of bounds."""
+    table = np.random.default_rng(7).random((5000, 1024), np.float32)
+    rows = call("GATHER", known(table), xi(9), axis=0)
+    values = {
+        "layer": call("RELU", call("FULLY_CONNECTED", x(3, 1024), w(4500, 1024), w(4500))),
+        "rows": call("MUL", rows, number(2.0)),
+    }
+    whole = model(values)
+    ids = np.array([0, 1, 4031, 4032, 4033, 4095, 4096, 4998, 4999], np.int32)
+    inputs = {name: ids if v.dtype == np.int32 else v for name, v in whole.inputs.items()}
+    expected = Reference(whole.content).run(inputs)
+    folder = built(values, small(tmp_path), tmp_path)
+    with tflgpu.load(folder, device=webgpu_device) as session:
+        found = session.run(inputs, check=True)
+        for actual, wanted in zip(found.values(), expected, strict=True):
+            assert difference(actual, wanted) is None
+        wrong = {name: v + 5000 if v is ids else v for name, v in inputs.items()}
+        with pytest.raises(InputError, match=r"GATHER: the index 5000 at \[0\] of rows/in0 is out"):
+            session.run(wrong, check=True)
+
+
+def test_what_cannot_be_split_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"of the tensor y/constant0 in one buffer, of 16777216"
+    ):
+        built({"y": call("MUL", x(1), w(4500, 1024))}, small(tmp_path), tmp_path)
+
+
+@pytest.mark.slow
+def test_weights_beyond_what_every_device_binds(tmp_path: Path, webgpu_device: str) -> None:
+    """143 MB of floats: each result is the sum of two of them."""
+    weights = np.zeros((272, 131072), np.float32)
+    weights[:, 5], weights[:, 99999] = np.arange(272), 0.5
+    data: Array = np.ones((1, 131072), np.float32)
+    folder = built({"y": call("FULLY_CONNECTED", x(1, 131072), known(weights))}, "webgpu", tmp_path)
+    with tflgpu.load(folder, device=webgpu_device) as session:
+        np.testing.assert_array_equal(session.run([data])["y"], [np.arange(272) + 0.5])
