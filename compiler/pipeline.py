@@ -206,9 +206,9 @@ def generate_plan(
 
 def _keeps_state(graph: Graph) -> bool:
     """Whether there are variables that choices cannot share, on the device or on LiteRT."""
-    operators = {inner.name for op in graph.ops for inner in op.ops}
+    on_litert = {inner.name for op in graph.ops for inner in op.ops}
     kept = {*graph.kept.values(), *(tensor for tensor in graph.tensors if tensor.variable)}
-    return not kept.issubset(graph.state) or not operators.isdisjoint(VARIABLES)
+    return not kept.issubset(graph.state) or not on_litert.isdisjoint(VARIABLES)
 
 
 def _emit(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from ..runtime.custom_op import CustomOp
 from .defaults import DEFAULTS
 from .file import File, Model
+from .loading import Loader
 from .preserved import with_all_outputs
 from .subgraph import Subgraph
-from .variants import Key, Shapes, Variants
+from .variants import Key, Shapes, Together, Variants
 
 
 class Opened:
@@ -31,12 +34,14 @@ class Opened:
         `custom_ops` has functions for operators, as for `tflgpu.load`; `input_shapes` are those of
         the first subgraph to compile at once, as for `tflgpu.compile`.
         """
-        self._input_shapes = input_shapes
-        self._custom_ops = custom_ops or {}
         self.file = File(model)
-        self._device = device or DEFAULTS.device
-        self._cache = Path(cache or DEFAULTS.folder)
-        self._preserve = preserve
+        self._loader = Loader(
+            self.file.model,
+            device or DEFAULTS.device,
+            Path(cache or DEFAULTS.folder),
+            custom_ops or {},
+        )
+        self._input_shapes, self._preserve = input_shapes, preserve
         self._subgraphs: dict[int, Subgraph] = {}
 
     def subgraph(self, index: int) -> Subgraph:
@@ -46,20 +51,39 @@ class Opened:
         return self._subgraphs[index]
 
     def _open(self, index: int) -> Subgraph:
-        key = self._signature(index)
-        extended, preserved = b"", tuple[int, ...]()
+        key, names = self._keys.get(index, ""), self._input_names(index)
+        if key:
+            return Subgraph(self.file, index, names, Variants(self._loader, key, self._signatures))
+        loader, preserved = self._loader, tuple[int, ...]()
         if self._preserve and not index:
             extended, preserved = with_all_outputs(self.file)
-        names = self._input_names(index, key)
-        choices = {} if index else self._choices(names)
-        model = (lambda: extended) if extended else self.file.model
-        variants = Variants(model, key, self._device, self._cache, self._custom_ops, choices)
+            loader = replace(loader, model=lambda: extended)
+        variants = Variants(loader, "", Together(loader, (), {} if index else self._choices()))
         return Subgraph(self.file, index, names, variants, preserved)
 
-    def _choices(self, names: Mapping[int, str]) -> Mapping[Key, Shapes]:
+    @cached_property
+    def _keys(self) -> Mapping[int, str]:
+        """A signature of each subgraph; none for the first if it runs under its own names.
+
+        It does if there is no other, and if intermediate tensors are wanted.
+        """
+        found: dict[int, str] = {}
+        for key, signature in self.file.signatures.items():
+            found.setdefault(signature.subgraph, key)
+        if self._preserve or len(found) == 1:
+            found.pop(0, None)
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def _signatures(self) -> Together:
+        """The session of all signatures."""
+        choices = self._choices() if 0 in self._keys else {}
+        return Together(self._loader, tuple(self._keys.values()), choices)
+
+    def _choices(self) -> Mapping[Key, Shapes]:
         """The input shapes to compile at once, by what differs from the file's."""
         tensors = self.file.subgraph(0).tensors
-        own = {name: tensors[index].shape for index, name in names.items()}
+        own = {name: tensors[index].shape for index, name in self._input_names(0).items()}
         found: dict[Key, Shapes] = {}
         for choice in self._input_shapes:
             shapes = {name: tuple(shape) for name, shape in choice.items()}
@@ -67,17 +91,11 @@ class Opened:
             found[tuple(sorted(differing.items()))] = shapes
         return found
 
-    def _signature(self, index: int) -> str:
-        """The signature that runs a subgraph; "" for the first one, which needs none."""
-        if not index:
-            return ""
-        signatures = self.file.signatures
-        return next((key for key, item in signatures.items() if item.subgraph == index), "")
-
-    def _input_names(self, index: int, key: str) -> Mapping[int, str]:
+    def _input_names(self, index: int) -> Mapping[int, str]:
         """The compiler's names of the inputs of a subgraph, by index."""
         subgraph = self.file.subgraph(index)
         names = {number: subgraph.names[number] for number in subgraph.inputs}
-        if key:
-            names |= {number: name for name, number in self.file.signatures[key].inputs.items()}
+        if index in self._keys:
+            called = self.file.signatures[self._keys[index]].inputs
+            names |= {number: name for name, number in called.items()}
         return names

@@ -1,129 +1,126 @@
-"""Sessions of one model for the input shapes that an application asks for.
+"""Sessions of one model for the signatures and input shapes that an application asks for.
 
-A model is compiled the first time that it is used with certain input shapes, into a cache folder
-that finds it by its content and the options. The sessions used last stay loaded.
+All signatures are compiled at once, so that they share their weights and variables. One whose
+inputs are resized is compiled again by itself. The sessions used last stay loaded.
 """
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from time import perf_counter
+from collections.abc import Iterable, Mapping
 
-from ..compiler.emit.variant_name import compiled_folder
 from ..compiler.ir import Shape
-from ..compiler.options import Options
-from ..compiler.pipeline import build, store
-from ..compiler.user_cache import for_attached_device, load_or_compile
-from ..runtime import Session, load
-from ..runtime.custom_op import CustomOp
-from ..runtime.litert.module import interpreter_module
-from .file import Model
+from ..runtime import Session, TflgpuError
+from .loading import Loader
 from .shapes import inferred_shapes
 
-LOG = logging.getLogger("tflgpu.litert")
-
 KEPT = 4
-"""How many sessions stay loaded."""
+"""How many sessions of a signature with resized inputs stay loaded."""
 
 Shapes = Mapping[str, Shape]
 """The input shapes that differ from the model's, by name."""
 
 Key = tuple[tuple[str, Shape], ...]
-"""Such shapes as sorted pairs; or the pairs of all choices that are compiled at once."""
+"""Such shapes as sorted pairs."""
+
+
+class Together:
+    """One session for several signatures, and for choices of input shapes of the first.
+
+    It is closed when the application drops this object.
+    """
+
+    def __init__(
+        self, loader: Loader, signatures: tuple[str, ...], choices: Mapping[Key, Shapes]
+    ) -> None:
+        """`signatures` is empty for the first subgraph under its own names.
+
+        `choices` are input shapes to compile at once, by what differs from the model's.
+        """
+        self._loader, self._signatures, self._choices = loader, signatures, choices
+        self._session: Session | None = None
+        self._given: set[tuple[str, Key]] = set()
+        """What the application has had sessions for."""
+        self._failed = False
+
+    def session(self, signature: str, shapes: Key) -> Session | None:
+        """The session for a signature with these input shapes; None if it is not among these.
+
+        Variables have their initial content the first time, and again if it is asked for twice.
+        Raises what `tflgpu.compile` and `tflgpu.load` raise; None if one of several signatures
+        cannot be compiled.
+        """
+        first = signature in ("", *self._signatures[:1])
+        choice = self._choices.get(shapes) if first else None
+        if self._failed or (choice is None and (shapes or (first and self._choices))):
+            return None
+        try:
+            session = self._session or self._load()
+        except TflgpuError:
+            if len(self._signatures) < 2:
+                raise
+            self._failed = True
+            return None
+        session = session.with_signature(signature) if signature else session
+        session = session.with_shapes(choice) if choice else session
+        if (signature, shapes) in self._given:
+            session.reset()
+        self._given.add((signature, shapes))
+        return session
+
+    def _load(self) -> Session:
+        prefix = f"{self._signatures[0]}/" if len(self._signatures) > 1 else ""
+        shapes = tuple(
+            (prefix + name, shape)
+            for choice in self._choices.values()
+            for name, shape in choice.items()
+        )
+        self._session = self._loader.load(self._signatures, shapes)
+        weakref.finalize(self, _close, [self._session])
+        return self._session
 
 
 class Variants:
     """The loaded sessions of a model or of one of its signatures.
 
-    They are closed when the application drops this object.
+    Those with resized inputs are closed when the application drops this object.
     """
 
-    def __init__(
-        self,
-        model: Callable[[], Model],
-        signature: str,
-        device: str,
-        cache: Path,
-        custom_ops: Mapping[str, CustomOp],
-        choices: Mapping[Key, Shapes],
-    ) -> None:
-        """`choices` are input shapes to compile at once, by what differs from the model's."""
-        self._custom_ops, self._choices = custom_ops, choices
-        self._together: Key = tuple(pair for choice in choices.values() for pair in choice.items())
-        self._model, self._signature = model, signature
-        self._device, self._cache = device, cache
+    def __init__(self, loader: Loader, signature: str, together: Together) -> None:
+        self._loader, self._signature, self._together = loader, signature, together
         self._loaded: OrderedDict[Key, Session] = OrderedDict()
         """The session used last is the last."""
-        weakref.finalize(self, _close, self._loaded)
+        weakref.finalize(self, _close, self._loaded.values())
 
     def session(self, shapes: Shapes) -> Session:
         """The session for these input shapes, compiled and loaded if need be.
 
-        Its variables have their initial content. Raises what `tflgpu.compile` and `tflgpu.load`
-        raise.
+        Raises what `tflgpu.compile` and `tflgpu.load` raise.
         """
-        choice = self._choices.get(tuple(sorted(shapes.items())))
-        key = tuple(sorted(shapes.items())) if choice is None else self._together
+        key = tuple(sorted(shapes.items()))
+        together = self._together.session(self._signature, key)
+        if together is not None:
+            return together
         if key in self._loaded:
             self._loaded.move_to_end(key)
             self._loaded[key].reset()
         else:
-            self._loaded[key] = self._load(key)
+            self._loaded[key] = self._loader.load(self._signatures, key)
             if len(self._loaded) > KEPT:
                 self._loaded.popitem(last=False)[1].close()
-        session = self._loaded[key]
-        return session if choice is None else session.with_shapes(choice)
+        return self._loaded[key]
 
     def shapes(self, shapes: Shapes) -> Shapes:
         """The shapes of all tensors for these input shapes. Raises what `tflgpu.compile` raises."""
-        return inferred_shapes(self._model(), self._options(tuple(sorted(shapes.items()))))
+        options = self._loader.options(self._signatures, tuple(sorted(shapes.items())))
+        return inferred_shapes(self._loader.model(), options)
 
-    def _options(self, shapes: Key) -> Options:
-        return Options(
-            device=self._device,
-            fallback="litert" if _litert_is_installed() else "none",
-            custom_ops=tuple(sorted(self._custom_ops)),
-            signature=(self._signature,) if self._signature else (),
-            input_shapes=shapes,
-        )
-
-    def _load(self, shapes: Key) -> Session:
-        options, model = for_attached_device(self._options(shapes)), self._model()
-        folder = compiled_folder(model, options, self._cache)
-        return load_or_compile(
-            folder,
-            lambda found: load(found, device=self._device, custom_ops=self._custom_ops),
-            lambda: self._compile(model, options),
-        )
-
-    def _compile(self, model: Model, options: Options) -> Path:
-        start = perf_counter()
-        compiled = build(model, options)
-        self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = store(compiled, self._cache)
-        on_litert = sum(len(part.operators) for part in compiled.plan.parts)
-        LOG.info(
-            "compiled %s in %.1f s into %s%s",
-            compiled.plan.model,
-            perf_counter() - start,
-            folder,
-            f"; {on_litert} of its operators run on LiteRT" if on_litert else "",
-        )
-        return folder
+    @property
+    def _signatures(self) -> tuple[str, ...]:
+        return (self._signature,) if self._signature else ()
 
 
-def _litert_is_installed() -> bool:
-    try:
-        interpreter_module()
-    except ImportError:
-        return False
-    return True
-
-
-def _close(sessions: OrderedDict[Key, Session]) -> None:
-    for session in sessions.values():
+def _close(sessions: Iterable[Session]) -> None:
+    for session in sessions:
         session.close()

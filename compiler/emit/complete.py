@@ -67,17 +67,26 @@ def _with_shared_state(plans: Sequence[Plan]) -> list[Plan]:
     """The plans with buffers for variables of the same name that all can use (OptionError)."""
     sizes: dict[str, int] = {}
     reaches: dict[str, int] = {}
+    contents: dict[str, int] = {}
     for variable in (variable for plan in plans for variable in plan.variables):
-        name, size = variable.name, variable.size
+        name, size, content = variable.name, variable.size, variable.content
         if sizes.setdefault(name, size) != size:
             raise OptionError(
-                f"keep: {name} has {sizes[name]} bytes in one signature or choice of input shapes "
-                f"and {size} in another, so that they cannot share it; compile each by itself"
+                f"{name} keeps {sizes[name]} bytes in one signature or choice of input shapes and "
+                f"{size} in another, so that they cannot share it; compile each by itself"
+            )
+        if content is not None and contents.setdefault(name, content) != content:
+            raise OptionError(
+                f"{name} starts with other values in one signature than in another, so that they "
+                f"cannot share it; compile each by itself"
             )
         reaches[name] = max(reaches.get(name, 0), variable.reach)
 
     def shared(plan: Plan) -> Plan:
-        variables = (replace(item, reach=reaches[item.name]) for item in plan.variables)
+        variables = (
+            replace(item, reach=reaches[item.name], content=contents.get(item.name))
+            for item in plan.variables
+        )
         return stated(replace(plan, variables=tuple(variables)))
 
     return list(map(shared, plans))

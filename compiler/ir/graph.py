@@ -60,7 +60,7 @@ class Graph:
         self.kept: dict[Tensor, Tensor] = {}
         """Tensors that become a variable's content at the end of a run, with their variable."""
         self.state: list[Tensor] = []
-        """Variables that are inputs in the file, and the same for all signatures."""
+        """Variables that are the same for all signatures: kept inputs, and the file's resources."""
         self.contents: dict[Tensor, Array] = {}
         """The content of variables before the first run, if it is not zero."""
         self.set_aside: dict[Op, Finding] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import flatbuffers
+import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from tflgpu.compiler.frontend.writer import write
@@ -30,9 +31,13 @@ class Entry:
 
 
 def signed(entries: Mapping[str, Entry]) -> bytes:
-    """A model with these signatures, by their keys."""
+    """A model with these signatures, by their keys.
+
+    Subgraphs that they call are numbered after their own.
+    """
     first, *others = (entry.graph for entry in entries.values())
-    first.subgraphs = dict(enumerate(others, 1))
+    called = {n: graph for each in (first, *others) for n, graph in each.subgraphs.items()}
+    first.subgraphs = {**dict(enumerate(others, 1)), **called}
     model = schema.ModelT.InitFromPackedBuf(write(first), 0)
     model.signatureDefs = []
     for number, (key, entry) in enumerate(entries.items()):
@@ -104,4 +109,37 @@ def _update(rows: int) -> Graph:
     graph.add(Op("BATCH_MATMUL", (key, after), (scores,), {"adj_y": True}, 2))
     graph.inputs, graph.input_names = [x, start, cache], ["x", "start", "c"]
     graph.outputs, graph.output_names = [after, scores], ["after", "scores"]
+    return graph
+
+
+def noted(starts: Mapping[str, float | None] | None = None) -> bytes:
+    """`note` writes x into a variable; both it and `recall` give its content plus x.
+
+    `starts` are the numbers that a signature fills the variable with once.
+    """
+    names = {"x": 0}
+    starts = starts or {}
+    graphs = {key: _noting(key, starts.get(key)) for key in ("note", "recall")}
+    return signed({key: Entry(graph, names, {"y": 0}) for key, graph in graphs.items()})
+
+
+def _noting(key: str, start: float | None) -> Graph:
+    graph, handles = Graph(key), [Tensor(f"handle{i}", (), "resource") for i in range(2)]
+    given, read, result = (Tensor(name, SHAPE) for name in ("x", "read", "y"))
+    names = {"container": "", "shared_name": "v"}
+    if start is not None:
+        once = Graph("once")
+        once.add(Op("VAR_HANDLE", (), (handles[1],), dict(names), 0))
+        value = constant("start", np.full(SHAPE, start, np.float32))
+        once.add(Op("ASSIGN_VARIABLE", (handles[1], value), (), {}, 1))
+        number = 2 + (key == "recall")
+        graph.subgraphs = {number: once}
+        graph.add(Op("CALL_ONCE", (), (), {"init_subgraph_index": number}, 0))
+    graph.add(Op("VAR_HANDLE", (), (handles[0],), names, 1))
+    if key == "note":
+        graph.add(Op("ASSIGN_VARIABLE", (handles[0], given), (), {}, 2))
+    graph.add(Op("READ_VARIABLE", (handles[0],), (read,), {}, 3))
+    graph.add(Op("ADD", (read, given), (result,), {}, 4))
+    graph.inputs, graph.input_names = [given], ["x"]
+    graph.outputs, graph.output_names = [result], ["y"]
     return graph

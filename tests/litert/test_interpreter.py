@@ -16,7 +16,7 @@ from graphs import call, known, model, typed, w, x
 from graphs.custom import SHAPE, swirled
 from graphs.hosted import searching
 from graphs.interfaces import EXPRESSIONS, batches
-from graphs.signatures import two_signatures
+from graphs.signatures import ROWS, WIDTH, Entry, cached, noted, signed, two_signatures
 from paths import DIGITS_MODEL
 from platforms import linux
 
@@ -147,9 +147,74 @@ def test_the_last_shapes_stay_loaded(make: Any) -> None:
         interpreter.allocate_tensors()
         interpreter.invoke()
     assert [dict(key) for key in variants._loaded] == [
-        *({f"class/in{0}": (rows, 5)} for rows in (3, 4, 5)),
-        {},
+        {f"class/in{0}": (rows, 5)} for rows in (2, 3, 4, 5)
     ]
+
+
+def signature_runs(interpreter: Any, calls: list[tuple[str, dict[str, Array]]]) -> list[Array]:
+    """The outputs of several signatures, run in turn."""
+    return [
+        value
+        for key, arrays in calls
+        for value in interpreter.get_signature_runner(key)(**arrays).values()
+    ]
+
+
+def test_signatures_share_their_weights(make: Any, tmp_path: Path) -> None:
+    """They are compiled and loaded together; resizing one keeps the others as they are."""
+    random = np.random.default_rng(1)
+    calls = []
+    for key, rows in (("prefill", 4), ("decode", 1), ("prefill", 4), ("decode", 1)):
+        arrays: dict[str, Array] = {
+            "x": random.standard_normal((1, rows, WIDTH), np.float32),
+            "start": np.array([0, 2, 0], np.int32),
+            "cache": random.standard_normal((1, ROWS, WIDTH), np.float32),
+        }
+        calls.append((key, arrays))
+    ours, theirs = make(cached()), litert.Interpreter(model_content=cached())
+    pairs = zip(signature_runs(ours, calls), signature_runs(theirs, calls), strict=True)
+    for left, right in pairs:
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-5)
+    (folder,) = tmp_path.glob("cache/*/*/")
+    assert len(list(folder.glob("choices/*"))) == 1
+    sessions = [ours._model.subgraph(index)._session for index in (0, 1)]
+    assert sessions[0]._model is sessions[1]._model
+    arrays = {**calls[0][1], "x": calls[0][1]["x"][:, :3]}
+    calls = [("prefill", arrays), calls[1]]
+    pairs = zip(signature_runs(ours, calls), signature_runs(theirs, calls), strict=True)
+    for left, right in pairs:
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-5)
+    assert ours._model.subgraph(1)._session is sessions[1]
+
+
+def test_signatures_share_their_variables(make: Any) -> None:
+    values = np.random.default_rng(2).standard_normal((3, 1, 5, 7, 3), np.float32)
+    keys = ("note", "recall", "note", "recall")
+    calls = [(key, {"x": x}) for key, x in zip(keys, [*values, values[0]], strict=True)]
+    ours, theirs = make(noted()), litert.Interpreter(model_content=noted())
+    pairs = zip(signature_runs(ours, calls), signature_runs(theirs, calls), strict=True)
+    for left, right in pairs:
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-5)
+
+
+def test_a_signature_that_cannot_run_hinders_no_other(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without LiteRT, each is then compiled by itself."""
+    absolute = read(model({"y": call("ABS", x(2, 3))}).content)
+    entries = {"runs": Entry(absolute, {"x": 0}, {"y": 0})}
+    entries["searches"] = Entry(read(searching()), {"x": 0}, {"y": 0})
+    content = signed(entries)
+    monkeypatch.setitem(sys.modules, "ai_edge_litert", None)
+    interpreter = make(content)
+    runner = interpreter.get_signature_runner("runs")
+    (info,) = runner.get_input_details().values()
+    value = np.full(info["shape"], -2, np.float32)
+    np.testing.assert_array_equal(runner(x=value)["y"], -value)
+    searches = interpreter.get_signature_runner("searches")
+    (info,) = searches.get_input_details().values()
+    with pytest.raises(RuntimeError, match="1 TOPK_V2: input 1"):
+        searches(x=np.zeros(info["shape"], info["dtype"]))
 
 
 def test_operators_on_litert_are_named_on_the_log(

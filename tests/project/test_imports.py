@@ -53,7 +53,8 @@ STAGES = {
         *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),
     ),
     "litert": (
-        *("defaults", "delegates", "file", "details", "shapes", "preserved", "variants"),
+        *("defaults", "delegates", "file", "details", "shapes", "preserved"),
+        *("loading", "variants"),
         *("subgraph", "opened", "signature_runner", "interpreter"),
         *("options", "tensor_buffer", "signatures", "compiled_model", "aliases", "__main__"),
     ),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from agreement import difference
 from devices import Attached
-from graphs.signatures import ROWS, WIDTH, cached, two_signatures
+from graphs.signatures import ROWS, SHAPE, WIDTH, cached, noted, two_signatures
 
 import tflgpu
 from tflgpu.compiler import ModelError, OptionError, Options, pipeline
@@ -73,6 +73,34 @@ def test_a_session_for_one(session: Session) -> None:
         session.run(arrays)
     with pytest.raises(InputError, match="not compiled for signature 'far', but for decode, pre"):
         session.run(arrays, signature="far")
+
+
+def test_variables_are_those_of_all(attached: Attached, tmp_path: Path) -> None:
+    device = "gpu" if attached.target == "glsl" else "cpu"
+    path = tflgpu.compile(
+        noted(), tmp_path, target=attached.target, device=device, signature=["recall", "note"]
+    )
+    with tflgpu.load(path, device=attached.device) as session:
+        for _ in range(2):
+            content = 0
+            for signature, number in (("recall", 1), ("note", 20), ("recall", 3), ("note", 50)):
+                content = number if signature == "note" else content
+                result = session.run(np.full(SHAPE, number, np.float32), signature=signature)["y"]
+                np.testing.assert_array_equal(result, content + number)
+            session.reset()
+
+
+@pytest.mark.parametrize("other", [None, 0.5, 2.5])
+def test_what_variables_start_with(tmp_path: Path, other: float | None) -> None:
+    """It is that of the signature that says so; two must not say different things."""
+    content = noted({"recall": 0.5, "note": other})
+    if other == 2.5:
+        with pytest.raises(OptionError, match="v starts with other values in one signature"):
+            tflgpu.compile(content, tmp_path, device="cpu", signature=["note", "recall"])
+        return
+    path = tflgpu.compile(content, tmp_path, device="cpu", signature=["note", "recall"])
+    with tflgpu.load(path) as session:
+        assert session.run(np.zeros(SHAPE, np.float32), signature="recall")["y"].max() == 0.5
 
 
 def test_weights_are_stored_once(tmp_path: Path) -> None:

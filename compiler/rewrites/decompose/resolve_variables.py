@@ -3,7 +3,8 @@
     v = VAR_HANDLE()   y = READ_VARIABLE(v)   ASSIGN_VARIABLE(v, z)
     becomes   readers of y read the variable, whose content is z at the end of the run
 
-The value of a READ_VARIABLE depends on the assignments before it in the file.
+The value of a READ_VARIABLE depends on the assignments before it in the file. All signatures of a
+model share such a variable, by its container and name.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def resolve_variables(graph: Graph, target: Target) -> Iterator[Attempt]:
         graph.remove(op)
     for key, value in current.items():
         assign(graph, variables[key], value)
+    graph.state += variables.values()
 
 
 def unresolved_variable(graph: Graph, op: Op, target: Target) -> Finding | None:
