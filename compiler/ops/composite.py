@@ -97,7 +97,8 @@ define(
     _composite(
         "LOCAL_RESPONSE_NORMALIZATION",
         same_as_first,
-        "CONV_2D with a band of ones and POW; NaN and overflow spread to all channels of a pixel",
+        "CONV_2D with a band of ones and POW; NaN, infinities and overflow may make NaN of other "
+        "channels of a pixel",
     ),
     _composite(
         "LOG_SOFTMAX",

@@ -291,6 +291,8 @@ define(
         "CONV_2D",
         infer,
         IMPLEMENTATIONS,
+        note="NaN and infinities may spread to other groups of channels, and to pixels nearby "
+        "where Winograd's method is used, as on CPUs",
         versions=8,
         traits=Traits(weights=Weights(0, input_axis=3, summed_axes=(1, 2, 3)), window=window),
     )

@@ -194,6 +194,7 @@ define(
         "DEPTHWISE_CONV_2D",
         infer,
         IMPLEMENTATIONS,
+        note="several output channels for each input channel are groups of a CONV_2D",
         versions=7,
         traits=Traits(weights=Weights(3, input_axis=3, summed_axes=(0, 1, 2)), window=window),
     )

@@ -127,6 +127,10 @@ def depthwise_convolutions() -> Iterator[Case]:
         yield row(f"{channels} times {multiplier}", x(2, 5, 7, channels), multiplier)
     yield row("times 2 VALID by 2", x(2, 7, 11, 3), 2, **window("VALID", (2, 2)))
     yield row("times 2 dilated", x(2, 7, 11, 3), 2, **window("SAME", dilation=(2, 2)))
+    for channels in (5, 37):
+        value = depthwise(x(2, 11, 13, channels, draw="NaN at times"))
+        situation = f"{channels} channels with NaN"
+        yield Case("DEPTHWISE_CONV_2D", situation, value, kernels="XNNPACK")
     image, weights, zeros = x(2, 5, 7, 5), w(1, 3, 3, 5), known(np.zeros(5, np.float32))
     options = {**window(), "depth_multiplier": 1}
     value = call("DEPTHWISE_CONV_2D", image, weights, **options)

@@ -30,6 +30,9 @@ DRAWS: dict[str, Draw] = {
     "large": lambda random, shape: random.integers(-(2**20), 2**20, shape),
     "truth": lambda random, shape: random.integers(0, 2, shape),
     "special": lambda random, shape: random.choice(SPECIAL, shape),
+    "NaN at times": lambda random, shape: np.where(
+        random.random(shape) < 1 / 32, np.nan, random.standard_normal(shape)
+    ),
     "with ties": lambda random, shape: random.integers(-3, 3, shape) + 0.5,
 }
 

@@ -10,7 +10,7 @@ What depends on a branch or a loop waits until that is replaced by what it runs,
 then not even its shapes are known.
 
 Tensors without elements become constants, and operators that compute nothing else are removed: no
-kernel is launched for them, and none reads them.
+kernel is launched for them, and none reads them. What is summed over no elements is zeros.
 """
 
 from __future__ import annotations
@@ -63,8 +63,14 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
             graph.set_inputs(op, [tensor for tensor in op.reads if tensor.elements])
         nothing = bool(op.outputs) and not any(tensor.elements for tensor in op.outputs)
         constant = known(op)
-        if nothing or constant:
+        zeros = not nothing and _sums_nothing(op, definition)
+        if nothing or constant or zeros:
             yield Attempt((op,))
+        if zeros:
+            graph.remove(op)
+            op.output.data = np.zeros(op.output.shape, op.output.dtype)
+            op.output.folded = True
+            continue
         if constant and not nothing:
             fold(graph, op)
             continue
@@ -72,6 +78,15 @@ def infer_and_fold(graph: Graph, target: Target) -> Iterator[Attempt]:
             _make_constant_if_empty(graph, tensor)
         if nothing:
             graph.remove(op)
+
+
+def _sums_nothing(op: Op, definition: OpDef) -> bool:
+    """Whether an operator's weights have no elements: LiteRT then adds no bias either."""
+    weighted = definition.traits.weights
+    if weighted is None:
+        return False
+    shape = op.operand(1).shape
+    return any(shape[axis] == 0 for axis in weighted.summed_axes)
 
 
 def _make_constant_if_empty(graph: Graph, tensor: Tensor) -> None:

@@ -192,6 +192,9 @@ def test_results_without_elements_to_compute_them_from(
     [
         call("CONCATENATION", x(3, 2), x(0, 2), x(2, 2), axis=0),
         call("DYNAMIC_UPDATE_SLICE", x(3, 2), x(0, 2), ints(1, 0)),
+        call("FULLY_CONNECTED", x(2, 0), w(3, 0), w(3)),
+        call("FULLY_CONNECTED", x(2, 4, 0), w(3, 0), None, keep_num_dims=True),
+        call("TANH", call("FULLY_CONNECTED", x(2, 0), w(3, 0), w(3))),
     ],
     ids=lambda value: value.operator,
 )
