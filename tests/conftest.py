@@ -60,6 +60,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run N generated graphs in sweep/test_sweep.py, not just one for each operator",
     )
     parser.addoption(
+        "--sweep-seed", type=int, default=0, metavar="SEED", help="the seed of these graphs"
+    )
+    parser.addoption(
         "--sweep-special",
         action="store_true",
         help="let these graphs compute with NaN, infinities, denormals and the largest floats",

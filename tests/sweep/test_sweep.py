@@ -96,8 +96,11 @@ def accepted(case: Case) -> bool:
     return True
 
 
-def drawn(way: Way, count: int) -> Iterator[Case]:
-    """The cases of a device, out of `count` for each generator; devices take turns."""
+def drawn(way: Way, count: int, first: int) -> Iterator[Case]:
+    """The cases of a device, out of `count` for each generator; devices take turns.
+
+    `first` is the number of their first handful.
+    """
     names = [str(other) for other in ways()]
     turn = names.index(str(way))
     seen: set[str] = set()
@@ -107,15 +110,15 @@ def drawn(way: Way, count: int) -> Iterator[Case]:
             chosen = [j for j in chosen if start + j < count]
             found: list[Case] = []
             if chosen:
-                visit(name, start // HANDFUL, found.append, Phase.generate)
+                visit(name, first + start // HANDFUL, found.append, Phase.generate)
             for case in (case for j, case in enumerate(found[1:]) if j in chosen):
                 if case.name not in seen and accepted(case):
                     seen.add(case.name)
                     yield case
 
 
-def smallest(case: Case, way: Way, count: int, folder: Path) -> str:
-    """What is wrong with the simplest variant of a case that fails."""
+def smallest(case: Case, way: Way, count: int, first: int, folder: Path) -> str:
+    """What is wrong with the simplest variant of a case that fails, of those of `drawn`."""
     wrong: list[str] = []
 
     def look(other: Case) -> None:
@@ -126,7 +129,7 @@ def smallest(case: Case, way: Way, count: int, folder: Path) -> str:
                 raise AssertionError(text)
 
     with suppress(AssertionError, Flaky):
-        for number in range(-(-count // HANDFUL)):
+        for number in range(first, first + -(-count // HANDFUL)):
             visit(case.operator, number, look, Phase.generate, Phase.shrink)
     return wrong[-1] if wrong else "it agrees on its own"
 
@@ -151,7 +154,8 @@ def test_generated_graphs_agree_with_litert(
 ) -> None:
     wanted = request.config.getoption("--sweep") or len(GENERATORS)
     count = -(-wanted // len(GENERATORS))
-    cases = drawn(way, count)
+    first = request.config.getoption("--sweep-seed")
+    cases = drawn(way, count, first)
     numbers: Counter[str] = Counter()
     wrong: dict[Case, str] = {}
     while batch := list(islice(cases, TOGETHER)):
@@ -164,7 +168,7 @@ def test_generated_graphs_agree_with_litert(
         print(f"{numbers.total()} graphs", *found.items(), sep="\n", flush=True)
     print(*(f"{name} {number}" for name, number in sorted(numbers.items())), sep=", ")
     assert not wrong, "\n".join(
-        f"{case.name}: {text}\n  {smallest(case, way, count, tmp_path)}"
+        f"{case.name}: {text}\n  {smallest(case, way, count, first, tmp_path)}"
         for case, text in islice(wrong.items(), REPORTED)
     )
 
