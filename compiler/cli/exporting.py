@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ...runtime.plan.records import Plan
+from ...runtime.store.variant import Variant
 from ..export import BACKENDS, Pictures
 from ..export import export as export_project
 from ..frontend.metadata import parse_metadata
@@ -76,6 +78,7 @@ def export(
 ) -> None:
     """Write the compiled model in CACHE as a C99 project, with its runtime and a demo.
 
+    All its signatures are in it, on the same weights, unless --signature names one.
     With the backend web, kernels in WGSL become an ES module for browsers, with a page that shows
     what the model finds in pictures. The model must have been compiled for OpenCL, GLSL or WGSL,
     without parts on LiteRT.
@@ -85,6 +88,8 @@ def export(
         variants = variants_for(cache, model, target, profiles, shapes, signature)
     else:
         variants = [newest_variant(cache, model, target, shapes, signature)]
+    if signature or shapes:
+        variants = [*map(_alone, variants)]
     pictures = _pictures(variants[0].plan)
     export_project(variants, output, name, weights == "embed", pictures, backend)
     for variant in variants:
@@ -95,6 +100,11 @@ def export(
         print_json({"folder": str(output), "files": files})
     else:
         click.echo(f"{output}: {', '.join(files)}")
+
+
+def _alone(variant: Variant) -> Variant:
+    """A variant for its first signature and input shapes only."""
+    return replace(variant, plan=replace(variant.plan, specializations=()))
 
 
 def _pictures(plan: Plan) -> Pictures:

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from ...runtime.input_shapes import described_choices
+from ...runtime.input_shapes import described_choices, signatures_of
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.printable import printable
 from ...runtime.store.variant import WEIGHTS, Variant
@@ -38,7 +38,8 @@ _KEYWORDS = frozenset(
 )
 """Names that C or C++ keeps for itself."""
 _TABLES = re.compile(
-    r"(inputs|outputs|variables|variants|rules|spans|dispatches|persistent|embedded_weights)(_.*)?\Z"
+    r"(s\d+_.*|"
+    r"(inputs|outputs|variables|variants|rules|spans|dispatches|persistent|embedded_weights)(_.*)?)\Z"
 )
 """Names that the tables use."""
 
@@ -59,6 +60,12 @@ _ASSET = (
     f"Put `{WEIGHTS}` into the app's assets, uncompressed, and pass the asset's memory as\n"
     "`tflgpu_options.weights`.\n"
 )
+
+
+_SIGNATURES = """
+`tflgpu_open` loads the first of these signatures, `tflgpu_signature` another, on the same weights
+and variables.
+"""
 
 
 _WEBGPU = """\
@@ -93,12 +100,14 @@ def export(
 
     What it runs on is the first of `BACKENDS` for the variants' target unless one is given. "web"
     is an ES module with a page, which shows `pictures`, of one variant; the others are projects of
-    C99, whose programs pick the variant that suits the device. With `embed`, the weights become a
-    part of the program. OptionError, with all reasons, if a variant cannot be exported or the
-    folder has files already; or if it cannot be written, in which case nothing of the project is
-    left.
+    C99, whose programs pick the variant that suits the device. All signatures of the variants are
+    in it, on the same weights. With `embed`, these become a part of the program.
+
+    OptionError, with all reasons, if a variant cannot be exported or the folder has files already;
+    or if it cannot be written, in which case nothing of the project is left.
     """
-    reasons = unsupported([variant.plan for variant in variants])
+    signed = [_signatures(variant) for variant in variants]
+    reasons = unsupported([[variant.plan for variant in each] for each in signed])
     if not _IDENTIFIER.match(name) or name in _KEYWORDS or _TABLES.match(name):
         reasons.append(
             f"{name!r} is no name for a C variable and its files: use up to 63 lower-case letters, "
@@ -116,17 +125,23 @@ def export(
     if reasons:
         raise OptionError("\n".join(["the model cannot be exported:", *reasons]))
     if web:
-        plan = variants[0].plan
-        described = {"model": _quoted(plan.model), "tensors": _listed(plan)}
-        _write(folder, web_files(variants[0], name, pictures, described))
+        described = {"model": _quoted(variants[0].plan.model), "tensors": _tensors(signed[0])}
+        _write(folder, web_files(signed[0], name, pictures, described))
     else:
-        _write(folder, _contents(variants, name, chosen, embed))
+        _write(folder, _contents(signed, name, chosen, embed))
 
 
-def _contents(variants: Sequence[Variant], name: str, backend: str, embed: bool) -> dict[str, Any]:
+def _signatures(variant: Variant) -> list[Variant]:
+    """A variant for each signature that it has."""
+    return [variant, *map(variant.specialized, variant.plan.specializations)]
+
+
+def _contents(
+    variants: Sequence[Sequence[Variant]], name: str, backend: str, embed: bool
+) -> dict[str, Any]:
     """The content of each file of a project, as bytes or as what has the buffer protocol."""
-    plan, weights = variants[0].plan, join_weights(variants)
-    text = tables(variants, weights, name, backend, embed)
+    plan, weights = variants[0][0].plan, join_weights(variants)
+    text = tables([*zip(*variants, strict=True)], weights, name, backend, embed)
     texts = {f"{name}.h": header(name), f"{name}.c": text}
     beside = bool(weights.content) and not embed
     values = {
@@ -138,8 +153,9 @@ def _contents(variants: Sequence[Variant], name: str, backend: str, embed: bool)
         "driver": DRIVERS[backend],
         "webgpu": _WEBGPU if backend == "webgpu" else "",
         "model": _quoted(plan.model),
-        "profiles": ", ".join(f"`{variant.plan.profile}`" for variant in variants),
-        "tensors": _listed(plan),
+        "profiles": ", ".join(f"`{each[0].plan.profile}`" for each in variants),
+        "tensors": _tensors(variants[0]),
+        "signatures": _SIGNATURES if len(variants[0]) > 1 else "",
         "edits": _edits(variants),
     }
     for file in (*PROJECT, *RUNTIME, f"tflgpu_{backend}.c"):
@@ -166,16 +182,23 @@ def _write(folder: Path, contents: Mapping[str, Any]) -> None:
         raise OptionError(f"cannot write {folder}: {error.strerror or error}") from error
 
 
-def _edits(variants: Sequence[Variant]) -> str:
+def _edits(variants: Sequence[Sequence[Variant]]) -> str:
     """A sentence on the kernels that were changed by hand; "" if none was."""
     edited = [
-        f"`{name}` of `{variant.plan.profile}`" for variant in variants for name in variant.edited
+        f"`{name}` of `{variant.plan.profile}`"
+        for signatures in variants
+        for variant in signatures
+        for name in variant.edited
     ]
     return f"Changed by hand: {', '.join(edited)}.\n" if edited else ""
 
 
-def unsupported(plans: Sequence[Plan]) -> list[str]:
-    """Why variants of a model cannot be exported, each reason naming what is at fault."""
+def unsupported(variants: Sequence[Sequence[Plan]]) -> list[str]:
+    """Why variants of a model, each with the plans of its signatures, cannot be exported.
+
+    Each reason names what is at fault.
+    """
+    plans = [each[0] for each in variants]
     first = plans[0]
     reasons = []
     targets = dict.fromkeys(BACKENDS.values())
@@ -183,32 +206,41 @@ def unsupported(plans: Sequence[Plan]) -> list[str]:
         reasons.append(
             f"it was compiled for {first.target}; compile it with --target {', '.join(targets)}"
         )
-    if first.specializations:
+    if len(set(signatures_of(first))) <= len(first.specializations):
         listed = "".join(f"\n  {text}" for text in described_choices(first))
         reasons.append(
-            f"it was compiled for several signatures or input shapes, and a program has those of "
-            f"one; choose them with --signature and --input-shape:{listed}"
+            f"it was compiled for several input shapes, and a program has those of one for each "
+            f"signature; choose them with --signature and --input-shape:{listed}"
         )
-    for plan in plans[1:]:
+    for other, plan in zip(variants[1:], plans[1:], strict=True):
         if plan.target != first.target:
             reasons.append(f"variants are for {first.target} and {plan.target}; export each alone")
-        elif _interface(plan) != _interface(first):
+        elif [*map(_interface, other)] != [*map(_interface, variants[0])]:
             reasons.append(
                 f"the variants for {first.profile} and {plan.profile} differ in their inputs, "
                 "outputs or variables; compile them from the same model with the same options"
             )
-    return [*dict.fromkeys((*reasons, *(reason for plan in plans for reason in plan.obstacles)))]
+    obstacles = (reason for each in variants for plan in each for reason in plan.obstacles)
+    return [*dict.fromkeys((*reasons, *obstacles))]
 
 
 def _interface(plan: Plan) -> object:
     """What an application sees of a plan."""
     variables = [(variable.name, variable.size) for variable in plan.variables]
-    return plan.inputs, plan.outputs, variables
+    return plan.signature, plan.inputs, plan.outputs, variables
 
 
 def _quoted(name: str) -> str:
     """A name of the model, for Markdown, between backticks."""
     return printable(name).replace("`", "'")
+
+
+def _tensors(signatures: Sequence[Variant]) -> str:
+    """Tables of the inputs and outputs of each signature."""
+    plans = [variant.plan for variant in signatures]
+    if len(plans) == 1:
+        return _listed(plans[0])
+    return "\n\n".join(f"### {_quoted(plan.signature)}\n\n{_listed(plan)}" for plan in plans)
 
 
 def _listed(plan: Plan) -> str:

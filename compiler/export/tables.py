@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from ...runtime.plan.records import TensorInfo
@@ -12,7 +12,7 @@ from ...runtime.store.variant import Variant
 from ..language.comment import in_comment
 from ..options import TargetName
 from .literals import array, braced, floating, string
-from .variants import variant_tables
+from .variants import span_table, variant_tables
 from .weights import JoinedWeights
 
 TYPES = {
@@ -53,32 +53,59 @@ def header(name: str) -> str:
 
 
 def tables(
-    variants: Sequence[Variant], weights: JoinedWeights, name: str, backend: str, embed: bool
+    signatures: Sequence[Sequence[Variant]],
+    weights: JoinedWeights,
+    name: str,
+    backend: str,
+    embed: bool,
 ) -> str:
-    """NAME.c, which defines a model of these variants; with `embed`, including its weights."""
-    plan = variants[0].plan
-    profiles = ", ".join(in_comment(variant.plan.profile) for variant in variants)
-    described = [
-        variant_tables(variant, number, spans)
-        for number, (variant, spans) in enumerate(zip(variants, weights.spans, strict=True))
+    """NAME.c, which defines a model with these signatures, each of them for the same devices.
+
+    With `embed`, it has the weights.
+    """
+    first = signatures[0]
+    plan = first[0].plan
+    profiles = ", ".join(in_comment(variant.plan.profile) for variant in first)
+    content = weights.content
+    spans = [span_table(number, each) for number, each in enumerate(weights.spans) if each]
+    parts = [
+        f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
+        f"profile {profiles}. */",
+        f'#include "{name}.h"',
+        "#include <stddef.h>",
+        *(_embedded(content) if embed and content else ()),
+        *spans,
     ]
+    constants = f"{len(content)}, 0x{zlib.crc32(content):08x}u"
+    constants += f", {'embedded_weights' if embed and content else 'NULL'}"
+    counts = [len(each) for each in weights.spans]
+    following = "NULL"
+    for number in reversed(range(len(signatures))):
+        prefix = f"s{number}_" if number else ""
+        parts += _signature_tables(signatures[number], prefix, counts)
+        called, kind = (f"{prefix}model", "static const") if prefix else (name, "const")
+        body = _model(signatures[number], prefix, backend, following, constants)
+        parts.append(f"{kind} tflgpu_model {called} = {body};")
+        following = f"&{called}"
+    return "\n\n".join(parts) + "\n"
+
+
+def _signature_tables(
+    variants: Sequence[Variant], prefix: str, spans: Sequence[int]
+) -> Iterator[str]:
+    """All that the model of a signature points to; `spans` are how many each variant has."""
+    plan = variants[0].plan
     inputs = _reaches([variant.plan.input_buffers for variant in variants])
     outputs = _reaches([variant.plan.output_buffers for variant in variants])
-    return "\n\n".join(
-        [
-            f"/* {in_comment(plan.model)}, compiled by tflgpu {plan.compiler} for {plan.target}, "
-            f"profile {profiles}. */",
-            f'#include "{name}.h"',
-            "#include <stddef.h>",
-            *_tensors("inputs", plan.inputs, inputs),
-            *_tensors("outputs", plan.outputs, outputs),
-            *_variables(variants),
-            *(_embedded(weights.content) if embed and weights.content else ()),
-            *(text for text, _ in described),
-            array("tflgpu_variant", "variants", [row for _, row in described]),
-            _model(variants, weights.content, name, backend, embed),
-        ]
-    )
+    yield from _tensors(f"{prefix}inputs", plan.inputs, inputs)
+    yield from _tensors(f"{prefix}outputs", plan.outputs, outputs)
+    yield from _variables(variants, f"{prefix}variables")
+    described = [
+        variant_tables(variant, number, spans[number], prefix)
+        for number, variant in enumerate(variants)
+    ]
+    yield from (text for text, _ in described)
+    yield array("tflgpu_variant", f"{prefix}variants", [row for _, row in described])
 
 
 # -- inputs, outputs, variables ---------------------------------------------------------------
@@ -103,14 +130,14 @@ def _reaches(buffers: Sequence[Sequence[TensorBuffer]]) -> list[int]:
     return [max(buffer.reach for buffer in each) for each in zip(*buffers, strict=True)]
 
 
-def _variables(variants: Sequence[Variant]) -> list[str]:
+def _variables(variants: Sequence[Variant], table: str) -> list[str]:
     """The weights of the first variant, with the variables' contents, begin the file."""
     rows = []
     for index, variable in enumerate(variants[0].plan.variables):
         reach = max(variant.plan.variables[index].reach for variant in variants)
         content, size = (0, 0) if variable.content is None else (variable.content, variable.size)
-        rows.append(f"{braced((reach, content, size))} /* {in_comment(variable.name)} */")
-    return [array("tflgpu_variable", "variables", rows)] if rows else []
+        rows.append(braced((string(variable.name), reach, content, size)))
+    return [array("tflgpu_variable", table, rows)] if rows else []
 
 
 def _embedded(content: bytes) -> list[str]:
@@ -127,20 +154,20 @@ def _embedded(content: bytes) -> list[str]:
 
 
 def _model(
-    variants: Sequence[Variant], content: bytes, name: str, backend: str, embed: bool
+    variants: Sequence[Variant], prefix: str, backend: str, following: str, constants: str
 ) -> str:
+    """A signature, which another one follows; `constants` describe the file of weights."""
     plan = variants[0].plan
-    weights = "embedded_weights" if embed and content else "NULL"
 
     def table(key: str, rows: Sequence[object]) -> str:
-        return f"{key if rows else 'NULL'}, {len(rows)}"
+        return f"{prefix + key if rows else 'NULL'}, {len(rows)}"
 
     lines = [
-        f"&tflgpu_{backend}, {string(plan.model)},",
+        f"&tflgpu_{backend}, {string(plan.model)}, {string(plan.signature)}, {following},",
         f"{table('inputs', plan.inputs)}, {table('outputs', plan.outputs)}, "
         f"{table('variables', plan.variables)},",
-        f"/* weights */ {len(content)}, 0x{zlib.crc32(content):08x}u, {weights},",
+        f"/* weights */ {constants},",
         f"{table('variants', variants)},",
     ]
     body = "\n".join(f"    {line}" for line in lines)
-    return f"const tflgpu_model {name} = {{\n{body}\n}};\n"
+    return f"{{\n{body}\n}}"

@@ -13,25 +13,38 @@ from .schedules import schedule_table
 from .weights import Span
 
 
-def variant_tables(variant: Variant, number: int, spans: Sequence[Span]) -> tuple[str, str]:
-    """The tables that a variant's row points to, and that row."""
+def span_table(number: int, spans: Sequence[Span]) -> str:
+    """Where a variant's weights lie in the file, for all its signatures."""
+    return array(
+        "tflgpu_span",
+        f"spans_{number}",
+        [braced((span.to, span.start, span.size)) for span in spans],
+    )
+
+
+def variant_tables(variant: Variant, number: int, spans: int, prefix: str) -> tuple[str, str]:
+    """The tables that a variant's row points to, and that row.
+
+    `spans` is the number of them; names of tables start with `prefix`.
+    """
     plan, needs = variant.plan, variant.plan.needs
-    names = [f"{kind}_{number}" for kind in ("dispatches", "persistent")][: len(plan.schedules)]
+    kinds = ("dispatches", "persistent")[: len(plan.schedules)]
+    names = [f"{prefix}{kind}_{number}" for kind in kinds]
     tables = [
         schedule_table(variant, schedule, name)
         for name, schedule in zip(names, plan.schedules, strict=True)
     ]
     rules = [_rule(rule) for rule in _rules(variant)]
-    places = [braced((span.to, span.start, span.size)) for span in spans]
-    listed = (("tflgpu_rule", "rules", rules), ("tflgpu_span", "spans", places))
-    tables += [array(kind, f"{name}_{number}", rows) for kind, name, rows in listed if rows]
+    ruled = f"{prefix}rules_{number}" if rules else "NULL"
+    if rules:
+        tables.append(array("tflgpu_rule", ruled, rules))
     text = "\n\n".join(tables)
     fields = (
         f"{string(plan.profile)}, {string(_digest(variant, text))}",
-        f"{f'rules_{number}' if rules else 'NULL'}, {len(rules)}",
+        f"{ruled}, {len(rules)}",
         f"/* needs */ {_limits(needs)}, {_text(' '.join(needs.extensions))}",
         f"/* arena */ {plan.arena_size}, /* weights */ {plan.weights_size}",
-        f"{f'spans_{number}' if places else 'NULL'}, {len(places)}",
+        f"{f'spans_{number}' if spans else 'NULL'}, {spans}",
         ", ".join(f"&{name}" for name in names) + ("" if len(names) > 1 else ", NULL"),
     )
     return text, "{" + ",\n     ".join(fields) + "}"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from ...runtime.plan.records import Plan, TensorInfo
-from ...runtime.plan.running import Limits, TensorBuffer
+from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype
 from ...runtime.store.variant import WEIGHTS, Variant
 from ..language.comment import in_comment
 
-FORMAT = 1
+FORMAT = 2
 """Of NAME.json."""
 ENTRY = "main"
 """What every kernel is called, so that equal ones have equal texts."""
@@ -37,10 +37,13 @@ UNKNOWN = Pictures((0.0,), (255.0,), False)
 
 
 def web_files(
-    variant: Variant, name: str, pictures: Pictures, described: Mapping[str, str]
+    signatures: Sequence[Variant], name: str, pictures: Pictures, described: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The content of each file. `described` has the model and its tensors for the README."""
-    plan = variant.plan
+    """The content of each file, for all signatures of a variant.
+
+    `described` has the model and its tensors for the README.
+    """
+    plan = signatures[0].plan
     call = ", ".join(f"{in_comment(json.dumps(info.name))}: array" for info in plan.inputs)
     scaling = {"mean": pictures.mean, "std": pictures.std, "known": pictures.known}
     values = {**described, "name": name, "profile": plan.profile, "call": call}
@@ -50,8 +53,8 @@ def web_files(
         text = source.read_text(encoding="utf-8")
         text = re.sub(r"@\{(\w+)\}", lambda place: values[place[1]], text)
         found[source.name.replace("model", name)] = text.encode()
-    found[f"{name}.json"] = _json(_described(variant)).encode()
-    found[WEIGHTS] = variant.weights.content
+    found[f"{name}.json"] = _json(_described(signatures)).encode()
+    found[WEIGHTS] = signatures[0].weights.content
     return found
 
 
@@ -64,35 +67,44 @@ def _in_script(value: object) -> str:
     return _json(value).replace("<", "\\u003c")
 
 
-def _described(variant: Variant) -> Mapping[str, object]:
+def _described(signatures: Sequence[Variant]) -> Mapping[str, object]:
     """The content of NAME.json."""
-    plan = variant.plan
-    kernels: dict[str, int] = {}
-    names: list[str] = []
-    numbers = []
-    for kernel in plan.kernels:
-        text = _bare(variant.sources[kernel.file], kernel.name)
-        if text not in kernels:
-            kernels[text] = len(kernels)
-            names.append(kernel.name)
-        numbers.append(kernels[text])
+    plans = [variant.plan for variant in signatures]
+    plan = plans[0]
+    kernels: dict[str, tuple[int, str]] = {}
+    steps = []
+    for variant in signatures:
+        numbers = []
+        for kernel in variant.plan.kernels:
+            text = _bare(variant.sources[kernel.file], kernel.name)
+            numbers.append(kernels.setdefault(text, (len(kernels), kernel.name))[0])
+        steps.append(_steps(variant.plan, numbers))
     return {
         "format": FORMAT,
         "model": plan.model,
         "compiler": plan.compiler,
+        "weights": {"size": plan.weights_size, "sha256": plan.weights_sha256.hex()},
+        "needs": _needs(plans),
+        "kernels": [{"name": name, "code": text} for text, (_, name) in kernels.items()],
+        "signatures": [_signature(*each) for each in zip(plans, steps, strict=True)],
+    }
+
+
+def _signature(plan: Plan, steps: list[object]) -> Mapping[str, object]:
+    """What one signature takes, gives, keeps and runs."""
+    return {
+        "name": plan.signature,
         "inputs": _tensors(plan.inputs, plan.input_buffers),
         "outputs": _tensors(plan.outputs, plan.output_buffers),
         "variables": [
-            {"reach": max(each.size, each.reach), "size": each.size, "content": each.content}
+            {
+                **{"name": each.name, "reach": max(each.size, each.reach)},
+                **{"size": each.size, "content": each.content},
+            }
             for each in plan.variables
         ],
         "arena": plan.arena_size,
-        "weights": {"size": plan.weights_size, "sha256": plan.weights_sha256.hex()},
-        "needs": _needs(plan.needs),
-        "kernels": [
-            {"name": name, "code": text} for name, text in zip(names, kernels, strict=True)
-        ],
-        "steps": _steps(plan, numbers),
+        "steps": steps,
     }
 
 
@@ -116,21 +128,23 @@ def _tensors(
     ]
 
 
-def _needs(needs: Limits) -> Mapping[str, object]:
-    """The limits and features by WebGPU's names."""
+def _needs(plans: Sequence[Plan]) -> Mapping[str, object]:
+    """The limits and features of all signatures by WebGPU's names."""
+    each = [plan.needs for plan in plans]
     limits = {
-        "maxStorageBuffersPerShaderStage": needs.arguments,
-        "maxStorageBufferBindingSize": needs.argument_size,
-        "maxBufferSize": needs.buffer_size,
-        "maxComputeInvocationsPerWorkgroup": needs.group,
-        "maxComputeWorkgroupStorageSize": needs.local_memory,
-        "maxComputeWorkgroupsPerDimension": max(needs.group_counts),
+        "maxStorageBuffersPerShaderStage": max(needs.arguments for needs in each),
+        "maxStorageBufferBindingSize": max(needs.argument_size for needs in each),
+        "maxBufferSize": max(needs.buffer_size for needs in each),
+        "maxComputeInvocationsPerWorkgroup": max(needs.group for needs in each),
+        "maxComputeWorkgroupStorageSize": max(needs.local_memory for needs in each),
+        "maxComputeWorkgroupsPerDimension": max(max(needs.group_counts) for needs in each),
         **{
-            f"maxComputeWorkgroupSize{axis}": size
-            for axis, size in zip("XYZ", needs.group_sizes, strict=True)
+            f"maxComputeWorkgroupSize{axis}": max(needs.group_sizes[number] for needs in each)
+            for number, axis in enumerate("XYZ")
         },
     }
-    return {"limits": limits, "features": needs.extensions}
+    features = dict.fromkeys(name for needs in each for name in needs.extensions)
+    return {"limits": limits, "features": [*features]}
 
 
 def _steps(plan: Plan, numbers: list[int]) -> list[object]:

@@ -24,7 +24,7 @@ class Span:
 
 @dataclass(frozen=True)
 class JoinedWeights:
-    """The weights of some variants."""
+    """The weights of some variants, each for all its signatures."""
 
     content: bytes
     """Of the file. It begins with the weights of the first variant."""
@@ -32,21 +32,24 @@ class JoinedWeights:
     """Where each variant's weights lie in it, in order; a single span if they are together."""
 
 
-def join_weights(variants: Sequence[Variant]) -> JoinedWeights:
-    """Store what variants after the first have in common with those before only once."""
+def join_weights(variants: Sequence[Sequence[Variant]]) -> JoinedWeights:
+    """Store what variants after the first have in common with those before only once.
+
+    Each is given with its signatures, which have the same weights.
+    """
     content = bytearray()
     places: dict[bytes, int] = {}
     spans = []
-    for variant in variants:
-        weights = variant.weights.content
+    for signatures in variants:
+        weights = signatures[0].weights.content
         found: list[Span] = []
         if not content:
             content += weights
             found.append(Span(0, 0, len(weights)))
-        for offset, size in _arrays(variant.plan):
+        for offset, size in _arrays([variant.plan for variant in signatures]):
             array = weights[offset : offset + size]
             key = hashlib.sha256(array).digest()
-            if variant is variants[0]:
+            if signatures is variants[0]:
                 places.setdefault(key, offset)
                 continue
             if key not in places:
@@ -69,16 +72,18 @@ def _append(spans: list[Span], span: Span) -> None:
     spans.append(span)
 
 
-def _arrays(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Offset and size of each array in a plan's weights, in order."""
+def _arrays(plans: Sequence[Plan]) -> Iterator[tuple[int, int]]:
+    """Offset and size of each array in the weights of some plans, in order."""
     found = {
         (argument.offset, argument.size)
+        for plan in plans
         for dispatch in plan.dispatches
         for argument in dispatch.arguments
         if argument.region is Region.WEIGHTS and argument.size
     }
     found |= {
         (variable.content, variable.size)
+        for plan in plans
         for variable in plan.variables
         if variable.content is not None and variable.size
     }

@@ -13,6 +13,7 @@
 
 static const char usage[] =
     "usage: demo INPUTS.bin OUTPUTS.bin [--weights FILE] [--cache DIR] [--device NAME] [--runs N]\n"
+    "            [--signature NAME]\n"
     "\n"
     "  INPUTS.bin      the inputs one after the other, as they lie in memory\n"
     "  OUTPUTS.bin     receives the outputs in the same way\n"
@@ -20,6 +21,7 @@ static const char usage[] =
     "  --cache DIR     keep compiled kernels in this folder, for a fast start\n"
     "  --device NAME   part of the name of a device; default: the best one\n"
     "  --runs N        run N times; default: 1\n"
+    "  --signature NAME  of the model; default: the first\n"
     "  --help          print this\n";
 
 static int fail(const char *message) {
@@ -79,10 +81,10 @@ static long number(const char *text) {
 
 int main(int count, char **words) {
   const tflgpu_model *model = &@{name};
-  const char *paths[2] = {NULL, NULL};
+  const char *paths[2] = {NULL, NULL}, *signature = NULL;
   tflgpu_options options;
   tflgpu_error error;
-  tflgpu_session *session = NULL;
+  tflgpu_session *session = NULL, *chosen = NULL;
   uint64_t input_size, output_size;
   void **inputs, **outputs;
   long runs = 1;
@@ -108,6 +110,7 @@ int main(int count, char **words) {
     else if (!strcmp(words[i], "--cache")) options.cache_folder = value;
     else if (!strcmp(words[i], "--device")) options.device = value;
     else if (!strcmp(words[i], "--runs")) runs = number(value);
+    else if (!strcmp(words[i], "--signature")) signature = value;
     else {
       fprintf(stderr, "there is no option %s\n\n%s", words[i], usage);
       return 1;
@@ -116,6 +119,8 @@ int main(int count, char **words) {
   }
   if (given < 2) return fail(usage);
   if (runs < 1) return fail("--runs is no number above 0");
+  while (signature && model && strcmp(model->signature, signature)) model = model->next;
+  if (!model) return fail("--signature is none that the model was compiled for");
   inputs = allocate(model->inputs, model->input_count, &input_size);
   outputs = allocate(model->outputs, model->output_count, &output_size);
   if (!inputs || !outputs)
@@ -123,12 +128,13 @@ int main(int count, char **words) {
   else if (!read_whole(paths[0], inputs[model->input_count], input_size))
     fprintf(stderr, "%s does not hold the %lu bytes of the inputs\n", paths[0],
             (unsigned long)input_size);
-  else if ((session = tflgpu_open(model, &options, &error)) == NULL)
+  else if ((session = tflgpu_open(&@{name}, &options, &error)) == NULL ||
+           (chosen = tflgpu_signature(session, model->signature, &error)) == NULL)
     fail(error.message);
   else {
     tflgpu_status status = TFLGPU_OK;
     for (; !status && runs > 0; runs--)
-      status = tflgpu_run(session, (const void *const *)inputs, outputs, &error);
+      status = tflgpu_run(chosen, (const void *const *)inputs, outputs, &error);
     if (status)
       fail(error.message);
     else if (!write_whole(paths[1], outputs[model->output_count], output_size))

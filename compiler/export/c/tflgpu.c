@@ -194,11 +194,14 @@ static tflgpu_status choose_variant(tflgpu_session *session, tflgpu_error *error
       best = suits;
     }
   }
-  if (!session->variant) return check_needs(session, unfit, error);
-  session->schedule = session->device.resident_groups && session->variant->persistent
-                          ? session->variant->persistent
-                          : session->variant->dispatches;
-  return TFLGPU_OK;
+  return session->variant ? TFLGPU_OK : check_needs(session, unfit, error);
+}
+
+/* The variant for the same kind of device as that of the first session. */
+static tflgpu_status choose_same_variant(tflgpu_session *session, tflgpu_error *error) {
+  const tflgpu_session *first = session->first;
+  session->variant = &session->model->variants[first->variant - first->model->variants];
+  return check_needs(session, session->variant, error);
 }
 
 /* -- files ---------------------------------------------------------------------------------- */
@@ -472,21 +475,36 @@ static tflgpu_status allocate_tensors(tflgpu_session *session, int region,
   return TFLGPU_OK;
 }
 
+/* The arena and the weights; those of the first session, as far as they are large enough. */
+static tflgpu_status allocate_common(tflgpu_session *session, tflgpu_error *error) {
+  const tflgpu_session *first = session->first;
+  const tflgpu_variant *variant = session->variant;
+  const void *weights = NULL;
+  tflgpu_status status = TFLGPU_OK;
+  if (session != first && variant->arena_size <= first->variant->arena_size)
+    session->buffers[0] = first->buffers[0];
+  else if ((status = allocate(session, TFLGPU_ARENA, 0, variant->arena_size, NULL, error)))
+    return status;
+  if (session != first) {
+    session->buffers[1] = first->buffers[1];
+    return status;
+  }
+  if (variant->weights_size && !(weights = variant_weights(session)))
+    return tflgpu_out_of_memory(error);
+  return allocate(session, TFLGPU_WEIGHTS, 0, variant->weights_size, weights, error);
+}
+
 static tflgpu_status allocate_buffers(tflgpu_session *session, tflgpu_error *error) {
   const tflgpu_model *model = session->model;
-  const tflgpu_variant *variant = session->variant;
-  const void *weights = variant->weights_size ? variant_weights(session) : NULL;
   size_t count = buffer_count(model);
   uint32_t i;
   tflgpu_status status;
-  if (variant->weights_size && !weights) return tflgpu_out_of_memory(error);
   session->buffers = (void **)calloc(count, sizeof *session->buffers);
   session->own = (void **)calloc(count, sizeof *session->own);
   session->words =
       (int32_t **)calloc(model->input_count + model->output_count + 1u, sizeof *session->words);
   if (!session->buffers || !session->own || !session->words) return tflgpu_out_of_memory(error);
-  if ((status = allocate(session, TFLGPU_ARENA, 0, variant->arena_size, NULL, error)) ||
-      (status = allocate(session, TFLGPU_WEIGHTS, 0, variant->weights_size, weights, error)) ||
+  if ((status = allocate_common(session, error)) ||
       (status = allocate_tensors(session, TFLGPU_INPUT, model->inputs, model->input_count,
                                  session->words, error)) ||
       (status = allocate_tensors(session, TFLGPU_OUTPUT, model->outputs, model->output_count,
@@ -500,11 +518,17 @@ static tflgpu_status allocate_buffers(tflgpu_session *session, tflgpu_error *err
 
 /* -- opening and closing -------------------------------------------------------------------- */
 
-/* Compiles or restores the kernels and binds them to the buffers. */
-static tflgpu_status prepare(tflgpu_session *session, const char *folder, tflgpu_error *error) {
+/* Allocates the buffers, and compiles or restores the kernels and binds them to these. */
+static tflgpu_status prepare(tflgpu_session *session, tflgpu_error *error) {
   const tflgpu_backend *backend = session->model->backend;
-  uint32_t key = folder ? binary_key(session) : 0;
-  tflgpu_status status;
+  const char *folder = session->first->cache_folder;
+  uint32_t key;
+  tflgpu_status status = allocate_buffers(session, error);
+  if (status) return status;
+  session->schedule = session->device.resident_groups && session->variant->persistent
+                          ? session->variant->persistent
+                          : session->variant->dispatches;
+  key = folder ? binary_key(session) : 0;
   /* Some drivers notice only when they bind that they cannot use what they accepted. */
   session->restored =
       folder && restore_kernels(session, folder, key) && !backend->bind(session, NULL);
@@ -521,22 +545,55 @@ static tflgpu_status prepare(tflgpu_session *session, const char *folder, tflgpu
   return TFLGPU_OK;
 }
 
-static tflgpu_status reset(tflgpu_session *session, tflgpu_error *error) {
+/* Gives a variable its first content. */
+static tflgpu_status fill(tflgpu_session *session, uint32_t index, tflgpu_error *error) {
   const tflgpu_model *model = session->model;
-  tflgpu_status status;
+  const tflgpu_variable *variable = &model->variables[index];
+  void *buffer = session->buffers[tflgpu_place(model, TFLGPU_STATE, index)];
+  const char *content = (const char *)session->first->weights + variable->content;
+  tflgpu_status status = TFLGPU_OK;
+  if (variable->size) status = model->backend->clear(session, buffer, variable->size, error);
+  if (!status && variable->content_size)
+    status = model->backend->write(session, buffer, content, variable->content_size, error);
+  return status;
+}
+
+static tflgpu_status reset(tflgpu_session *session, tflgpu_error *error) {
+  tflgpu_status status = TFLGPU_OK;
   uint32_t i;
-  for (i = 0; i < model->variable_count; i++) {
-    const tflgpu_variable *variable = &model->variables[i];
-    void *buffer = session->buffers[tflgpu_place(model, TFLGPU_STATE, i)];
-    const char *content = (const char *)session->weights + variable->content;
-    if (variable->size &&
-        (status = model->backend->clear(session, buffer, variable->size, error)))
-      return status;
-    if (variable->content_size &&
-        (status = model->backend->write(session, buffer, content, variable->content_size, error)))
-      return status;
+  for (i = 0; !status && i < session->model->variable_count; i++)
+    status = fill(session, i, error);
+  return status ? status : session->model->backend->finish(session, error);
+}
+
+/* The buffer that open sessions have for a variable; NULL if none has. */
+static void *variable_buffer(const tflgpu_session *first, const char *name) {
+  uint32_t i;
+  for (; first; first = first->next)
+    for (i = 0; i < first->model->variable_count; i++)
+      if (!strcmp(first->model->variables[i].name, name))
+        return first->buffers[tflgpu_place(first->model, TFLGPU_STATE, i)];
+  return NULL;
+}
+
+/* Takes the variables that open sessions have in place of its own, which it was tried with. */
+static tflgpu_status share_variables(tflgpu_session *session, tflgpu_error *error) {
+  const tflgpu_model *model = session->model;
+  tflgpu_status status = TFLGPU_OK;
+  uint32_t i;
+  for (i = 0; !status && i < model->variable_count; i++) {
+    size_t place = tflgpu_place(model, TFLGPU_STATE, i);
+    void *buffer = variable_buffer(session->first, model->variables[i].name);
+    if (!buffer) {
+      status = fill(session, i, error);
+      continue;
+    }
+    session->buffers[place] = buffer;
+    status = model->backend->rebind(session, TFLGPU_STATE, i, error);
+    model->backend->release(session, session->own[place]);
+    session->own[place] = NULL;
   }
-  return model->backend->finish(session, error);
+  return status ? status : model->backend->finish(session, error);
 }
 
 static tflgpu_status start(tflgpu_session *session, const tflgpu_options *options,
@@ -544,6 +601,12 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
   const tflgpu_backend *backend = session->model->backend;
   const char *folder = options->cache_folder;
   tflgpu_status status;
+  session->first = session;
+  if (folder) {
+    session->cache_folder = (char *)malloc(strlen(folder) + 1);
+    if (!session->cache_folder) return tflgpu_out_of_memory(error);
+    strcpy(session->cache_folder, folder);
+  }
   if (folder && !make_private(folder))
     return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT,
                        "the cache folder %s cannot be made, belongs to another user, or others can "
@@ -552,9 +615,22 @@ static tflgpu_status start(tflgpu_session *session, const tflgpu_options *option
   if ((status = find_weights(session, options, error)) ||
       (status = backend->open(session, options, error)))
     return status;
-  if (!(status = choose_variant(session, error)) &&
-      !(status = allocate_buffers(session, error)) && !(status = prepare(session, folder, error)))
+  if (!(status = choose_variant(session, error)) && !(status = prepare(session, error)))
     status = reset(session, error);
+  backend->leave(session);
+  return status;
+}
+
+/* Loads another signature than the one that was opened. */
+static tflgpu_status start_beside(tflgpu_session *session, tflgpu_session *first,
+                                  tflgpu_error *error) {
+  const tflgpu_backend *backend = session->model->backend;
+  tflgpu_status status = backend->share(session, first, error);
+  if (status) return status;
+  session->first = first;
+  session->device = first->device;
+  if (!(status = choose_same_variant(session, error)) && !(status = prepare(session, error)))
+    status = share_variables(session, error);
   backend->leave(session);
   return status;
 }
@@ -582,11 +658,10 @@ tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *opt
   return session;
 }
 
-void tflgpu_close(tflgpu_session *session) {
-  const tflgpu_backend *backend;
+/* Frees what one session has. */
+static void close_one(tflgpu_session *session) {
+  const tflgpu_backend *backend = session->model->backend;
   size_t i;
-  if (!session) return;
-  backend = session->model->backend;
   if (!backend->enter(session, NULL)) {
     backend->finish(session, NULL);
     if (session->schedule) backend->discard(session);
@@ -602,7 +677,52 @@ void tflgpu_close(tflgpu_session *session) {
   free(session->buffers);
   free(session->own);
   free(session->joined);
+  free(session->cache_folder);
   free(session);
+}
+
+void tflgpu_close(tflgpu_session *session) {
+  tflgpu_session *first = session ? session->first : NULL;
+  while (first && first->next) {
+    tflgpu_session *other = first->next;
+    first->next = other->next;
+    close_one(other);
+  }
+  if (first) close_one(first);
+}
+
+tflgpu_session *tflgpu_signature(tflgpu_session *session, const char *signature,
+                                 tflgpu_error *error) {
+  const tflgpu_model *model;
+  tflgpu_session *first, *found;
+  tflgpu_fail(error, TFLGPU_OK, "%s", "");
+  if (!session || !signature) {
+    tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session or the signature is missing");
+    return NULL;
+  }
+  first = session->first;
+  for (found = first; found; found = found->next)
+    if (!strcmp(found->model->signature, signature)) return found;
+  for (model = first->model; model; model = model->next)
+    if (!strcmp(model->signature, signature)) break;
+  if (!model) {
+    tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "%s was not compiled for signature %s",
+                first->model->name, signature);
+    return NULL;
+  }
+  found = (tflgpu_session *)calloc(1, model->backend->session_size);
+  if (!found) {
+    tflgpu_out_of_memory(error);
+    return NULL;
+  }
+  found->model = model;
+  if (start_beside(found, first, error)) {
+    close_one(found);
+    return NULL;
+  }
+  found->next = first->next;
+  first->next = found;
+  return found;
 }
 
 const char *tflgpu_device_name(const tflgpu_session *session) { return session->device.name; }
@@ -782,7 +902,10 @@ tflgpu_status tflgpu_finish(tflgpu_session *session, void *const *outputs, tflgp
 
 tflgpu_status tflgpu_reset(tflgpu_session *session, tflgpu_error *error) {
   tflgpu_status status = enter(session, error);
-  return status ? status : leave(session, reset(session, error));
+  tflgpu_session *each;
+  if (status) return status;
+  for (each = session->first; !status && each; each = each->next) status = reset(each, error);
+  return leave(session, status);
 }
 
 /* Uses another buffer for an input or output; its own for NULL. */

@@ -112,6 +112,7 @@ typedef struct tflgpu_schedule {
 
 /* A tensor that keeps its content between runs. */
 typedef struct tflgpu_variable {
+  const char *name;     /* that of all signatures that have it */
   uint64_t size;        /* bytes of its buffer */
   uint64_t content;     /* where its first content lies in the file of weights */
   uint64_t content_size; /* 0 if it starts with zeros */
@@ -164,9 +165,11 @@ typedef struct tflgpu_variant {
 typedef struct tflgpu_backend tflgpu_backend;
 extern const tflgpu_backend tflgpu_opencl, tflgpu_gles, tflgpu_webgpu;
 
+/* A signature of a model, with variants for the same devices as each of its others. */
 typedef struct tflgpu_model {
   const tflgpu_backend *backend; /* the driver that its kernels are for */
-  const char *name;
+  const char *name, *signature;  /* "" for the signature of a model without */
+  const struct tflgpu_model *next; /* another signature, on the same weights; NULL for none */
   const tflgpu_tensor *inputs;
   uint32_t input_count;
   const tflgpu_tensor *outputs;
@@ -203,6 +206,12 @@ typedef struct tflgpu_options {
 tflgpu_session *tflgpu_open(const tflgpu_model *model, const tflgpu_options *options,
                             tflgpu_error *error);
 
+/* The session for another signature of the model: loaded now unless it was before, with the device,
+ * weights and variables of `session`. One of them runs at a time, and closing any closes all. NULL
+ * if there is no such signature, or if loading it fails. */
+tflgpu_session *tflgpu_signature(tflgpu_session *session, const char *signature,
+                                 tflgpu_error *error);
+
 /* Runs the model on arrays of the host, in the order of its inputs and outputs. The array of an
  * input that is bound to a buffer must be NULL; an output whose array is NULL is not copied. */
 tflgpu_status tflgpu_run(tflgpu_session *session, const void *const *inputs, void *const *outputs,
@@ -227,10 +236,10 @@ tflgpu_status tflgpu_bind_input(tflgpu_session *session, uint32_t index, void *b
 tflgpu_status tflgpu_bind_output(tflgpu_session *session, uint32_t index, void *buffer,
                                  tflgpu_error *error);
 
-/* Gives every variable its first content. */
+/* Gives every variable its first content, those of all signatures. */
 tflgpu_status tflgpu_reset(tflgpu_session *session, tflgpu_error *error);
 
-/* Waits for all runs and frees everything; NULL is allowed. */
+/* Waits for all runs and frees everything, for all signatures; NULL is allowed. */
 void tflgpu_close(tflgpu_session *session);
 
 /* Bytes of a tensor in memory of the host. */

@@ -33,14 +33,19 @@ struct tflgpu_session {
   int32_t **words; /* of each input, then output, narrower than its buffer; else NULL */
   int running;     /* a run has been started, and not been waited for */
   int restored;
+  char *cache_folder;
+  tflgpu_session *first; /* that of the signature which was opened; it owns what all share */
+  tflgpu_session *next;  /* of another signature */
 };
 
-/* A driver. Each function returns a status unless said otherwise. All but `open`, `enter` and
- * `close` are called between `enter` and `leave`. */
+/* A driver. Each function returns a status unless said otherwise. All but `open`, `share`, `enter`
+ * and `close` are called between `enter` and `leave`. */
 struct tflgpu_backend {
   size_t session_size;
   /* Loads the driver, opens a device, describes it in the session, and enters. */
   tflgpu_status (*open)(tflgpu_session *, const tflgpu_options *, tflgpu_error *);
+  /* Uses the device of another session, which is closed later, and enters. */
+  tflgpu_status (*share)(tflgpu_session *, tflgpu_session *with, tflgpu_error *);
   int (*has_extension)(tflgpu_session *, const char *name);
   int (*has_instruction)(tflgpu_session *, const char *name);
   /* A function of the driver or of an extension, NULL if there is none. */
@@ -79,9 +84,10 @@ struct tflgpu_backend {
 /* The driver whose sessions have this type, and whose functions have these names. */
 #define TFLGPU_BACKEND(session)                                                                  \
   {                                                                                              \
-    sizeof(session), open_device, has_extension, has_instruction, find, context, enter, leave,   \
-        close_device, identify, compile, restore, read_binary, discard, allocate, release,       \
-        buffer_size, bind_steps, rebind, write_buffer, clear, launch, mark, read_buffer, finish  \
+    sizeof(session), open_device, share_device, has_extension, has_instruction, find, context,   \
+        enter, leave, close_device, identify, compile, restore, read_binary, discard, allocate,  \
+        release, buffer_size, bind_steps, rebind, write_buffer, clear, launch, mark,             \
+        read_buffer, finish                                                                      \
   }
 
 tflgpu_status tflgpu_fail(tflgpu_error *error, tflgpu_status status, const char *format, ...);

@@ -132,7 +132,8 @@ typedef struct gles_session {
   tflgpu_session shared;
   egl_driver egl;
   gl_driver gl;
-  void *display, *context; /* its own; the context is NULL if the caller's is used */
+  void *display, *context; /* the context is NULL if the caller's is used */
+  int borrowed;            /* the context is that of another session */
   current before;          /* what `leave` makes current again */
   int ready;               /* the device is open */
   uint32_t *programs;      /* of each kernel */
@@ -697,9 +698,21 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
   return status;
 }
 
+static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
+                                  tflgpu_error *error) {
+  gles_session *session = gles(shared), *other = gles(with);
+  session->egl = other->egl;
+  session->gl = other->gl;
+  session->display = other->display;
+  session->context = other->context;
+  session->borrowed = session->ready = 1;
+  return enter(shared, error);
+}
+
 static void close_device(tflgpu_session *shared) {
   gles_session *session = gles(shared);
-  if (session->context) session->egl.DestroyContext(session->display, session->context);
+  if (session->context && !session->borrowed)
+    session->egl.DestroyContext(session->display, session->context);
 }
 
 const tflgpu_backend tflgpu_gles = TFLGPU_BACKEND(gles_session);

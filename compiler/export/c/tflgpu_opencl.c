@@ -796,6 +796,12 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
   return session->queue ? TFLGPU_OK : driver_failed(error, "opening a queue", code);
 }
 
+static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
+                                  tflgpu_error *error) {
+  opencl(shared)->cl = opencl(with)->cl;
+  return borrow_queue(opencl(shared), opencl(with)->queue, error);
+}
+
 static tflgpu_status enter(tflgpu_session *shared, tflgpu_error *error) {
   return opencl(shared)->queue
              ? TFLGPU_OK

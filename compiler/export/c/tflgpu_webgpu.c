@@ -340,6 +340,19 @@ static tflgpu_status open_device(tflgpu_session *shared, const tflgpu_options *o
   return TFLGPU_OK;
 }
 
+static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
+                                  tflgpu_error *error) {
+  webgpu_session *session = webgpu(shared);
+  (void)error;
+  session->failed = WGPUErrorType_NoError;
+  session->instance = webgpu(with)->instance;
+  session->device = webgpu(with)->device;
+  wgpuInstanceAddRef(session->instance);
+  wgpuDeviceAddRef(session->device);
+  session->queue = wgpuDeviceGetQueue(session->device);
+  return TFLGPU_OK;
+}
+
 static void close_device(tflgpu_session *shared) {
   webgpu_session *session = webgpu(shared);
   if (session->queue) wgpuQueueRelease(session->queue);

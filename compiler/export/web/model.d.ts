@@ -38,6 +38,10 @@ export interface Model {
   readonly inputs: readonly TensorInfo[];
   readonly outputs: readonly TensorInfo[];
   readonly device: GPUDevice;
+  /** Names of the signatures that the model was compiled for; the first is loaded. */
+  readonly signatures: readonly string[];
+  /** The model for a signature, on the same weights and variables. */
+  signature(name: string): Model;
   run(inputs: Record<string, TensorArray | GPUBuffer | Picture>): Promise<Record<string, TensorArray>>;
   enqueue(encoder: GPUCommandEncoder): void;
   buffer(name: string): GPUBuffer;

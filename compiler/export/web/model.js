@@ -31,7 +31,7 @@ export async function load(url = ".", {device, signal, onprogress} = {}) {
       compiled(gpu, plan.kernels, onprogress),
     ]);
     signal?.throwIfAborted();
-    return new Model(gpu, own !== null, plan, weights, pipelines);
+    return new Model(new Loaded(gpu, own !== null, plan, weights, pipelines), plan.signatures[0]);
   } catch (error) {
     own?.destroy();
     throw error;
@@ -113,22 +113,63 @@ function compiled(device, kernels, onprogress) {
   }));
 }
 
-class Model {
-  #device; #own; #plan; #buffers; #steps; #staging = []; #pictures = new Map(); #lost = null;
+/** What the signatures of a model share. */
+class Loaded {
+  lost = null;
+  models = new Map();
 
   constructor(device, own, plan, weights, pipelines) {
-    this.#device = device;
-    this.#own = own;
-    this.#plan = plan;
-    this.inputs = plan.inputs;
-    this.outputs = plan.outputs;
-    const made = (size) => device.createBuffer({
+    Object.assign(this, {device, own, plan, weights, pipelines});
+    const {signatures} = plan;
+    this.arena = this.buffer(Math.max(...signatures.map(({arena}) => arena)));
+    this.variables = new Map(signatures.flatMap(({variables}) => variables).map(
+      (variable) => [variable.name, variable]));
+    this.states = new Map(Array.from(
+      this.variables.values(), ({name, reach}) => [name, this.buffer(reach)]));
+    device.lost.then(({reason, message}) => {
+      this.lost = new ModelError(`the GPU device was lost (${message || reason}); load ${NAME} again`);
+    });
+    this.reset();
+  }
+
+  buffer(size) {
+    return this.device.createBuffer({
       size: Math.max(words(size), SMALLEST),
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST});
-    const reach = (tensor) => made(tensor.reach);
-    this.#buffers = [[made(plan.arena)], [weights], plan.inputs.map(reach), plan.outputs.map(reach),
-      plan.variables.map(reach)];
-    this.#steps = plan.steps.map(([kernel, groups, bindings]) => ({
+  }
+
+  reset() {
+    const encoder = this.device.createCommandEncoder();
+    for (const {name, size, content} of this.variables.values()) {
+      const buffer = this.states.get(name);
+      encoder.clearBuffer(buffer);
+      if (content !== null && size) {
+        encoder.copyBufferToBuffer(this.weights, content, buffer, 0, words(size));
+      }
+    }
+    this.device.queue.submit([encoder.finish()]);
+  }
+
+  destroy() {
+    this.lost ??= new ModelError(`${NAME} was destroyed; load it again`);
+    for (const buffer of [this.arena, this.weights, ...this.states.values()]) buffer.destroy();
+    if (this.own) this.device.destroy();
+  }
+}
+
+class Model {
+  #loaded; #device; #buffers; #steps; #staging = []; #pictures = new Map();
+
+  constructor(loaded, {name, inputs, outputs, variables, steps}) {
+    const {device, pipelines} = loaded;
+    this.#loaded = loaded;
+    this.#device = device;
+    this.inputs = inputs;
+    this.outputs = outputs;
+    const reach = (tensor) => loaded.buffer(tensor.reach);
+    this.#buffers = [[loaded.arena], [loaded.weights], inputs.map(reach), outputs.map(reach),
+      variables.map((variable) => loaded.states.get(variable.name))];
+    this.#steps = steps.map(([kernel, groups, bindings]) => ({
       pipeline: pipelines[kernel],
       groups,
       bindings: device.createBindGroup({
@@ -137,10 +178,19 @@ class Model {
           binding, resource: {buffer: this.#buffers[region][index], offset, size}})),
       }),
     }));
-    device.lost.then(({reason, message}) => {
-      this.#lost = new ModelError(`the GPU device was lost (${message || reason}); load ${NAME} again`);
-    });
-    this.reset();
+    loaded.models.set(name, this);
+  }
+
+  /** The names of the signatures that the model was compiled for; [] if for none. */
+  get signatures() { return this.#loaded.plan.signatures.map(({name}) => name).filter(Boolean); }
+
+  /** The model for another signature, on the same weights and variables. */
+  signature(name) {
+    const found = this.#loaded.plan.signatures.find((each) => each.name === name);
+    if (!found) {
+      throw new ModelError(`${NAME} has no signature ${name}; it has ${this.signatures.join(", ")}`);
+    }
+    return this.#loaded.models.get(name) ?? new Model(this.#loaded, found);
   }
 
   /** The device, for work of the application on `buffer`. */
@@ -170,7 +220,7 @@ class Model {
 
   /** Runs the model. Several runs may be in flight; each returns arrays of its own, by name. */
   async run(inputs) {
-    if (this.#lost) throw this.#lost;
+    if (this.#loaded.lost) throw this.#loaded.lost;
     this.#checkNames(inputs);
     const frames = Object.keys(inputs).filter((name) => isFrame(inputs[name]));
     if (frames.length) {
@@ -193,7 +243,7 @@ class Model {
       await Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ)));
     } catch (error) {
       await Promise.resolve(); // The device may tell only now that it is lost.
-      throw this.#lost ?? error;
+      throw this.#loaded.lost ?? error;
     }
     const results = {};
     this.outputs.forEach(({name, size, element}, index) => {
@@ -258,25 +308,20 @@ class Model {
     pass.end();
   }
 
-  /** Gives the variables of the model their initial content. */
-  reset() {
-    const encoder = this.#device.createCommandEncoder();
-    this.#plan.variables.forEach(({size, content}, index) => {
-      const buffer = this.#buffers[4][index];
-      encoder.clearBuffer(buffer);
-      if (content !== null && size) {
-        encoder.copyBufferToBuffer(this.#buffers[1][0], content, buffer, 0, words(size));
-      }
-    });
-    this.#device.queue.submit([encoder.finish()]);
+  /** Gives the variables of the model their initial content, those of all signatures. */
+  reset() { this.#loaded.reset(); }
+
+  /** Frees the device's memory for all signatures, and the device unless it was given to `load`. */
+  destroy() {
+    for (const model of this.#loaded.models.values()) model.#release();
+    this.#loaded.destroy();
   }
 
-  /** Frees the device's memory, and the device unless it was given to `load`. */
-  destroy() {
-    this.#lost ??= new ModelError(`${NAME} was destroyed; load it again`);
-    for (const buffer of [...this.#buffers.flat(), ...this.#staging.flat()]) buffer.destroy();
+  #release() {
+    for (const buffer of [...this.#buffers[2], ...this.#buffers[3], ...this.#staging.flat()]) {
+      buffer.destroy();
+    }
     for (const {texture} of this.#pictures.values()) texture.destroy();
-    if (this.#own) this.#device.destroy();
   }
 }
 

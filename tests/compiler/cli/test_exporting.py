@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from commands import as_json, invoke
+from graphs.signatures import cached
 from paths import DIGITS_MODEL
+
+import tflgpu
 
 PROFILES = ("adreno", "mali", "cpu_avx2")
 
@@ -61,3 +64,13 @@ def test_operators_that_need_python_are_named(tmp_path: Path) -> None:
     words = ("export", tmp_path / "cache", "-o", tmp_path / "c", "--name", "digits")
     message = invoke(*words, code=1).stderr
     assert "SOFTMAX) run on LiteRT; `tflgpu explain` says why" in message
+
+
+@pytest.mark.parametrize("signature", ["prefill", "decode"])
+def test_one_of_several_signatures(tmp_path: Path, signature: str) -> None:
+    path = tflgpu.compile(cached(), tmp_path / "cache", device="gpu", signature="all")
+    for folder, options in (("one", ("--signature", signature)), ("all", ())):
+        invoke("export", path, "-o", tmp_path / folder, "--name", "net", *options)
+    text, both = ((tmp_path / name / "net.c").read_text() for name in ("one", "all"))
+    assert f'"{signature}", NULL,' in text and "s1_model" not in text
+    assert '"prefill", &s1_model,' in both and '"decode", NULL,' in both

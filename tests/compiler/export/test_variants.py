@@ -96,7 +96,7 @@ def test_what_the_device_cannot_run_is_not_picked(
 
 def test_weights_that_agree_are_stored_once(variant: Callable[[str], Variant]) -> None:
     variants = [variant(name) for name in ("mali", "gpu", "cpu_avx512", "mali")]
-    joined = join_weights(variants)
+    joined = join_weights([[variant] for variant in variants])
     sizes = [len(each.weights.content) for each in variants]
     assert len(joined.content) < sum(sizes[:3]) - sizes[1] // 2
     assert len(joined.spans[0]) == len(joined.spans[3]) == 1

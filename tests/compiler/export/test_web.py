@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from browser import WEBGPU, chromium
 from graphs import call, model, x
+from graphs.signatures import ROWS, WIDTH, cached
 from paths import DIGITS, DIGITS_MODEL
 from servers import http_server
 
@@ -50,6 +51,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     export([read_variant(digits)], folder / "digits", "digits", False)
     inverted = pipeline.store(_inverted(), cache)
     export([read_variant(inverted)], folder / "inverted", "inverted", False)
+    signed = tflgpu.compile(
+        cached(), cache, target="wgsl", device="webgpu", signature="all", keep={"cache": "cache"}
+    )
+    export([read_variant(signed)], folder / "several", "several", False)
     yield folder
 
 
@@ -98,6 +103,47 @@ def test_the_results_of_litert(page: Any) -> None:
     for _ in range(2):
         found = page.evaluate(RUN, image.ravel().tolist())["probabilities"]
         np.testing.assert_allclose(found, expected.ravel(), rtol=1e-5, atol=1e-6)
+
+
+def test_signatures_share_weights_and_state(page: Any) -> None:
+    """The cache that prefill writes is what decode goes on with, until it is reset."""
+    prefill, decode = (Reference(cached(), signature=key) for key in ("prefill", "decode"))
+    random = np.random.default_rng(3)
+    expected, steps = [], []
+    cache = np.zeros((1, ROWS, WIDTH), np.float32)
+    for reference, rows, start in ((prefill, 4, 1), (decode, 1, 5), (decode, 1, 2)):
+        x = random.standard_normal((1, rows, WIDTH), np.float32)
+        places = np.array([0, start, 0], np.int32)
+        results = reference.run({"x": x, "start": places, "cache": cache})
+        found = dict(zip([info.name for info in reference.outputs], results, strict=True))
+        cache = found["cache"]
+        expected.append(found["scores"].ravel())
+        steps.append([x.ravel().tolist(), places.tolist()])
+    found = page.evaluate(
+        """async ([first, ...others]) => {
+          const model = await start("several");
+          const decode = model.signature("decode");
+          const run = async (each, [x, start]) => Array.from((await each.run(
+            {x: new Float32Array(x), start: new Int32Array(start)})).scores);
+          const all = async () => [await run(model, first), await run(decode, others[0]),
+            await run(model.signature("decode"), others[1])];
+          const once = await all();
+          decode.reset();
+          const again = await all();
+          const wrong = await message(() => model.signature("none"));
+          const same = decode.signature("prefill") === model;
+          decode.destroy();
+          const late = await message(() => run(model, first));
+          return [once, again, model.signatures, same, wrong, late];
+        }""",
+        steps,
+    )
+    for results in found[:2]:
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+    assert found[2:4] == [["prefill", "decode"], True]
+    assert found[4] == "ModelError: several has no signature none; it has prefill, decode"
+    assert found[5].startswith("ModelError: several was destroyed")
 
 
 def test_runs_of_two_models_on_one_device(page: Any) -> None:
@@ -276,7 +322,7 @@ def test_the_demo_shows_the_camera(browser: Any, address: str) -> None:
 def test_equal_kernels_are_stored_once(site: Path) -> None:
     described = json.loads((site / "digits/digits.json").read_text())
     texts = [kernel["code"] for kernel in described["kernels"]]
-    assert len(texts) == len(set(texts)) <= len(described["steps"])
+    assert len(texts) == len(set(texts)) <= len(described["signatures"][0]["steps"])
     assert all("fn main(" in text and not text.startswith("//") for text in texts)
 
 
