@@ -7,20 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..accessors import (
-    Accessor,
-    HalfAccessor,
-    HalfRowsAccessor,
-    HalvesAccessor,
-    HalvesImageAccessor,
-    LinearAccessor,
-    PairsAccessor,
-    SlicedAccessor,
-    WholeAccessor,
-    accessor,
-    image,
-    joined,
-)
+from ..accessors import Accessor, Buffer, Linear, Sliced, accessor
+from ..accessors.codecs import HalfNumbers, Numbers, PairedHalves, slice_codec
 from ..ir import Op, Shape, Tensor
 from ..ops.base import (
     SLICED,
@@ -118,7 +106,7 @@ class Binding:
 
     def _bind(self, role: str, tensor: Tensor, found: Accessor, writes: bool = False) -> None:
         if role in self.launch.joined:
-            found = joined(found, self.launch.joined[role], writes, self.target)
+            found = found.joined(self.launch.joined[role], writes, self.target)
         self.roles[role] = found
         self.arguments.append(Argument(tensor, writes, found))
 
@@ -148,8 +136,6 @@ class Binding:
     def _reading(self, role: str, tensor: Tensor, storage: str) -> Accessor:
         """The accessor of a tensor that is read: an image if the device profile says so."""
         found = self._accessor(role, tensor, storage)
-        if not isinstance(found, SlicedAccessor) or isinstance(found, WholeAccessor):
-            return found
         if not self.target.tensor_images:
             return found
         texel = slice_bytes(tensor, self.target)
@@ -157,7 +143,7 @@ class Binding:
         size = stored_bytes(tensor, storage, self.target)
         # The image spans the whole argument, which is longer than the tensor if it is a view.
         texels = (size if layout is None else layout.start + layout.span(size)) // texel
-        return image(found, texel) if 0 < texels <= self.target.device.image_texels else found
+        return found.in_image(texel) if 0 < texels <= self.target.device.image_texels else found
 
     def _bind_operand(self, tensor: Tensor) -> None:
         """Bind a tensor the epilogue reads: as a constant, the core's argument or a parameter."""
@@ -168,7 +154,7 @@ class Binding:
             base = self._add_constant(tensor.name, data)
             found = self._constants(tensor.shape)
             found = found.flattened() if self.launch.flatten else found
-            self.operands[tensor] = _widening(replace(found, base=base))
+            self.operands[tensor] = replace(found, base=base).widened()
             return
         # The core's accessor serves the epilogue as well, unless they read different storages.
         for argument in self.arguments:
@@ -176,12 +162,12 @@ class Binding:
                 argument.tensor is tensor
                 and self.implementation.reads == self.implementation.operands
             ):
-                self.operands[tensor] = _widening(argument.accessor)
+                self.operands[tensor] = argument.accessor.widened()
                 return
         number = sum(1 for role in self.roles if role.startswith("other"))
         role = "other" if not number else f"other{number + 1}"
         found = self._reading(role, tensor, self.implementation.operands)
-        self.operands[tensor] = _widening(found)
+        self.operands[tensor] = found.widened()
         self._bind(role, tensor, found)
 
     # -- constants --------------------------------------------------------------------------
@@ -198,15 +184,12 @@ class Binding:
 
     def _constants(self, shape: Shape) -> Accessor:
         """The accessor of a constant of that shape."""
+        memory = Buffer(CONSTANTS, self.target.language, self.target.lanes, self.used)
         if not self.sliced:
-            rows = HalfRowsAccessor if self.halved else LinearAccessor
-            return rows.of(CONSTANTS, shape, self.target.lanes, self.used)
-        narrow = HalvesAccessor if self.half else HalfAccessor
-        kind = narrow if self.halved else SlicedAccessor
-        if not self._pairs:
-            return kind.of(CONSTANTS, shape, self.target, self.used)
-        found = PairsAccessor.of(CONSTANTS, shape, self.target, self.used)
-        return replace(found, single=not self.half)
+            return Linear(memory, HalfNumbers() if self.halved else Numbers(), shape)
+        codec = slice_codec(HALF_LANE if self.halved else FLOAT_LANE, self.half)
+        codec = PairedHalves(single=not self.half) if self._pairs else codec
+        return Sliced.of(memory, codec, shape)
 
     @property
     def _pairs(self) -> bool:
@@ -225,26 +208,17 @@ class Binding:
         size = self.taken * (self.target.lanes if self.sliced else 1)
         constants = self._constants(self._in_a_row(size))
         fits = self.taken <= self.target.device.image_texels
-        if isinstance(constants, SlicedAccessor) and self.target.weight_images and fits:
+        if self.sliced and self.target.weight_images and fits:
             texel = (HALF_LANE if self.halved else FLOAT_LANE).bytes * self.target.lanes
             self.roles = {role: _in_image(found, texel) for role, found in self.roles.items()}
             self.operands = {t: _in_image(found, texel) for t, found in self.operands.items()}
-            constants = image(constants, texel)
+            constants = constants.in_image(texel)
         self.arguments.append(Argument(None, False, constants))
 
 
 def _in_image(found: Accessor, texel: int) -> Accessor:
     """The accessor as an image if it accesses the constants; otherwise unchanged."""
-    if isinstance(found, SlicedAccessor) and found.array == CONSTANTS:
-        return image(found, texel)
-    return found
-
-
-def _widening(found: Accessor) -> Accessor:
-    """The accessor of an operand of the epilogue, which computes with floats."""
-    if isinstance(found, HalvesAccessor | HalvesImageAccessor):
-        return replace(found, widens=True)
-    return found
+    return found.in_image(texel) if found.array == CONSTANTS else found
 
 
 def halves_constants(op: Op, launch: Launch, target: Target) -> bool:

@@ -9,16 +9,7 @@ from typing import Any
 
 import jinja2
 
-from ..accessors import (
-    Accessor,
-    FoursAccessor,
-    JoinedHalvesAccessor,
-    LinearAccessor,
-    Position,
-    RowsAccessor,
-    SlicedAccessor,
-    WholeRowsAccessor,
-)
+from ..accessors import Position
 from ..errors import RenderError
 from ..ir import Op, Tensor
 from ..language import (
@@ -28,14 +19,13 @@ from ..language import (
     Name,
     Operand,
     clamp,
-    expression,
     horner,
     maximum,
     minimum,
     select,
 )
 from ..language.comment import in_comment
-from ..ops.base import Constant, Implementation, Launch, StridedLayout, kernel_dtype
+from ..ops.base import Constant, Implementation, Launch, StridedLayout, bhwc, kernel_dtype
 from ..ops.base.launch import Grid
 from ..ops.elementwise import Formula, is_literal
 from ..target import Target
@@ -132,15 +122,13 @@ def _parameter(argument: Argument, target: Target) -> Parameter:
 
 def _describe(binding: Binding, argument: Argument) -> str:
     found, tensor = argument.accessor, argument.tensor
-    by_rows = isinstance(found, RowsAccessor | WholeRowsAccessor)
-    sliced = isinstance(found, SlicedAccessor) and not by_rows
-    how = f"in slices of {found.lanes} channels" if sliced else "row-major"
+    how = "row-major" if found.row_major else f"in slices of {found.lanes} channels"
     how += ", as an image" if found.texel else ""
     if tensor is None:
         contents = ", ".join(f"{in_comment(what)} from {base}" for what, base in binding.contents)
         return f"{found.array}: reads {contents}, {how}"
     if tensor.whole is not None:
-        base = tensor.whole.base if sliced else tensor.whole.row_base
+        base = tensor.whole.row_base if found.row_major else tensor.whole.base
         how += f", as {tensor.whole.called} from {base}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
@@ -162,9 +150,10 @@ class _Body:
     def __init__(self, op: Op, binding: Binding, grid: Grid) -> None:
         self._op, self._binding = op, binding
         self._target, self._launch = binding.target, binding.launch
-        self._output = binding.roles[next(iter(self._launch.writes))]
+        role, written = next(iter(self._launch.writes.items()))
+        self._output, self._written = binding.roles[role], written
         self._functions = self._functions_of(binding.sliced)
-        batches = self._output.batches if binding.sliced else 1
+        batches = bhwc(written.shape)[0] if binding.sliced else 1
         self.work_item = WorkItem(self._launch, grid, self._launch.batches or batches)
         self.shared: list[SharedArray] = []
 
@@ -233,20 +222,14 @@ class _Body:
 
     def formula(self, formula: Formula, *names: str, of: str = "") -> Expression:
         """A formula of variables, by default of the type of the output's elements."""
-        dtype = "int32" if (of or self._element) == "int" else "float32"
+        dtype = "int32" if (of or self._output.element) == "int" else "float32"
         operands = [self._functions.variable(name, dtype) for name in names]
         return self._functions.value(formula, *operands)
 
     def number(self, value: float) -> str:
         """A literal of the output's element type."""
-        whole = self._element == "int"
+        whole = self._output.element == "int"
         return literal(value, self._functions.use, "int32" if whole else "float32")
-
-    @property
-    def _element(self) -> str:
-        """Type of the output's elements in the kernel: float or int."""
-        output = self._output
-        return output.element if isinstance(output, LinearAccessor) else "float"
 
     @property
     def uniform(self) -> bool:
@@ -262,7 +245,7 @@ class _Body:
         chain = Chain(floats, self._functions)
         computed = [tensor for op in ops[:1] for tensor in op.reads if not tensor.constant]
         chain.start(computed[0] if computed else self._op.output, str(value))
-        operands = _OperandsAt(self._binding, self._output, self._functions, Position())
+        operands = _OperandsAt(self._binding, self._written, self._functions, Position())
         chain.compute(ops, operands, {})
         return "\n".join(chain.lines)
 
@@ -292,18 +275,19 @@ class _Body:
     ) -> str:
         """The statements for slices of neighbouring pixels, as many as are stored at once."""
         output, kind = self._output, self._target.language.floats(self._target.lanes)
-        assert isinstance(output, JoinedHalvesAccessor | FoursAccessor)
+        assert output.join
         lines = [f"{self._target.language.element(output.stored, output.lanes)} joined;"]
         for number, value in enumerate(values):
             place = Position(batch, row, column + number, slice)
-            part = output.part(number, output.keep_tail(place, "v"))
+            part = output.join.part(output.memory, number, output.keep_tail(place, "v"))
             lines += ["{", self._stored(value, kind, place, part), "}"]
-        first = expression(output.at(batch, row, column, slice))
-        return "\n".join([*lines, output.assign_joined(first)])
+        first = output.place(Position(batch, row, column, slice))
+        power = output.together.bit_length() - 1
+        return "\n".join([*lines, f"{output.array}[({first}) >> {power}] = joined;"])
 
     def store_at(self, value: object | None, index: Operand) -> str:
         """The statements that run the epilogue on an element and store it at a flat index."""
-        return self._stored(value, self._element, Position(index=index))
+        return self._stored(value, self._output.element, Position(index=index))
 
     def store_slice_at(self, value: object | None, index: Operand) -> str:
         """The statements for a slice of elements of a row, stored from a flat index on."""
@@ -329,7 +313,7 @@ class _Body:
             return self._output.write(position, value)
         else:
             chain.start(op.core[-1].output, str(value))
-        operands = _OperandsAt(self._binding, self._output, functions, position)
+        operands = _OperandsAt(self._binding, self._written, functions, position)
         chain.compute(ops, operands, stores)
         return "\n".join([*chain.lines, kept or self._output.write(position, "v")])
 
@@ -339,7 +323,7 @@ class _OperandsAt:
     """How operands of elementwise operators are read at a position of the output."""
 
     binding: Binding
-    output: Accessor
+    output: Tensor
     functions: KernelFunctions
     position: Position
 
@@ -347,11 +331,7 @@ class _OperandsAt:
         if is_literal(tensor):
             return self._literal(tensor)
         found = self.binding.operands[tensor]
-        if isinstance(found, SlicedAccessor):
-            return str(found.broadcast(self.position, self.output.channels))
-        shape = self.binding.launch.writes["y"].shape
-        text = str(found.broadcast(self.position, shape))
-        return self._splat(text) if found.one_a_row(shape) else text
+        return str(found.broadcast(self.position, self.output.shape))
 
     def entry(self, tensor: Tensor, index: Expression) -> str:
         return str(self.binding.operands[tensor].entry(index))

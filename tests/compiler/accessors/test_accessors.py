@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tflgpu.compiler.accessors import LinearAccessor, Position, SlicedAccessor, accessor
+from tflgpu.compiler.accessors import Buffer, Linear, Position, Sliced, accessor
+from tflgpu.compiler.accessors.codecs import Floats, Numbers
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ir import Shape, Tensor, Whole
 from tflgpu.compiler.language import GLSL, OPENCL, Language, Name
@@ -22,12 +25,12 @@ TARGETS = {
 }
 
 
-def sliced(shape: Shape, lanes: int = LANES, array: str = "x") -> SlicedAccessor:
-    return SlicedAccessor.of(array, shape, TARGETS[lanes], set())
+def sliced(shape: Shape, lanes: int = LANES, array: str = "x") -> Sliced:
+    return Sliced.of(Buffer(array, OPENCL, lanes), Floats(), shape)
 
 
-def linear(shape: Shape, array: str = "x") -> LinearAccessor:
-    return LinearAccessor.of(array, shape, LANES, set())
+def linear(shape: Shape, array: str = "x") -> Linear:
+    return Linear(Buffer(array, OPENCL, LANES), Numbers(), shape)
 
 
 B, Y, X, S, C, INDEX = (Name(name) for name in "byxsci")
@@ -73,7 +76,7 @@ def test_a_pixel_and_its_channels() -> None:
 )
 def test_operands_broadcast_into_sliced_results(shape: tuple[int, ...], text: str) -> None:
     position = Position(GB, GY, GX, GS)
-    assert str(sliced(shape, array="o").broadcast(position, 19)) == text
+    assert str(sliced(shape, array="o").broadcast(position, (2, 3, 5, 19))) == text
 
 
 @pytest.mark.parametrize(
@@ -93,11 +96,9 @@ def test_flattened_accessors_take_a_picture_as_one_row() -> None:
 
 
 def test_constants_start_at_their_base() -> None:
-    sliced = SlicedAccessor("constants", 1, 1, 7, 4, 4, OPENCL, base=11)
-    assert str(sliced.at(0, 0, X, 0)) == "x + 11"
-    alone = SlicedAccessor("constants", 1, 1, 1, 4, 4, OPENCL, base=11)
-    assert str(alone.at(0, 0, 0, 0)) == "11"
-    assert str(LinearAccessor("constants", (7,), 4, base=11).read(INDEX)) == "constants[i + 11]"
+    assert str(replace(sliced((1, 1, 7, 4)), base=11).at(0, 0, X, 0)) == "x + 11"
+    assert str(replace(sliced((1, 1, 1, 4)), base=11).at(0, 0, 0, 0)) == "11"
+    assert str(replace(linear((7,)), base=11).read(INDEX)) == "x[i + 11]"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_lanes_past_the_last_channel_are_cleared(channels: int, text: str) -> No
     assert accessor.keep_tail(Position(slice=GS), "v") == text
 
 
-def places(accessor: SlicedAccessor, shape: tuple[int, ...]) -> list[int]:
+def places(accessor: Sliced, shape: tuple[int, ...]) -> list[int]:
     """Where a accessor finds each slice of a tensor of that shape, in the order of the storage."""
     batches, height, width, channels = shape
     text = accessor.at(B, Y, X, S)
@@ -180,7 +181,7 @@ def test_integers_of_8_bits_are_bytes(
     language: Language, dtype: str, stored: str, read: str, written: str
 ) -> None:
     found = accessor("x", Tensor("x", (5, 7), dtype), LINEAR, Target(profile("cpu"), language))
-    assert isinstance(found, LinearAccessor)
+    assert isinstance(found, Linear)
     assert (found.stored, found.element) == (stored, "int")
     assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
 
@@ -223,7 +224,7 @@ def test_whole_numbers_are_floats_in_kernels(
     tensor = Tensor("x", (5, 8), whole=Whole(bits, -3))
     target = Target(profile("gpu"), language)
     found = accessor("x", tensor, LINEAR, target)
-    assert isinstance(found, LinearAccessor)
+    assert isinstance(found, Linear)
     assert (found.stored, found.element) == (f"uint{bits}", "float")
     assert (str(found.read(INDEX)), found.assign(INDEX, "v")) == (read, written)
     rows = accessor("x", tensor, LINEAR, target, by_slices=True)

@@ -13,13 +13,12 @@ from graphs.values import Constant
 from paths import DIGITS_MODEL
 
 import tflgpu
-from tflgpu.compiler.accessors import HalfAccessor
-from tflgpu.compiler.devices import profile
-from tflgpu.compiler.language import Name
+from tflgpu.compiler.accessors import Buffer, Sliced
+from tflgpu.compiler.accessors.codecs import Half
+from tflgpu.compiler.language import OPENCL, Name
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName
 from tflgpu.compiler.pipeline import build, store
-from tflgpu.compiler.target import Target
 from tflgpu.runtime import PlanError
 
 PRECISIONS: tuple[Precision, ...] = ("f32", "f16")
@@ -65,7 +64,7 @@ def test_half_storage_agrees_with_litert(
 
 
 def test_half_accessors_name_no_language() -> None:
-    view = HalfAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu"), precision="f16"), set())
+    view = Sliced.of(Buffer("x", OPENCL, 4), Half(), (1, 5, 7, 11))
     gs, gy, gx, i, c = (Name(name) for name in ("gs", "gy", "gx", "i", "c"))
     assert str(view.read(0, gy, gx, gs)) == "load_half(x, (gs * 5 + gy) * 7 + gx)"
     assert view.assign(i, "v") == "store_half(x, i, v);"

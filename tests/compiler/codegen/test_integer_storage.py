@@ -16,13 +16,12 @@ from graphs import Model, Value, call, ints, model, quantized, table, w, x, xq
 
 import tflgpu
 from tflgpu.compiler import CompiledModel, Options, pipeline
-from tflgpu.compiler.accessors import ByteAccessor
-from tflgpu.compiler.devices import profile
+from tflgpu.compiler.accessors import Buffer, Sliced
+from tflgpu.compiler.accessors.codecs import BYTES
 from tflgpu.compiler.keep_f32 import relative_error
-from tflgpu.compiler.language import Name
+from tflgpu.compiler.language import OPENCL, Name
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Precision, TargetName
-from tflgpu.compiler.target import Target
 from tflgpu.runtime.plan.storage import storage_of
 
 POOL: dict[str, Any] = {
@@ -186,9 +185,7 @@ def test_plans_say_what_they_store() -> None:
 
 
 def test_byte_accessors_name_no_language() -> None:
-    view = ByteAccessor.of("x", (1, 5, 7, 11), Target(profile("gpu")), set())
-    assert isinstance(view, ByteAccessor)
-    view = replace(view, least=-128)
+    view = Sliced.of(Buffer("x", OPENCL, 4), replace(BYTES, least=-128), (1, 5, 7, 11))
     gs, gy, gx, i, c = (Name(name) for name in ("gs", "gy", "gx", "i", "c"))
     assert str(view.read(0, gy, gx, gs)) == "load_bytes(x, (gs * 5 + gy) * 7 + gx, -128.0f)"
     assert view.assign(i, "v") == "store_bytes(x, i, v, -128.0f);"

@@ -1,0 +1,149 @@
+"""What a codec is: how values lie in the elements of an array."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+from ...language import FLOAT, Expression, Language, Name, Operand
+from ...target import Target
+from ..memory import Buffer
+
+
+class Codec:
+    """How values lie in memory."""
+
+    stored: str
+    """The kind of the array's elements, as `Language.element` takes it."""
+    element: str = FLOAT
+    """The type of a value in the kernel: float or int."""
+    with_sign = False
+    """Whether values are bytes that have a sign."""
+    repeats = False
+    """Whether the store contains the value's expression more than once."""
+
+    @property
+    def in_image(self) -> SliceCodec | None:
+        """The codec of the same values in an image; None if images cannot hold them."""
+        return None
+
+
+class SliceCodec(Codec, ABC):
+    """How slices lie in an array."""
+
+    pairs = False
+    """Whether an element of the array is two slices; indices count slices nevertheless."""
+
+    @abstractmethod
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        """The slice at an index."""
+
+    @abstractmethod
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        """One lane of the slice at an index."""
+
+    @abstractmethod
+    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+        """The statement that stores a slice at an index."""
+
+    def number(self, memory: Buffer, index: Operand, base: int) -> Expression:
+        """A lane by its number, counted from the slice at `base` on."""
+        return self.lane(memory, index // memory.lanes + base, index % memory.lanes)
+
+    @property
+    def widened(self) -> SliceCodec:
+        """The codec for epilogues, which compute with floats."""
+        return self
+
+    def paired(self, language: Language) -> SliceCodec | None:
+        """The codec that loads two neighbouring slices at once; None if none is faster."""
+        return None
+
+    def joins(self, target: Target) -> Sequence[Join]:
+        """The ways to store several neighbouring slices at once, those of the most first."""
+        return ()
+
+    def unpacked(self, memory: Buffer, words: object) -> Expression:
+        """A slice from its half of an element, where elements are pairs."""
+        raise TypeError(f"elements of {memory.name} are not pairs")
+
+
+class Join(Protocol):
+    """Several neighbouring slices that a kernel stores at once, from the variable `joined`."""
+
+    @property
+    def stored(self) -> str:
+        """The kind of the array's elements, and of `joined`."""
+
+    @property
+    def together(self) -> int:
+        """How many slices they are."""
+
+    def part(self, memory: Buffer, number: int, value: object) -> str:
+        """The statement that makes a slice of floats a part of `joined`."""
+
+
+class ElementCodec(Codec, ABC):
+    """How single values lie in a row-major array."""
+
+    zero_point: int | None = None
+    """What is added to floats to store them as integers; None to store values as they are."""
+    packed = False
+    """Whether several values share an element of the array; indices count values nevertheless."""
+
+    @abstractmethod
+    def at(self, memory: Buffer, place: Operand) -> Expression:
+        """What is stored at an index, which arithmetic takes for an int if it is a narrow one."""
+
+    @abstractmethod
+    def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
+        """The value by base address and offset, for which compilers generate better code."""
+
+    def put(self, memory: Buffer, place: Operand, value: object) -> str:
+        """The statement that stores, at an index, a value that is as it is to be stored."""
+        return memory.set(place, value)
+
+    def load(self, memory: Buffer, place: Operand) -> Expression:
+        """The value at an index."""
+        return self._value(self.at(memory, place))
+
+    def save(self, memory: Buffer, place: Operand, value: object) -> str:
+        """The statement that stores a value at an index."""
+        return self.put(memory, place, self._integers(memory, "whole_number", value))
+
+    def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
+        """As many values as a slice has lanes, from an index on."""
+        if self.zero_point is None:
+            return memory.call("load_lanes", place)
+        return self._less_zero(memory.call("load_integers", place))
+
+    def save_lanes(
+        self, memory: Buffer, place: Operand, value: object, aligned: bool = False
+    ) -> str:
+        """The statement that stores the lanes of a slice from an index on.
+
+        The index is `aligned` if it is a multiple of the lanes.
+        """
+        value = self._integers(memory, self._whole_numbers, value)
+        return f"{memory.called('store_lanes')}({memory.name}, {place}, {value});"
+
+    _whole_numbers = "whole_numbers"
+    """The intrinsic that makes the integers that are stored of a slice of floats."""
+
+    def _value(self, stored: Expression) -> Expression:
+        """The value that something stored stands for."""
+        return self._less_zero(stored)
+
+    def _less_zero(self, stored: Expression) -> Expression:
+        """The floats that integers stand for which are stored plus a zero point."""
+        if not self.zero_point:
+            return stored
+        sign = "-" if self.zero_point > 0 else "+"
+        return Name(f"({stored} {sign} {abs(self.zero_point)}.0f)", FLOAT)
+
+    def _integers(self, memory: Buffer, intrinsic: str, value: object) -> object:
+        """The integers that are stored for floats; what is stored as it is stays."""
+        if self.zero_point is None:
+            return value
+        return f"{memory.called(intrinsic)}({value}, {self.zero_point})"

@@ -1,0 +1,50 @@
+"""Slices of floats, as kernels compute with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...language import Expression, Operand
+from ...target import Target
+from ..memory import Buffer
+from .codec import Join, SliceCodec
+
+
+@dataclass(frozen=True)
+class Floats(SliceCodec):
+    """Slices of floats; or those that an image makes of halves."""
+
+    stored = "slice"
+
+    @property
+    def in_image(self) -> SliceCodec:
+        return self
+
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.element(index)
+
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        return memory.lane(index, lane)
+
+    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+        return memory.set(index, value)
+
+    def number(self, memory: Buffer, index: Operand, base: int) -> Expression:
+        if memory.texel:
+            return super().number(memory, index, base)
+        return memory.call("float_at", index + base * memory.lanes)
+
+    def joins(self, target: Target) -> Sequence[Join]:
+        return (Columns(),) if target.joined_stores else ()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Four slices of floats, as the columns of a matrix."""
+
+    stored: str = "four"
+    together: int = 4
+
+    def part(self, memory: Buffer, number: int, value: object) -> str:
+        return f"joined[{number}] = {value};"

@@ -1,0 +1,162 @@
+"""Slices, and rows, of half precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...language import FLOAT, Expression, Language, Name, Operand
+from ...target import Target
+from ..memory import Buffer
+from .codec import ElementCodec, Join, SliceCodec
+from .floats import Floats
+
+
+@dataclass(frozen=True)
+class Half(SliceCodec):
+    """Slices of half precision, of which kernels make floats.
+
+    OpenCL's vload_half and GLSL's packHalf2x16 are core features, so every device has them.
+    """
+
+    stored = "half"
+    repeats = True
+
+    @property
+    def in_image(self) -> SliceCodec:
+        return Floats()
+
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.call("load_half", index)
+
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        return memory.call("half_lane", index, lane)
+
+    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+        return f"{memory.called('store_half')}({memory.name}, {index}, {value});"
+
+    def joins(self, target: Target) -> Sequence[Join]:
+        if not target.language.half_pair:
+            return ()
+        return tuple(map(Pairs, (8, 4, 2) if target.joined_stores else (2,)))
+
+
+@dataclass(frozen=True)
+class Halves(Half):
+    """Slices of halves, in kernels that compute in half precision.
+
+    In languages without arrays of them, slices are unpacked into variables of half precision.
+    """
+
+    widens: bool = False
+    """Whether what is read becomes floats."""
+
+    stored = "halves"
+
+    @property
+    def in_image(self) -> SliceCodec:
+        return Floats() if self.widens else HalvesOfImage()
+
+    @property
+    def widened(self) -> SliceCodec:
+        return type(self)(widens=True)
+
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        if memory.language.half_arrays:
+            return self._computed(memory, memory.element(index))
+        return memory.call("load_half" if self.widens else "load_medium", index)
+
+    def _computed(self, memory: Buffer, halves: Expression) -> Expression:
+        """A slice of halves as one with which the kernel computes."""
+        if not self.widens:
+            return halves
+        return Name(memory.language.widen(str(halves), memory.lanes), FLOAT)
+
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        if memory.language.half_arrays:
+            return memory.call("lane_of_halves", index, lane)
+        return super().lane(memory, index, lane)
+
+    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+        if memory.language.half_arrays:
+            return memory.set(index, memory.language.narrow(str(value), memory.lanes))
+        return super().save(memory, index, value)
+
+    def paired(self, language: Language) -> SliceCodec | None:
+        return PairedHalves(self.widens) if language.half_pair else None
+
+
+@dataclass(frozen=True)
+class HalvesOfImage(Floats):
+    """Slices of halves that are texels of an image, in kernels that compute in half precision."""
+
+    @property
+    def widened(self) -> SliceCodec:
+        return Floats()
+
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.call("read_half_texel", index)
+
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        value = super().lane(memory, index, lane)
+        return Name(memory.language.convert(memory.language.half, str(value)), FLOAT)
+
+
+@dataclass(frozen=True)
+class PairedHalves(Halves):
+    """Slices of halves in an array of pairs of them, each as two integers."""
+
+    single: bool = False
+    """Whether the kernel computes in single precision, so that it may not name halves."""
+
+    stored = "pairs"
+    pairs = True
+
+    @property
+    def widened(self) -> SliceCodec:
+        return PairedHalves(True, self.single)
+
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        return self.unpacked(memory, memory.call("words_at", index))
+
+    def unpacked(self, memory: Buffer, words: object) -> Expression:
+        intrinsic = memory.called("from_halves" if self.single else "halves_of")
+        halves = Name(f"{intrinsic}({words})", FLOAT)
+        return halves if self.single else self._computed(memory, halves)
+
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        return Name(f"{self.load(memory, index)}[{lane}]", FLOAT)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Slices that become halves as they are stored: one pair, or two or four of them."""
+
+    together: int
+
+    @property
+    def stored(self) -> str:
+        return {2: "pairs", 4: "pairs2", 8: "pairs4"}[self.together]
+
+    def part(self, memory: Buffer, number: int, value: object) -> str:
+        pair = "joined"
+        if self.together > 2:
+            memory.used.add(self.stored)
+            pair = f"joined.pair[{number // 2}]"
+        return f"{pair}.{('xy', 'zw')[number % 2]} = {memory.called('half_words')}({value});"
+
+
+@dataclass(frozen=True)
+class HalfNumbers(ElementCodec):
+    """Constants in half precision, of which kernels make floats.
+
+    GLSL has no arrays of halves; there two share an unsigned integer.
+    """
+
+    stored = "half_rows"
+
+    def at(self, memory: Buffer, place: Operand) -> Expression:
+        return memory.call("half_at", place)
+
+    def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
+        return self.at(memory, start + offset)

@@ -1,0 +1,106 @@
+"""Elements of row-major tensors: floats and integers, of 32 bits or narrower."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...language import FLOAT, INT, Call, Expression, Name, Operand
+from ..memory import Buffer
+from .codec import ElementCodec
+
+
+@dataclass(frozen=True)
+class Numbers(ElementCodec):
+    """Floats or integers, each an element of the array."""
+
+    element: str = FLOAT
+    zero_point: int | None = None
+    narrow: str = ""
+    """int8, uint8 or uint16 if integers are stored so; "" for 32 bits."""
+
+    @property
+    def stored(self) -> str:  # type: ignore[override]
+        return self.narrow or (self.element if self.zero_point is None else INT)
+
+    @property
+    def with_sign(self) -> bool:  # type: ignore[override]
+        return self.narrow == "int8"
+
+    def at(self, memory: Buffer, place: Operand) -> Expression:
+        return memory.element(place, self._kind)
+
+    def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
+        return self._value(memory.call("element_of", start, offset, kind=self._kind))
+
+    @property
+    def _kind(self) -> str:
+        """The type of what is stored, as kernels compute with it."""
+        return FLOAT if self.element == FLOAT and not self.narrow else INT
+
+    @property
+    def _whole_numbers(self) -> str:  # type: ignore[override]
+        return f"{self.narrow or 'whole'}_numbers"
+
+    def _value(self, stored: Expression) -> Expression:
+        # Functions such as max() do not take a char together with an int.
+        value = Name(f"({self.element}){stored}", self.element) if self.narrow else stored
+        return self._less_zero(value)
+
+
+@dataclass(frozen=True)
+class _Intrinsics:
+    """The intrinsics for integers that share words."""
+
+    read: str
+    store: str
+    store_slice: str
+    store_words: str
+    """Stores a slice that begins with a word."""
+
+
+_INTRINSICS = {
+    "int8": _Intrinsics("int8_at", "set_byte", "set_bytes", "store_word"),
+    "uint8": _Intrinsics("uint8_at", "set_byte", "set_bytes", "store_word"),
+    "uint16": _Intrinsics("uint16_at", "set_short", "set_shorts", "store_two_words"),
+}
+
+
+@dataclass(frozen=True)
+class Packed(Numbers):
+    """Narrow integers that share words, in languages without arrays of them.
+
+    One of them is stored by an atomic operation, as other work-items may store the rest of its
+    word.
+    """
+
+    packed = True
+    _whole_numbers = "whole_numbers"
+
+    @property
+    def _calls(self) -> _Intrinsics:
+        return _INTRINSICS[self.narrow]
+
+    def at(self, memory: Buffer, place: Operand) -> Expression:
+        return memory.call(self._calls.read, place, kind=INT)
+
+    def put(self, memory: Buffer, place: Operand, value: object) -> str:
+        return f"{memory.called(self._calls.store)}({memory.name}, {place}, {value});"
+
+    def load_from(self, memory: Buffer, start: Operand, offset: Operand) -> Expression:
+        return self.load(memory, start + offset)
+
+    def load_lanes(self, memory: Buffer, place: Operand) -> Expression:
+        lanes = (self.load(memory, place + number) for number in range(memory.lanes))
+        return Call(f"vec{memory.lanes}", *lanes, type=FLOAT)
+
+    def save_lanes(
+        self, memory: Buffer, place: Operand, value: object, aligned: bool = False
+    ) -> str:
+        store = memory.called(self._calls.store_words if aligned else self._calls.store_slice)
+        integers = self._integers(memory, self._whole_numbers, value)
+        return f"{store}({memory.name}, {place}, {integers});"
+
+    def _value(self, stored: Expression) -> Expression:
+        if self.element == INT:
+            return stored
+        return self._less_zero(Name(f"float({stored})", FLOAT))

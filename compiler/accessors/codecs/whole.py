@@ -1,0 +1,47 @@
+"""Slices of whole numbers, each stored as an unsigned integer: the number less the least one.
+
+Kernels compute with the numbers as floats. Lanes past the last channel are integers that stand for
+0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...language import FLOAT, Expression, Name, Operand
+from ..memory import Buffer
+from .codec import SliceCodec
+
+
+@dataclass(frozen=True)
+class Whole(SliceCodec):
+    """Integers of a width, by the intrinsics that access them."""
+
+    stored: str
+    _load: str
+    _lane: str
+    _save: str
+    least: int = 0
+    """The number that a stored 0 stands for."""
+
+    repeats = True
+
+    def load(self, memory: Buffer, index: Operand) -> Expression:
+        return memory.call(self._load, index, self._least)
+
+    def lane(self, memory: Buffer, index: Operand, lane: Operand) -> Expression:
+        return memory.call(self._lane, index, lane, self._least)
+
+    def save(self, memory: Buffer, index: Operand, value: object) -> str:
+        return f"{memory.called(self._save)}({memory.name}, {index}, {value}, {self._least});"
+
+    @property
+    def _least(self) -> Expression:
+        return Name(f"{self.least}.0f", FLOAT)
+
+
+BYTES = Whole("byte", "load_bytes", "byte_lane", "store_bytes")
+"""Integers of 8 bits; in GLSL a slice is an unsigned integer with lane 0 in its lowest bits."""
+
+SHORTS = Whole("short", "load_shorts", "short_lane", "store_shorts")
+"""Integers of 16 bits; in GLSL a slice is two unsigned integers with two lanes each."""

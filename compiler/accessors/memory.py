@@ -1,0 +1,61 @@
+"""The memory that kernels access: buffers, and images of texels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..language import FLOAT, Call, Element, Expression, Language, Name, Operand
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """An array that a parameter of the kernel points to."""
+
+    name: str
+    """Name of the parameter."""
+    language: Language
+    lanes: int
+    """Lanes of a slice."""
+    used: set[str] = field(default_factory=set, compare=False, repr=False)
+    """Collects the names of the intrinsics that the text of accesses calls."""
+
+    texel = 0
+    """Bytes of a texel of an image buffer; 0 for a buffer."""
+
+    def called(self, intrinsic: str) -> str:
+        """The name of an intrinsic, which the kernel then needs."""
+        self.used.add(intrinsic)
+        return intrinsic
+
+    def call(self, intrinsic: str, *arguments: Operand, kind: str = FLOAT) -> Expression:
+        """The call of an intrinsic with the array."""
+        return Call(self.called(intrinsic), Name(self.name), *arguments, type=kind)
+
+    def element(self, index: Operand, kind: str = FLOAT) -> Expression:
+        """The element at an index."""
+        return Element(self.name, index, kind)
+
+    def lane(self, index: Operand, lane: Operand) -> Expression:
+        """One lane of an element that is a slice of floats."""
+        return self.call("lane_of", index, lane)
+
+    def splat(self, value: object) -> Expression:
+        """A slice with the same value in every lane."""
+        return Name(self.language.splat(str(value), self.lanes), FLOAT)
+
+    def set(self, index: Operand, value: object) -> str:
+        """The statement that stores a value as the element at an index."""
+        return f"{self.name}[{index}] = {value};"
+
+
+@dataclass(frozen=True)
+class Image(Buffer):
+    """An image buffer, whose texels are four lanes; reading one converts halves to floats."""
+
+    texel: int = 16
+
+    def element(self, index: Operand, kind: str = FLOAT) -> Expression:
+        return self.call("read_texel", index, kind=kind)
+
+    def lane(self, index: Operand, lane: Operand) -> Expression:
+        return self.call("texel_lane", index, lane)

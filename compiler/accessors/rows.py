@@ -1,0 +1,80 @@
+"""The layouts of row-major tensors that kernels write slice by slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..language import Expression, Number, Operand, expression, horner
+from ..target import Target
+from .codecs import ElementCodec
+from .position import Position
+from .sliced import Sliced, Slices
+
+
+@dataclass(frozen=True)
+class SlicesOfRows(Sliced):
+    """A row-major tensor of floats of which each element of the array is a slice.
+
+    This takes whole slices, as otherwise their elements would not be aligned.
+    """
+
+    row_major = True
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        return self.height, self.width, self.slices
+
+    def at(self, batch: Operand, row: Operand, column: Operand, slice: Operand) -> Expression:
+        return self.nest(batch, row, column, slice)
+
+    def joined(self, pixels: int, writes: bool, target: Target) -> Sliced:
+        return self
+
+
+@dataclass(frozen=True)
+class Rows(Slices):
+    """A row-major tensor that a kernel writes slice by slice, up to the last channel."""
+
+    codec: ElementCodec
+
+    repeats = True
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        return self.height, self.width, self.channels
+
+    def write(self, position: Position, value: object) -> str:
+        place, language = self.place(position), self.memory.language
+        pitch = (self.extents or self.nested)[-1]
+        aligned = self.base % self.lanes == 0 and pitch % self.lanes == 0
+        if not self.tail or not self.may_be_last(position.slice):
+            return self.codec.save_lanes(self.memory, place, value, aligned)
+        lanes = [
+            self.assign(place + number, language.lane(str(value), number, self.lanes))
+            for number in range(self.lanes)
+        ]
+        some = " ".join(lanes[: self.tail])
+        if self.is_last(position.slice):
+            return some
+        if not language.vector_stores and not self.codec.packed:
+            rest = " ".join(lanes[self.tail :])
+            others = f"if ({position.slice} < {self.slices - 1}) {{ {rest} }}"
+            return "\n".join([*lanes[: self.tail], others])
+        whole = self.codec.save_lanes(self.memory, place, value, aligned)
+        return f"if ({position.slice} < {self.slices - 1}) {{ {whole} }} else {{ {some} }}"
+
+    def place(self, position: Position) -> Expression:
+        """The index of a slice's first lane in the array.
+
+        Where lanes are stored one by one, the pixels of a tile are at fixed distances from the
+        first one: compilers do not find that out, and run out of registers for addresses.
+        """
+        first, further = expression(position.column).first_term
+        if self.memory.language.vector_stores or not (first.simple and further.simple):
+            first, further = expression(position.column), Number(0)
+        pixel = self.nest(position.batch, position.row, first, 0)
+        place = pixel + horner((position.slice, self.slices), (0, self.lanes))
+        return place + further * (self.extents or self.nested)[-1]
+
+    def assign(self, index: Operand, value: object) -> str:
+        return self.codec.save(self.memory, index, value)
