@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from ...runtime.plan.kernels import Kernel
 from ..ir import Op, Tensor
@@ -86,9 +85,8 @@ def generate(
         users[item.kernel].append(item)
     records, sources = [], {}
     for source, number in numbers.items():
-        stem = PurePosixPath(source.template).stem
-        name = f"{stem}_{number:03}"
-        file = f"kernels/{number:03}_{stem}{source.language.suffix}"
+        name = f"{source.name}_{number:03}"
+        file = f"kernels/{number:03}_{source.name}{source.language.suffix}"
         frame = source.frame(name, _comment(name, users[number]))
         text, bodies = fill(frame, [(number, source.indented)])
         records.append(source.record(name, file, text, bodies))

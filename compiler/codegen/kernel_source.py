@@ -64,6 +64,8 @@ class KernelSource:
     """A kernel without its name and header comment."""
 
     template: str
+    name: str
+    """Name of the kernel without its number."""
     language: Language
     lanes: int
     parameters: tuple[Parameter, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -90,6 +91,7 @@ def render(
         raise RenderError(f"{place}: {error}; the names defined for it are {known}") from error
     source = KernelSource(
         template=launch.template,
+        name=PurePosixPath(launch.template).stem + launch.variant,
         language=target.language,
         lanes=target.lanes,
         parameters=tuple(_parameter(argument, target) for argument in binding.arguments),

@@ -24,11 +24,11 @@ from .base import (
     OpDef,
     bhwc,
     define,
-    linear_grid,
     same_as_first,
     slice_count,
 )
 from .elementwise import flattens
+from .lines import SQUARES, SUM, Lines
 from .row_slices import no_long_rows
 from .work_group_reduction import group_size, too_few_parts
 
@@ -71,65 +71,33 @@ def _whole_images(op: Op, target: Target) -> str | None:
     return None
 
 
-def _variables(op: Op) -> dict[str, object]:
-    return {
-        "centered": op.attrs["centered"],
-        "epsilon": op.attrs["epsilon"],
+def _lines(op: Op) -> Lines:
+    variables = {
+        **{name: op.attrs[name] for name in ("centered", "epsilon")},
         "count": float(prod(op.operand(0).shape[axis] for axis in _axes(op))),
+        **{"sum": SUM, "squares": SQUARES},
     }
-
-
-def _flops(op: Op) -> int:
-    return (7 if op.attrs["centered"] else 4) * op.output.elements
+    flops = (7 if op.attrs["centered"] else 4) * op.output.elements
+    return Lines(op, "reduce/normalization.jinja", variables, flops)
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
     """A mean over pixels is a work-group reduction; one over channels alone is, of few pixels."""
     batch, rows, columns, channels = bhwc(op.output.shape)
-    over_pixels = any(_reduced(op)[1:3])
-    over_channels = _reduced(op)[3]
-    slices, pixels = slice_count(channels, target), rows * columns
-    outer = batch * (1 if over_channels else slices)
-    share_slices = (
-        over_channels and not over_pixels and too_few_parts(slices, batch * pixels, target) is None
-    )
-    grouped = over_pixels or share_slices
-    items = group_size(slices if share_slices else pixels, target) if grouped else 1
-    columns, rows = (pixels, 1) if not grouped else (items, pixels if share_slices else 1)
-    return [
-        Launch(
-            "reduce/normalization.jinja",
-            (columns, rows, outer),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            variables={
-                **_variables(op),
-                "over_pixels": over_pixels,
-                "over_channels": over_channels,
-                "share_slices": share_slices,
-                "team": items,
-            },
-            group=(items, 1, 1) if grouped else None,
-            flatten=True,
-            flops=_flops(op),
-        )
-    ]
+    pixels, slices = rows * columns, slice_count(channels, target)
+    over_pixels, over_channels = any(_reduced(op)[1:3]), _reduced(op)[3]
+    axes = {*((1, 2) if over_pixels else ()), *((3,) if over_channels else ())}
+    team = 0
+    if over_pixels:
+        team = group_size(pixels, target)
+    elif over_channels and too_few_parts(slices, batch * pixels, target) is None:
+        team = group_size(slices, target)
+    return [_lines(op).by_slices(target, axes, team=team, flatten=True)]
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
     """One work-item per mean, over any axes of a tensor of any rank."""
-    shape = op.operand(0).shape
-    kept = prod(size for axis, size in enumerate(shape) if axis not in _axes(op))
-    return [
-        Launch(
-            "reduce/normalization_linear.jinja",
-            linear_grid(kept),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            variables={**_variables(op), "shape": shape, "reduced": set(_axes(op)), "kept": kept},
-            flops=_flops(op),
-        )
-    ]
+    return [_lines(op).by_elements(_axes(op))]
 
 
 def _long_rows(op: Op, target: Target) -> str | None:
@@ -139,17 +107,7 @@ def _long_rows(op: Op, target: Target) -> str | None:
 
 
 def _rows(op: Op, target: Target) -> Sequence[Launch]:
-    *outer, columns = op.output.shape
-    return [
-        Launch(
-            "reduce/normalization_rows.jinja",
-            linear_grid(prod(outer)),
-            {"x": op.operand(0)},
-            {"y": op.output},
-            variables={**_variables(op), "rows": prod(outer), "columns": columns},
-            flops=_flops(op),
-        )
-    ]
+    return [_lines(op).by_rows()]
 
 
 IMPLEMENTATIONS = (

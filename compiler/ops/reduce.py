@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -25,31 +24,27 @@ from .base import (
     bhwc,
     define,
     kernel_dtype,
-    linear_grid,
     normalize_axis,
     slice_count,
 )
 from .elementwise import Formula
+from .lines import LARGEST, SMALLEST, SUM, Fold, Lines
 from .work_group_reduction import group_size, too_few_parts
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """How a reduction starts, accumulates a value, and finishes."""
+    """How a reduction adds up values, and finishes."""
 
-    start: float
-    """The initial total."""
-    join: Formula
-    """The formula that combines a total with a value."""
+    fold: Fold
+    """How a value is added to the total."""
     function: Callable[..., Array]
     """The whole reduction in numpy."""
     integer: Formula | None = None
-    """What combines integers, if not `join`."""
+    """How an integer is added, if not likewise."""
     mean: bool = False
     """Whether the result is divided by the number of values."""
     dtypes: tuple[str, ...] = (*FLOATS, *INTEGERS)
-    by_sub_group: str = ""
-    """The intrinsic with which a sub-group combines numbers; with an s, slices. "" for none."""
     versions: int = 1
     range: RangeOf | None = None
     """The range of its results where they are whole numbers; None if nothing is known of it."""
@@ -87,28 +82,26 @@ def _mean(x: Array, axis: tuple[int, ...]) -> Array:
     return np.full_like(total, np.nan)
 
 
-def _sum(f: Any, total: Any, v: Any) -> Any:
-    return total + v
-
-
 REDUCTIONS = {
-    "REDUCE_ALL": Reduction(1, lambda f, total, v: f.min(total, v), np.all, dtypes=("bool",)),
-    "REDUCE_ANY": Reduction(0, lambda f, total, v: f.max(total, v), np.any, dtypes=("bool",)),
-    "MEAN": Reduction(0.0, _sum, _mean, mean=True, by_sub_group="sub_group_sum", versions=3),
+    "REDUCE_ALL": Reduction(replace(SMALLEST, start=1), np.all, dtypes=("bool",)),
+    "REDUCE_ANY": Reduction(replace(LARGEST, start=0), np.any, dtypes=("bool",)),
+    "MEAN": Reduction(SUM, _mean, mean=True, versions=3),
     "REDUCE_MAX": Reduction(
-        *(-np.inf, lambda f, total, v: f.larger(total, v), _extreme(np.maximum)),
-        integer=lambda f, total, v: f.max(total, v),
+        Fold(-np.inf, lambda f, total, v: f.larger(total, v)),
+        _extreme(np.maximum),
+        integer=LARGEST.add,
         versions=3,
         range=among_operands,
     ),
     "REDUCE_MIN": Reduction(
-        *(np.inf, lambda f, total, v: f.smaller(total, v), _extreme(np.minimum)),
-        integer=lambda f, total, v: f.min(total, v),
+        Fold(np.inf, lambda f, total, v: f.smaller(total, v)),
+        _extreme(np.minimum),
+        integer=SMALLEST.add,
         versions=3,
         range=among_operands,
     ),
-    "REDUCE_PROD": Reduction(1.0, lambda f, total, v: total * v, np.prod, versions=2),
-    "SUM": Reduction(0.0, _sum, np.sum, by_sub_group="sub_group_sum", versions=2),
+    "REDUCE_PROD": Reduction(Fold(1.0, lambda f, total, v: total * v), np.prod, versions=2),
+    "SUM": Reduction(SUM, np.sum, versions=2),
 }
 
 
@@ -198,50 +191,36 @@ def _quotient(row: Reduction, count: int, integers: bool) -> Formula:
     return lambda f, total: total // count if integers else total / float(count)
 
 
-def _launch(op: Op, template: str, grid: tuple[int, int, int], shape: Shape) -> Launch:
-    source = op.operand(0).shape
-    reduced = {axis + len(shape) - len(source) for axis in axes(op)}
-    count = prod(source[axis] for axis in axes(op))
-    row = REDUCTIONS[op.name]
-    integers = kernel_dtype(op.operand(0).dtype) == "int32"
-    variables = {
-        "reduced": reduced,
-        "shape": shape,
-        "row": row,
-        "join": row.integer if integers and row.integer else row.join,
-        "finish": _quotient(row, count, integers),
-        "prod": prod,
-    }
-    reads, writes = {"x": op.operand(0)}, {"y": op.output}
-    return Launch(template, grid, reads, writes, variables=variables, flops=op.operand(0).elements)
+def _lines(op: Op) -> Lines:
+    row, source = REDUCTIONS[op.name], op.operand(0)
+    integers = kernel_dtype(source.dtype) == "int32"
+    count = prod(source.shape[axis] for axis in axes(op))
+    add = row.integer if integers and row.integer else row.fold.add
+    variables = {"fold": replace(row.fold, add=add), "finish": _quotient(row, count, integers)}
+    return Lines(op, "reduce/reduce.jinja", variables, source.elements)
+
+
+def _padded_axes(op: Op) -> set[int]:
+    """The reduced ones of (batch, height, width, channels)."""
+    return {axis + 4 - len(op.operand(0).shape) for axis in axes(op)}
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    batch, height, width, channels = bhwc(op.output.shape)
-    grid = (width, height, batch * slice_count(channels, target))
-    return [_launch(op, "reduce/reduce.jinja", grid, bhwc(op.operand(0).shape))]
+    return [_lines(op).by_slices(target, _padded_axes(op))]
 
 
 def _grouped(op: Op, target: Target) -> Sequence[Launch]:
-    source = bhwc(op.operand(0).shape)
-    items = group_size(source[1] * source[2], target)
-    grid = (items, 1, source[0] * slice_count(source[3], target))
-    launch = _launch(op, "reduce/reduce_group.jinja", grid, source)
-    variables = {**launch.variables, "team": items}
-    return [replace(launch, variables=variables, group=(items, 1, 1), flatten=True)]
+    _, height, width, _ = bhwc(op.operand(0).shape)
+    return [_lines(op).by_slices(target, {1, 2}, team=group_size(height * width, target))]
 
 
 def _grouped_rows(op: Op, target: Target) -> Sequence[Launch]:
-    results, count = _rows(op)
-    items = group_size(count, target)
-    launch = _launch(op, "reduce/reduce_group_linear.jinja", (items, results, 1), ())
-    variables = {**launch.variables, "team": items, "count": count}
-    return [replace(launch, variables=variables, group=(items, 1, 1))]
+    _, count = _rows(op)
+    return [_lines(op).by_elements(axes(op), team=group_size(count, target))]
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    grid = linear_grid(op.output.elements)
-    return [_launch(op, "reduce/reduce_linear.jinja", grid, op.operand(0).shape)]
+    return [_lines(op).by_elements(axes(op))]
 
 
 IMPLEMENTATIONS = (

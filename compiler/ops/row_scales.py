@@ -9,14 +9,16 @@ row. A kernel reads a row once; which of them a NaN counts as is left to the dev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..ir import Array, Op, Shape
 from ..target import Target
 from . import numpy_functions
-from .base import LINEAR, Implementation, Launch, OpDef, bhwc, define, linear_grid
+from .base import LINEAR, Implementation, Launch, OpDef, define
 from .elementwise import flattens, rank_fits
+from .lines import LARGEST, SMALLEST, Lines
 from .row_rounding import ROW_ROUNDING
 
 NAME = "tflgpu.row_scales"
@@ -34,33 +36,25 @@ def reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
     return scale, _ZERO.formula(numpy_functions, low, high, scale)
 
 
-def _launch(op: Op, template: str, grid: tuple[int, int, int], flatten: bool) -> Launch:
+def _written(launch: Launch, op: Op) -> Sequence[Launch]:
     scale, zero = op.outputs
-    return Launch(
-        template,
-        grid,
-        {"x": op.operand(0)},
-        {"y": scale, "points": zero},
-        variables={
-            "scale_of": _SCALE.formula,
-            "zero_of": _ZERO.formula,
-            "inputs": op.operand(0).shape[-1],
-        },
-        flatten=flatten,
-        flops=2 * op.operand(0).elements,
-    )
+    return [replace(launch, writes={"y": scale, "points": zero})]
+
+
+def _lines(op: Op) -> Lines:
+    variables = {
+        **{"scale_of": _SCALE.formula, "zero_of": _ZERO.formula},
+        **{"smallest": replace(SMALLEST, start=0.0), "largest": replace(LARGEST, start=0.0)},
+    }
+    return Lines(op, "reduce/row_scales.jinja", variables, 2 * op.operand(0).elements)
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    batch, height, width, _ = bhwc(op.output.shape)
-    flat = flattens(op)
-    grid = (height * width, 1, batch) if flat else (width, height, batch)
-    return [_launch(op, "reduce/row_scales.jinja", grid, flat)]
+    return _written(_lines(op).by_slices(target, {3}, flatten=flattens(op)), op)
 
 
 def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    grid = linear_grid(op.output.elements)
-    return [_launch(op, "reduce/row_scales_linear.jinja", grid, False)]
+    return _written(_lines(op).by_rows(), op)
 
 
 define(

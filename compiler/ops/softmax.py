@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -18,13 +17,11 @@ from .base import (
     OpDef,
     Permutable,
     Traits,
-    bhwc,
     define,
-    linear_grid,
     normalize_axis,
-    slice_count,
 )
 from .elementwise import flattens, rank_fits
+from .lines import LARGEST, SUM, Lines
 from .row_slices import no_long_rows
 from .work_group_reduction import group_size, too_few_parts
 
@@ -85,65 +82,39 @@ def _channels(op: Op, target: Target) -> str | None:
     return rank_fits(op, target) or _over_channels(op, target)
 
 
-def _launch(op: Op, template: str, grid: tuple[int, int, int], items: int = 1) -> Launch:
-    return Launch(
-        template,
-        grid,
-        {"x": op.operand(0)},
-        {"y": op.output},
-        variables={"beta": op.attrs.get("beta", 0.0), "team": items},
-        group=(items, 1, 1) if items > 1 else None,
-        flatten=items > 1,
-        flops=5 * op.output.elements,
-    )
+def _lines(op: Op) -> Lines:
+    variables = {"largest": LARGEST, "sum": SUM, "beta": op.attrs.get("beta", 0.0)}
+    flops = 5 * op.output.elements
+    return Lines(op, "reduce/softmax.jinja", variables, flops, lanes_first=True)
 
 
 def _sliced(op: Op, target: Target) -> Sequence[Launch]:
-    batch, height, width, _ = bhwc(op.output.shape)
-    return [_launch(op, "reduce/softmax.jinja", (width, height, batch))]
-
-
-def _pixels(op: Op, target: Target) -> Sequence[Launch]:
-    batch, height, width, channels = bhwc(op.output.shape)
-    axis = softmax_axis(op) + 4 - len(op.output.shape)
-    columns, rows = (width, 1) if axis == 1 else (1, height)
-    grid = (columns, rows, batch * slice_count(channels, target))
-    launch = _launch(op, "reduce/softmax_pixels.jinja", grid)
-    return [replace(launch, variables={**launch.variables, "over_rows": axis == 1})]
-
-
-def _linear(op: Op, target: Target) -> Sequence[Launch]:
-    axis, shape = softmax_axis(op), op.output.shape
-    others = (*shape[:axis], *shape[axis + 1 :])
-    launch = _launch(op, "reduce/softmax_linear.jinja", linear_grid(prod(others)))
-    places = {"others": others, "count": shape[axis], "step": prod(shape[axis + 1 :])}
-    return [replace(launch, variables={**launch.variables, **places})]
-
-
-def _rows(op: Op, target: Target) -> Sequence[Launch]:
-    *outer, columns = op.output.shape
-    launch = _launch(op, "reduce/softmax_rows.jinja", linear_grid(prod(outer)))
-    places = {"rows": prod(outer), "columns": columns}
-    return [replace(launch, variables={**launch.variables, **places})]
+    return [_lines(op).by_slices(target, {softmax_axis(op) + 4 - len(op.output.shape)})]
 
 
 def _sliced_group(op: Op, target: Target) -> Sequence[Launch]:
-    batch, height, width, channels = bhwc(op.output.shape)
-    items = group_size(channels // target.lanes, target)
-    return [_launch(op, "reduce/softmax_group.jinja", (items, height * width, batch), items)]
+    items = group_size(op.output.shape[-1] // target.lanes, target)
+    return [_lines(op).by_slices(target, {3}, team=items)]
+
+
+def _linear(op: Op, target: Target) -> Sequence[Launch]:
+    return [_lines(op).by_elements({softmax_axis(op)})]
 
 
 def _linear_group(op: Op, target: Target) -> Sequence[Launch]:
-    *outer, count = op.output.shape
-    items = group_size(count // target.lanes, target)
-    return [_launch(op, "reduce/softmax_group_linear.jinja", (items, prod(outer), 1), items)]
+    items = group_size(op.output.shape[-1] // target.lanes, target)
+    return [_lines(op).by_elements({softmax_axis(op)}, team=items)]
+
+
+def _rows(op: Op, target: Target) -> Sequence[Launch]:
+    return [_lines(op).by_rows()]
 
 
 IMPLEMENTATIONS = (
     Implementation("softmax_group", _sliced_group, _few_pixels),
     Implementation("softmax_group_linear", _linear_group, _few_rows, reads=LINEAR, writes=LINEAR),
     Implementation("softmax", _sliced, _channels),
-    Implementation("softmax_pixels", _pixels, _over_pixels),
+    Implementation("softmax_pixels", _sliced, _over_pixels),
     Implementation("softmax_rows", _rows, _long_rows, reads=LINEAR, writes=LINEAR),
     Implementation("softmax_linear", _linear, reads=LINEAR, writes=LINEAR),
 )

@@ -8,6 +8,14 @@ from ...language import FLOAT, INT, Call, Expression, Name, Operand
 from ..memory import Buffer
 from .codec import ElementCodec
 
+_WHOLE_NUMBERS = {
+    "": "whole_numbers",
+    "int8": "int8_numbers",
+    "uint8": "uint8_numbers",
+    "uint16": "uint16_numbers",
+}
+"""The intrinsic that makes integers of a slice of floats, by their type in memory."""
+
 
 @dataclass(frozen=True)
 class Numbers(ElementCodec):
@@ -39,7 +47,7 @@ class Numbers(ElementCodec):
 
     @property
     def _whole_numbers(self) -> str:  # type: ignore[override]
-        return f"{self.narrow or 'whole'}_numbers"
+        return _WHOLE_NUMBERS[self.narrow]
 
     def _value(self, stored: Expression) -> Expression:
         # Functions such as max() do not take a char together with an int.

@@ -55,6 +55,8 @@ class Launch:
     any other kernel."""
     batches: int | None = None
     """Batches along the last axis of the grid, if not those of the tensor written."""
+    variant: str = ""
+    """What the kernel's name adds to that of its template."""
     pairs: bool = False
     """Whether the kernel reads weights two slices at a time where that is one load."""
     joined: Mapping[str, int] = field(default_factory=dict)

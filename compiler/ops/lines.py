@@ -1,0 +1,131 @@
+"""Lines: what reductions, softmaxes and normalizations walk along, and the launches that do.
+
+A line is all that is reduced to one value: some axes of a tensor. Kernels walk along it slice by
+slice, element by element, or by slices of the elements of a row; its parts may be shared by the
+work-items of a group. One template an operation, and one for each kind of walk:
+
+    template            op                          walk
+    softmax.jinja       largest, sum, quotients     slices.jinja, elements.jinja, rows.jinja
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from math import inf, prod
+from typing import Any
+
+from ..ir import Op, Shape
+from ..target import Target
+from .base import Grid, Launch, bhwc, linear_grid, slice_count
+from .elementwise import Formula
+
+
+@dataclass(frozen=True)
+class Fold:
+    """How the values along a line become one."""
+
+    start: float
+    """The total of no values."""
+    add: Formula
+    """The formula of a total and a value."""
+    lanes: str = ""
+    """The intrinsic that does the same to the lanes of a slice."""
+    by_sub_group: tuple[str, str] = ("", "")
+    """The intrinsics with which a sub-group does it with numbers and with slices; "" for none."""
+    join: Formula | None = None
+    """The formula of two totals, if it is not `add`."""
+
+    @property
+    def joined(self) -> Formula:
+        return self.join or self.add
+
+
+SUM = Fold(0.0, lambda f, total, v: total + v, "sum_lanes", ("sub_group_sum", "sub_group_sums"))
+SQUARES = replace(SUM, add=lambda f, total, v: total + v * v, join=SUM.add)
+LARGEST = Fold(-inf, lambda f, total, v: f.max(total, v), "max_lanes", ("sub_group_max", ""))
+SMALLEST = Fold(inf, lambda f, total, v: f.min(total, v), "min_lanes")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What a template computes along lines of the input of an operator."""
+
+    op: Op
+    template: str
+    variables: Mapping[str, Any]
+    flops: int
+    lanes_first: bool = False
+    """Whether the lanes of each slice are joined at once, so that totals are numbers; otherwise in
+    the end."""
+
+    def by_slices(
+        self, target: Target, axes: Collection[int], *, team: int = 0, flatten: bool = False
+    ) -> Launch:
+        """Along axes of (batch, height, width, channels), slice by slice.
+
+        The work-items of a team, if any, share the outermost of them. The team, or `flatten`, makes
+        height and width one axis.
+        """
+        flatten = flatten or team > 0
+        batch, height, width, channels = bhwc(self.op.operand(0).shape)
+        height, width = (1, height * width) if flatten else (height, width)
+        sizes = (batch, height, width, slice_count(channels, target))
+        batch, height, width, slices = (1 if i in axes else size for i, size in enumerate(sizes))
+        grid = (team, width, batch * slices) if team else (width, height, batch * slices)
+        launch = self._launch("reduce/slices.jinja", "", grid, team, {"walked": axes})
+        return replace(launch, flatten=flatten)
+
+    def by_elements(self, axes: Collection[int], *, team: int = 0) -> Launch:
+        """Along any axes, element by element; the work-items of a team, if any, share the last."""
+        shape, walked = _merged(self.op.operand(0).shape, axes)
+        lines = prod(size for axis, size in enumerate(shape) if axis not in walked)
+        variables = {"shape": shape, "walked": walked, "lines": lines}
+        grid = (team, lines, 1) if team else linear_grid(lines)
+        return self._launch("reduce/elements.jinja", "_linear", grid, team, variables)
+
+    def by_rows(self) -> Launch:
+        """Along the last axis, slice by slice, and element by element over the rest."""
+        *outer, columns = self.op.operand(0).shape
+        lines = prod(outer)
+        variables = {"lines": lines, "columns": columns}
+        return self._launch("reduce/rows.jinja", "_rows", linear_grid(lines), 0, variables)
+
+    def _launch(
+        self, walk: str, variant: str, grid: Grid, team: int, variables: Mapping[str, Any]
+    ) -> Launch:
+        return Launch(
+            self.template,
+            grid,
+            {"x": self.op.operand(0)},
+            {"y": self.op.output},
+            variables={
+                "walk": walk,
+                "team": max(team, 1),
+                "lanes_first": self.lanes_first,
+                **variables,
+                **self.variables,
+            },
+            variant="_group" * (team > 1) + variant,
+            group=(team, 1, 1) if team else None,
+            flops=self.flops,
+        )
+
+
+def _merged(shape: Shape, axes: Collection[int]) -> tuple[Shape, set[int]]:
+    """The shape with neighbouring axes as one that are both walked, or both not; those walked.
+
+    >>> _merged((2, 3, 5, 7), {1, 2}), _merged((1, 3, 1, 7), {0, 3})
+    (((2, 15, 7), {1}), ((3, 7), {1}))
+    """
+    merged: list[int] = []
+    walked: list[bool] = []
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        if walked and walked[-1] == (axis in axes):
+            merged[-1] *= size
+        else:
+            merged.append(size)
+            walked.append(axis in axes)
+    return tuple(merged), {axis for axis, along in enumerate(walked) if along}
