@@ -118,6 +118,14 @@ def compile_options(
             "shapes of all inputs named are one choice, the second ones the next, and so on.",
         ),
         click.option(
+            "--keep",
+            callback=parse_kept,
+            multiple=True,
+            metavar="OUTPUT[=INPUT]",
+            help="An output that stays on the device as the input that it updates, by default of "
+            "the same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
+        ),
+        click.option(
             "--disable-pass",
             "disable_passes",
             multiple=True,
@@ -145,7 +153,7 @@ def compile_options(
 
 
 def format_options(function: Function) -> Function:
-    """The options for what inputs and outputs become: --input-format, --output-format, --keep."""
+    """The options for what inputs and outputs become: --input-format and --output-format."""
     choices = (
         click.option(
             "--input-format",
@@ -165,14 +173,6 @@ def format_options(function: Function) -> Function:
             metavar="[NAME=]FORMAT",
             help="What to make of an output: softmax, argmax, or pictures such as "
             "rgba8,mean=127.5,std=127.5.",
-        ),
-        click.option(
-            "--keep",
-            callback=parse_kept,
-            multiple=True,
-            metavar="OUTPUT[=INPUT]",
-            help="An output that stays on the device as the input that it updates, by default of "
-            "the same name, such as cache_out=cache_in; or 'kv_*', with `*` for any text.",
         ),
     )
     return with_options(choices, function)

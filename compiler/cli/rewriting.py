@@ -31,6 +31,7 @@ from .shell import Command
     metavar="STAGE|NAME",
     help="Run the pipeline up to a stage, such as decompose or fuse, or up to a rewrite.",
 )
+@click.option("--signature", metavar="NAME", help="The signature of the model whose graph it is.")
 @click.option("--target", type=click.Choice(TARGETS), default="opencl", show_default=True)
 @click.option("--precision", type=click.Choice(PRECISIONS), default="f32", show_default=True)
 @click.option(
@@ -40,10 +41,13 @@ from .shell import Command
     show_default=True,
     help="Part of a device's name as `tflgpu devices` prints it, or a device profile.",
 )
-def opt(graph: Path, passes: tuple[str, ...], until: str, **chosen: Any) -> None:
+def opt(
+    graph: Path, passes: tuple[str, ...], until: str, signature: str | None, **chosen: Any
+) -> None:
     """Print the graph of a .tflite file, or of a text in a .txt file, after rewrites.
 
     What is printed can be read back, also after fusion. Constants of more than 16 elements are
     printed without their content; reading such a text draws it at random.
     """
-    click.echo(rewritten(graph, passes, until, target_of(Options(**chosen))).text)
+    target = target_of(Options(**chosen))
+    click.echo(rewritten(graph, passes, until, target, signature).text)

@@ -18,6 +18,7 @@ from ..frontend.writer import write
 from ..ir import Array
 from .child import try_run
 from .reference import Reference
+from .state import with_state
 
 HIDDEN = ("resource", "variant", "string")
 """Types of tensors that are left out: handles, which LiteRT does not hand out, and texts."""
@@ -34,7 +35,7 @@ def every_tensor(
     Names that several tensors have are left out. ModelError if LiteRT cannot run the copy.
     """
     graph = read(model, {name: array.shape for name, array in arrays.items()}, signature or None)
-    ordered = [arrays[name] for name in graph.input_names]
+    ordered = list(with_state(model, signature, arrays).values())
     results = dict.fromkeys(tensor for op in graph.ops for tensor in op.outputs)
     graph.outputs = [tensor for tensor in results if tensor.dtype not in HIDDEN]
     graph.output_names = [tensor.name for tensor in graph.outputs]

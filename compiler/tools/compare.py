@@ -11,10 +11,12 @@ from ...runtime.plan.records import TensorInfo
 from .. import pipeline
 from ..devices.attached import attached_device
 from ..frontend.model_file import Model
+from ..frontend.reader import read
 from ..ir import Array
 from ..litert.child import try_run
 from ..litert.every_tensor import every_tensor
 from ..litert.reference import Reference
+from ..litert.state import kept_outputs, with_state
 from ..options import Options
 from ..scratch import scratch_folder
 from .comparison import Comparison
@@ -70,10 +72,12 @@ def verify(
             arrays = feed(session.inputs)
             progress("run", 0, 1)
             results = session.run(arrays)
+            kept = kept_outputs(model, options) if options.keep else {}
+            results |= {output: session.read(name) for output, name in kept.items()}
             progress("LiteRT", 0, 1)
             outputs = against_litert(
-                [Result(info.name, results[info.name]) for info in session.outputs],
-                lambda kernels: litert_outputs(model, key, session, arrays, kernels),
+                [Result(*each) for each in results.items()],
+                lambda kernels: litert_outputs(model, key, arrays, kernels),
                 options.precision,
             )
             verified = Verification(tuple(outputs))
@@ -90,23 +94,25 @@ def verify(
 def litert_outputs(
     model: Model,
     signature: str,
-    session: runtime.Session,
     arrays: Mapping[str, Array],
     kernels: KernelSet = "XNNPACK",
 ) -> Asked:
-    """LiteRT's outputs, by the session's output names; a signature may omit some (ModelError)."""
-    ordered = [arrays[info.name] for info in session.inputs]
-    try_run(model, dict(arrays) if signature else ordered, signature, kernels)
+    """LiteRT's outputs, by the compiler's names for them; a signature may omit some (ModelError).
+
+    What the model keeps starts with zeros.
+    """
+    whole = with_state(model, signature, arrays)
+    ordered = list(whole.values())
+    try_run(model, whole if signature else ordered, signature, kernels)
     if signature:
         called = Reference(model, kernels=kernels, signature=signature)
-        names, results = [info.name for info in called.outputs], called.run(arrays)
+        names, results = [info.name for info in called.outputs], called.run(whole)
     else:
-        shapes = [info.shape for info in session.inputs]
+        shapes = [array.shape for array in ordered]
         called = Reference(model, input_shapes=shapes, kernels=kernels)
-        names, results = [info.name for info in session.outputs], called.run(ordered)
-    infos = {info.name: info for info in session.outputs}
-    found = zip(names, results, strict=True)
-    return {name: (infos[name], value) for name, value in found if name in infos}
+        names, results = read(model).output_names, called.run(ordered)
+    found = zip(names, called.outputs, results, strict=True)
+    return {name: (info, value) for name, info, value in found}
 
 
 def _layers(session: runtime.Session) -> Iterator[Result]:

@@ -22,11 +22,14 @@ TEXT = ".txt"
 """The suffix of files that hold a graph as text."""
 
 
-def rewritten(source: Path, passes: Sequence[str], until: str, target: Target) -> Graph:
+def rewritten(
+    source: Path, passes: Sequence[str], until: str, target: Target, signature: str | None = None
+) -> Graph:
     """The graph of a .tflite file, or of a text in a .txt file, after some rewrites.
 
-    With `until` the pipeline runs up to that stage or pass, and `passes` run after it; with neither
-    the whole pipeline does. Raises ModelFileError, ModelError, and OptionError for names unknown.
+    `signature` is that of the file to take, by default its first subgraph. With `until` the
+    pipeline runs up to that stage or pass, and `passes` run after it; with neither the whole
+    pipeline does. Raises ModelFileError, ModelError, and OptionError for names unknown.
     """
     known = {each.name: each for each in PIPELINE}
     unknown = [name for name in passes if name not in known]
@@ -34,7 +37,7 @@ def rewritten(source: Path, passes: Sequence[str], until: str, target: Target) -
         raise OptionError(f"no pass {', '.join(unknown)}; choose from {', '.join(known)}")
     whole = PIPELINE if not passes else ()
     chosen = [*(_up_to(until) if until else whole), *(known[name] for name in passes)]
-    graph = _graph(source)
+    graph = _graph(source, signature)
     for each in chosen:
         each(graph, target)
         check(graph, each.name, everything=True)
@@ -52,9 +55,11 @@ def _up_to(stage: str) -> tuple[Pass, ...]:
     return PIPELINE[: names.index(stage) + 1]
 
 
-def _graph(source: Path) -> Graph:
+def _graph(source: Path, signature: str | None) -> Graph:
     if source.suffix != TEXT:
-        return read(source)
+        return read(source, signature=signature)
+    if signature is not None:
+        raise OptionError(f"{source.name} is a text, which has no signature {signature}")
     parser = Parser(_drawn, _inferred)
     parser.read(read_text(source, "the graph", ModelFileError))
     graph = parser.graph()

@@ -22,6 +22,7 @@ from ...frontend.model_file import Model
 from ...ir import Array
 from ...litert.child import try_run
 from ...litert.reference import Reference
+from ...litert.state import with_state
 from ...options import Options
 from ...scratch import scratch_folder
 from ..trace.events import Trace
@@ -92,9 +93,9 @@ def benchmark(
             sides = [lambda: session.run(arrays)]
             if litert:
                 key = options.signature_key
-                sides.append(_litert(model, session, arrays, threads, key, warm_up))
+                sides.append(_litert(model, arrays, threads, key, warm_up))
             if litert_gpu:
-                sides.append(_litert_gpu(model, session, arrays, warm_up))
+                sides.append(_litert_gpu(model, arrays, warm_up))
             with others_busy(busy):
                 ours, *others = _rounds(sides, rounds, min_seconds, progress)
             progress("kernels", 0, 1)
@@ -140,31 +141,29 @@ def _warm_up(run: Run, times: int) -> None:
 
 def _litert(
     model: Model,
-    session: runtime.Session,
     arrays: Mapping[str, Array],
     threads: int,
     signature: str,
     warm_up: int,
 ) -> Run:
     """A run of the same model and inputs on LiteRT with XNNPACK, warmed up (ModelError)."""
-    inputs = [arrays[info.name] for info in session.inputs]
-    try_run(model, dict(arrays) if signature else inputs, signature)
+    whole = with_state(model, signature, arrays)
+    inputs = list(whole.values())
+    try_run(model, whole if signature else inputs, signature)
     if signature:
         called = Reference(model, threads=threads, kernels="XNNPACK", signature=signature)
-        _warm_up(lambda: called.run(arrays), warm_up)
-        return lambda: called.run(arrays)
-    shapes = [info.shape for info in session.inputs]
+        _warm_up(lambda: called.run(whole), warm_up)
+        return lambda: called.run(whole)
+    shapes = [array.shape for array in inputs]
     reference = Reference(model, input_shapes=shapes, threads=threads, kernels="XNNPACK")
     _warm_up(lambda: reference.run(inputs), warm_up)
     return lambda: reference.run(inputs)
 
 
-def _litert_gpu(
-    model: Model, session: runtime.Session, arrays: Mapping[str, Array], warm_up: int
-) -> Run:
+def _litert_gpu(model: Model, arrays: Mapping[str, Array], warm_up: int) -> Run:
     """A run on LiteRT's GPU accelerator, warmed up."""
     accelerated = Accelerated(model)
-    inputs = [arrays[info.name] for info in session.inputs]
+    inputs = list(with_state(model, "", arrays).values())
     _warm_up(lambda: accelerated.run(inputs), warm_up)
     return lambda: accelerated.run(inputs)
 

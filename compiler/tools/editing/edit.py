@@ -144,7 +144,7 @@ def try_edit(
     with Session(original, opened()) as first, Session(changed, opened()) as second:
         expected, results = first.run(named), second.run(named)
         outputs = _compared(plan, results, expected, ORIGINAL, tolerance)
-        litert = _litert(plan, model, first, named) if model is not None else {}
+        litert = _litert(plan, model, named) if model is not None else {}
         before, after = _timed(first, second, named)
     trial = Trial(
         variant.folder,
@@ -276,7 +276,7 @@ def _compared(
     )
 
 
-def _litert(plan: Plan, model: Model, session: Session, arrays: Mapping[str, Array]) -> Any:
+def _litert(plan: Plan, model: Model, arrays: Mapping[str, Array]) -> Any:
     """LiteRT's outputs, by the session's names (ModelError)."""
     options = json.loads(plan.options)
     if options.get("inputs") or options.get("outputs"):
@@ -284,8 +284,7 @@ def _litert(plan: Plan, model: Model, session: Session, arrays: Mapping[str, Arr
             "the variant takes or returns pictures of bytes, which LiteRT does not; leave out the "
             "model to compare with the original alone"
         )
-    signature = options.get("signature", "")
-    found = litert_outputs(model, signature, session, arrays)
+    found = litert_outputs(model, plan.signature, arrays)
     return {name: value for name, (_, value) in found.items()}
 
 
