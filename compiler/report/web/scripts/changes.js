@@ -20,8 +20,8 @@ function showChanges(view) {
     { title: "before", number: true, value: (row) => row.before,
       cell: (row) => shown(row, row.before) },
     { title: "now", number: true, value: (row) => row.now, cell: (row) => shown(row, row.now) },
-    { title: "now / before", number: true, value: (row) => row.now / row.before,
-      cell: (row) => ratio(row.now, row.before) },
+    { title: "ratio", number: true, hint: "Now, divided by before",
+      value: (row) => row.now / row.before, cell: (row) => ratio(row.now, row.before) },
   ], figures.map((row) => ({ ...row, id: null, words: row.title })));
   const table = sortableTable("Kernels that compute the same operators, changed ones first", [
     { title: "operators", kind: "main", value: (row) => row.labels.join(", "),
