@@ -37,9 +37,10 @@ def from_bytes(data: bytes, source: str = "the plan") -> Plan:
         raise PlanError(f"{source} is not a plan of tflgpu; compile the model again")
     _, version, digest = HEADER.unpack_from(data)
     if version != FORMAT_VERSION:
+        newer = "install a newer version of tflgpu, or " if version > FORMAT_VERSION else ""
         raise PlanError(
             f"{source} has format version {version}, this runtime reads {FORMAT_VERSION}; "
-            f"compile the model again"
+            f"{newer}compile the model again"
         )
     body = data[HEADER.size :]
     if hashlib.sha256(body).digest() != digest:

@@ -91,7 +91,8 @@ def _problems(plan: Plan) -> Iterator[str]:
 
 def _header(plan: Plan) -> Iterator[str]:
     if plan.target not in TARGETS:
-        yield f"target {plan.target!r} is not one of {', '.join(TARGETS)}"
+        known = ", ".join(TARGETS)
+        yield f"target {plan.target!r} is not one of {known}; a newer tflgpu may know it"
     if not HEX_DIGEST.match(plan.fingerprint):
         yield f"fingerprint {plan.fingerprint!r} is not a SHA-256 digest"
     if len(plan.weights_sha256) != 32:

@@ -116,8 +116,12 @@ def test_flipped_bit(data: st.DataObject) -> None:
         from_bytes(bytes(content))
 
 
-def test_other_version() -> None:
+@pytest.mark.parametrize(
+    ("version", "advice"), [(99, "install a newer version of tflgpu, or compile"), (1, "compile")]
+)
+def test_other_version(version: int, advice: str) -> None:
     content = bytearray(to_bytes(chain().plan))
-    content[8] = 99
-    with pytest.raises(PlanError, match=f"version 99, this runtime reads {FORMAT_VERSION}"):
+    content[8] = version
+    match = f"version {version}, this runtime reads {FORMAT_VERSION}; {advice} the model again"
+    with pytest.raises(PlanError, match=match):
         from_bytes(bytes(content))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from platforms import posix
 from stored import FILES
 
 from tflgpu.runtime import CacheWarning, PlanError, load
+from tflgpu.runtime.plan.file import to_bytes
 from tflgpu.runtime.store.cache import find_variants
 from tflgpu.runtime.store.variant import read_variant
 
@@ -46,7 +48,7 @@ def test_any_damage_is_noticed(shared: Path, file: str, data: st.DataObject) -> 
 def test_damage_of_another_variant(folder: Path, attached: Attached) -> None:
     """The good one is loaded, with a warning; its permissions are as bad as any damage."""
     bad = chain(target=attached.target).write(folder.parents[1], "bad")
-    match = f"{bad}.*; another variant of the model is used"
+    match = rf"(?s){bad}.*; another variant of the model is used"
 
     def loads() -> None:
         with pytest.warns(CacheWarning, match=match):
@@ -56,6 +58,9 @@ def test_damage_of_another_variant(folder: Path, attached: Attached) -> None:
     loads()
     bad.chmod(0o700)
     (bad / "plan.tflgpu").write_bytes(b"damage")
+    loads()
+    newer = replace(chain().plan, target="of a newer version")
+    (bad / "plan.tflgpu").write_bytes(to_bytes(newer))
     loads()
     (bad / "plan.tflgpu").unlink()
     (bad / "plan.tflgpu").mkdir()
