@@ -113,7 +113,9 @@ def _groups(op: Op, target: Target) -> str | None:
 
 def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]) -> Launch:
     q, k, v = operands(op)
-    reads = dict(zip(("q", "k", "v", "mask"), (t for t in op.inputs if t), strict=False))
+    reads = dict(
+        zip(("queries", "keys", "values", "mask"), (t for t in op.inputs if t), strict=False)
+    )
     batch = op.operand(0).shape[0]
     return Launch(
         template,
@@ -121,9 +123,9 @@ def _launch(op: Op, template: str, columns: int, variables: Mapping[str, object]
         reads,
         {"y": op.output},
         variables={
-            "queries": q,
-            "keys": k,
-            "values": v,
+            "query_heads": q,
+            "key_heads": k,
+            "value_heads": v,
             "scale": op.attrs["scale"],
             "joined_heads": op.attrs["joined"],
             **variables,

@@ -104,6 +104,8 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention of odd heads", call("RELU", attention(*odd)))
     whole = attention(x(1, 2, 32, 16), x(1, 2, 48, 16), x(1, 2, 48, 16))
     yield Case("recognized", "attention of whole slices", whole)
+    rows = reshape(attention(x(1, 2, 64, 32), x(1, 2, 64, 32), x(1, 2, 64, 32)), 2, 64 * 32)
+    yield Case("recognized", "attention stored in rows", rows)
     masks = causal(19, 37), x(2, 1, 1, 37)
     yield Case("recognized", "attention with masks", attention(*odd, *masks))
     bias = attention(x(3, 19, 7), x(3, 5, 7), x(3, 5, 11), x(3, 19, 5))

@@ -34,6 +34,14 @@ LOOKED_AT = 16
 test_operators.py they all run."""
 
 
+CHECKED = 4
+"""Of an operator's cases every fourth is checked as OpenCL of GPUs."""
+SYNTAX_OF_OPENCL = (
+    *("-x", "cl", "-cl-std=CL1.2", "-target", "spir64", "-fsyntax-only", "-w"),
+    *("-Xclang", "-finclude-default-header", "-Xclang", "-fdeclare-opencl-builtins"),
+)
+
+
 def rendered(operator: str, target: TargetName, profile: str) -> dict[str, str]:
     """Sources of an operator's cases, by the rank of the implementations and the file's name."""
     cases = families()[operator][::LOOKED_AT]
@@ -63,6 +71,19 @@ def test_every_file_says_what_it_computes(
         compile_glsl(sources, tmp_path)
     elif target == "wgsl":
         compile_wgsl(sources)
+
+
+@each_operator
+def test_opencl_of_gpus_is_valid(operator: str, tmp_path: Path) -> None:
+    """No GPU here has a driver of OpenCL, and processors get other kernels."""
+    need_programs("clang")
+    for item in every_kernel(families()[operator][::CHECKED], "opencl", "gpu", (0, 1)):
+        file = tmp_path / f"{item.rank}.cl"
+        # As one file, since most of the time goes into what OpenCL declares.
+        file.write_text("\n".join(item.model.sources.values()))
+        command = ("clang", *SYNTAX_OF_OPENCL, str(file))
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr[:2000]
 
 
 def test_both_languages_have_the_same_operators() -> None:

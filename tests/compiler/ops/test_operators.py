@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,22 @@ from compiled_cases import each_operator, every_kernel
 from devices import Way
 from graphs import model
 
+ARGUMENT = re.compile(
+    r"__global [\w ]+\* (?:restrict )?(\w+)[,)]|buffer \w+ \{ \w+ (\w+)\[\]|var<storage[^>]*> (\w+):"
+)
+"""A buffer of a kernel, in each language."""
+VARIABLE = re.compile(r"^ +(?:(?:float|int|bool)\d*|[iu]?vec4|uint|let|var) (\w+)\b(?! *\()", re.M)
+
 
 @each_operator
 def test_operators_agree_with_litert(operator: str, way: Way, tmp_path: Path) -> None:
     found: dict[str, str] = {}
     cases = way.shared(families()[operator])
     for item in every_kernel(cases, way.target, way.profile, way.others):
+        for file, source in item.model.sources.items():
+            names = {name for match in ARGUMENT.findall(source) for name in match if name}
+            hidden = names & set(VARIABLE.findall(source))
+            assert not hidden or file.endswith("_persistent.cl"), f"{file} hides {hidden}"
         results = run(item.model, way.device, tmp_path / str(item.rank), item.inputs)
         wrong = differences(item.cases, results)
         found |= {f"{name}, implementation {item.rank}": text for name, text in wrong.items()}
