@@ -34,9 +34,20 @@ class Callers:
         start = -room.ctypes.data % _ALIGNMENT
         self._memory = room[start : start + self._size + GUARD]
         context = cl.Context.from_int_ptr(self._device._context)
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-        buffer = cl.Buffer(context, flags, hostbuf=self._memory[: self._size])
-        return buffer, lambda: self._memory
+        if self._device.info.type == "cpu":
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+            buffer = cl.Buffer(context, flags, hostbuf=self._memory[: self._size])
+            return buffer, lambda: self._memory
+        # A GPU need not write to the host's memory before it is told to.
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        buffer = cl.Buffer(context, flags, hostbuf=self._memory)
+        self._queue = cl.CommandQueue(context)
+
+        def read() -> Array:
+            cl.enqueue_copy(self._queue, self._memory, buffer)
+            return self._memory
+
+        return buffer, read
 
     def _opengl(self) -> tuple[Any, Callable[[], Array]]:
         def read() -> Array:
@@ -56,8 +67,12 @@ class Callers:
 
     def write(self, array: Array) -> None:
         content = array.astype(device_dtype(self._info.dtype)).tobytes()
-        if self._device.info.target == "opencl":
+        if self._device.info.type == "cpu" and self._device.info.target == "opencl":
             self._memory[: len(content)] = np.frombuffer(content, np.uint8)
+        elif self._device.info.target == "opencl":
+            import pyopencl as cl
+
+            cl.enqueue_copy(self._queue, self.buffer, np.frombuffer(content, np.uint8))
         elif self._device.info.target == "wgsl":
             self._device._queue.write_buffer(self.buffer, 0, content.ljust(self._size, b"\0"))
         else:

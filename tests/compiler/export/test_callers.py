@@ -46,8 +46,9 @@ class Driver:
         runtime = ("tflgpu.c", f"tflgpu_{self.backend}.c")
         folders = (self.project, self.project / "android", CALLERS)
         included = (f"-I{folder}" for folder in folders)
-        libraries = wgpu_native(self.project.parent) if self.backend == "webgpu" else ()
-        words = (*CHECKED, *included, *runtime, str(table), *map(str, files), *libraries)
+        native = wgpu_native(self.project.parent) if self.backend == "webgpu" else ()
+        sources = (*runtime, str(table), *map(str, files), str(CALLERS / "keep_loaded.c"))
+        words = (*CHECKED, *included, *sources, *native)
         build(self.project, str(program), *words)
 
 
