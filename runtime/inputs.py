@@ -197,7 +197,7 @@ def _texts(info: TensorInfo, array: Array, form: str) -> Array:
 
 def _reordered(info: TensorInfo, array: Array) -> list[str]:
     call = reordering(array.shape, info.shape)
-    return [f"reorder its axes: {call}"] if call else []
+    return [f"arrange its axes: {call}"] if call else []
 
 
 def reordering(given: Sequence[int], wanted: Sequence[int]) -> str | None:

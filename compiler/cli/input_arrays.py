@@ -190,7 +190,7 @@ def array_file(path: str, info: TensorInfo) -> Array:
             array = array.astype(dtype)
     if array.shape != info.shape or array.dtype != dtype:
         call = reordering(array.shape, info.shape) if array.shape != info.shape else None
-        advice = f"; reorder its axes: {call}" if call else ""
+        advice = f"; arrange its axes: {call}" if call else ""
         raise InputError(
             f"input {info.name}: {path} contains {array.dtype.name}{list(array.shape)}, but the "
             f"model takes {info.dtype}{list(info.shape)}{advice}"

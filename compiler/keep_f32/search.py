@@ -48,10 +48,10 @@ def settle(
     a warning by copies alone, if none can run it. OptionError if it misses the tolerance in single
     precision; also raises what compiling raises.
     """
+    if not isinstance(tolerance, (int, float)) or not tolerance > 0:
+        raise OptionError(f"tolerance={tolerance!r}: give a number above 0, such as {TOLERANCE}")
     if options.keep_f32 != AUTO:
         return options
-    if not tolerance > 0:
-        raise OptionError(f"tolerance={tolerance!r}: give a number above 0, such as {TOLERANCE}")
     # LiteRT, whose results are the measure, knows nothing of formats.
     plain = replace(each_choice(model, options)[0], inputs=(), outputs=())
     return replace(options, keep_f32=_Search(model, plain, tolerance, progress).few())

@@ -54,6 +54,7 @@ def test_invalid_values(options: dict[str, Any], message: str) -> None:
             {"precision": "f16", "keep_f32": "auto", "tolerance": -1},
             "tolerance=-1: give a number above 0",
         ),
+        ({"tolerance": "low"}, "tolerance='low': give a number above 0"),
     ],
 )
 def test_arguments_of_a_wrong_form(options: dict[str, Any], message: str, tmp_path: Path) -> None:

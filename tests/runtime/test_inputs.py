@@ -143,13 +143,13 @@ BAD_INPUTS: dict[str, tuple[tuple[TensorInfo, ...], Any, str]] = {
         ONE,
         SINGLES.T,
         "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got float32 of "
-        "shape [3, 2]; reorder its axes: x.transpose(1, 0)",
+        "shape [3, 2]; arrange its axes: x.transpose(1, 0)",
     ),
     "pixels": (
         ONE,
         np.ones((3, 2), np.uint8),
         "the inputs do not match the model:\n  x: expected float32 of shape [2, 3], got uint8 of "
-        f"shape [3, 2]; {PIXELS}; reorder its axes: x.transpose(1, 0)",
+        f"shape [3, 2]; {PIXELS}; arrange its axes: x.transpose(1, 0)",
     ),
     "size": (
         ONE,

@@ -129,7 +129,7 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         (tmp_path / f"{name}.npy").write_bytes(content)
     for name, message in (
         ("shape", r"contains float32\[5, 7, 3\], but the model takes float32\[1, 5, 7, 3\]"),
-        ("axes", r"contains .*; reorder its axes: x.transpose\(0, 2, 3, 1\)"),
+        ("axes", r"contains .*; arrange its axes: x.transpose\(0, 2, 3, 1\)"),
         ("type", r"contains int64\[1, 5, 7, 3\]"),
         ("object", "as a .npy file: Object arrays"),
         ("text", "as a .npy file"),
