@@ -13,7 +13,8 @@ from devices import Way
 from graphs import model
 
 ARGUMENT = re.compile(
-    r"__global [\w ]+\* (?:restrict )?(\w+)[,)]|buffer \w+ \{ \w+ (\w+)\[\]|var<storage[^>]*> (\w+):"
+    r"__global [\w ]+\* (?:restrict )?(\w+)[,)]|buffer \w+ \{ \w+ (\w+)\[\]"
+    r"|var<storage[^>]*> (\w+):"
 )
 """A buffer of a kernel, in each language."""
 VARIABLE = re.compile(r"^ +(?:(?:float|int|bool)\d*|[iu]?vec4|uint|let|var) (\w+)\b(?! *\()", re.M)
