@@ -234,7 +234,7 @@ def _emit(
     kernels = generate(
         arrangement.order,
         target,
-        allocation.layouts,
+        allocation,
         lambda: progress("render", next(done), total),
     )
     return emit(

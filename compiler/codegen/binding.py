@@ -40,6 +40,13 @@ class Argument:
     """None for the array of constants."""
     writes: bool
     accessor: Accessor
+    others: list[Tensor] = field(default_factory=list)
+    """The tensors that are read through it, too."""
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All of them; none for the array of constants."""
+        return () if self.tensor is None else (self.tensor, *self.others)
 
 
 @dataclass
@@ -51,6 +58,8 @@ class Binding:
     target: Target
     layouts: Mapping[Tensor, StridedLayout]
     """The layout of each tensor within its argument, if it is not the whole argument."""
+    joint: Mapping[Tensor, int] = field(default_factory=dict)
+    """The number of the argument of each tensor that is read through one with others."""
     used: set[str] = field(default_factory=set)
     """The intrinsics that the accessors call."""
     roles: dict[str, Accessor] = field(default_factory=dict)
@@ -107,8 +116,21 @@ class Binding:
     def _bind(self, role: str, tensor: Tensor, found: Accessor, writes: bool = False) -> None:
         if role in self.launch.joined:
             found = found.joined(self.launch.joined[role], writes, self.target)
+        shared = None if writes else self._shared(tensor, found)
+        if shared is None:
+            self.arguments.append(Argument(tensor, writes, found))
+        else:
+            shared.others.append(tensor)
+            found = replace(found, memory=shared.accessor.memory)
         self.roles[role] = found
-        self.arguments.append(Argument(tensor, writes, found))
+
+    def _shared(self, tensor: Tensor, found: Accessor) -> Argument | None:
+        """The argument that a tensor is read through together with others, if it is bound."""
+        for argument in self.arguments:
+            if tensor in self.joint and self.joint.get(argument.tensor) == self.joint[tensor]:
+                same = argument.accessor.stored == found.stored and not argument.writes
+                return argument if same else None
+        return None
 
     def _accessor(
         self,
@@ -166,9 +188,8 @@ class Binding:
                 return
         number = sum(1 for role in self.roles if role.startswith("other"))
         role = "other" if not number else f"other{number + 1}"
-        found = self._reading(role, tensor, self.implementation.operands)
-        self.operands[tensor] = found.widened()
-        self._bind(role, tensor, found)
+        self._bind(role, tensor, self._reading(role, tensor, self.implementation.operands))
+        self.operands[tensor] = self.roles[role].widened()
 
     # -- constants --------------------------------------------------------------------------
 

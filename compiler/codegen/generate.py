@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from ...runtime.plan.kernels import Kernel
 from ..ir import Op, Tensor
 from ..language.comment import in_comment
-from ..ops.base import StridedLayout
+from ..memory.allocation import Allocation
+from ..memory.lifetimes import touched
+from ..ops.base import Launch, StridedLayout
 from ..ops.litert_part import LITERT
 from ..schedule.sizes import ScheduledOp
 from ..target import Target
@@ -57,13 +59,13 @@ class Kernels:
 def generate(
     order: Iterable[ScheduledOp],
     target: Target,
-    layouts: Mapping[Tensor, StridedLayout],
+    allocation: Allocation,
     progress: Callable[[], None] = lambda: None,
 ) -> Kernels:
     """Render the launches of scheduled operators.
 
-    `layouts` has the layout of each tensor that is not the whole of its argument. `progress` is
-    called after each operator. RenderError if a template fails, which is a bug in tflgpu.
+    `progress` is called after each operator. RenderError if a template fails, which is a bug in
+    tflgpu.
     """
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}
@@ -73,7 +75,8 @@ def generate(
         if op.name == LITERT:
             host_steps[op] = len(launches)
         for launch in scheduled.launches if op.name != LITERT else ():
-            rendered = render(op, launch, scheduled.implementation, target, layouts)
+            layouts, joint = _places(scheduled, launch, allocation)
+            rendered = render(op, launch, scheduled.implementation, target, layouts, joint)
             number = numbers.setdefault(rendered.source, len(numbers))
             reads = scheduled.implementation.reads
             limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
@@ -92,6 +95,22 @@ def generate(
         records.append(source.record(name, file, text, bodies))
         sources[file] = text
     return Kernels(tuple(launches), tuple(records), sources, host_steps)
+
+
+def _places(
+    scheduled: ScheduledOp, launch: Launch, allocation: Allocation
+) -> tuple[Mapping[Tensor, StridedLayout], Mapping[Tensor, int]]:
+    """The layouts of the tensors of a launch within its arguments, and which of those they share.
+
+    Buffers that are bound as ones that are written must not overlap.
+    """
+    layouts = allocation.layouts
+    if allocation.target.language.writes_beside:
+        return layouts, {}
+    written = (*launch.writes.values(), *scheduled.op.early_outputs)
+    read = {each for each in touched(scheduled, launch) if not each.constant}
+    joint = allocation.joint(sorted(read.difference(written), key=lambda each: each.name))
+    return {**layouts, **joint.layouts}, joint.numbers
 
 
 def _comment(name: str, users: list[GeneratedLaunch]) -> str:
@@ -117,5 +136,5 @@ def _tensors(rendered: RenderedLaunch) -> str:
     """The tensor of the model bound to each parameter."""
     bound = zip(rendered.source.parameters, rendered.tensors, strict=True)
     return ", ".join(
-        f"{array.name} = {in_comment(tensor.name)}" for array, tensor in bound if tensor
+        f"{array.name} = {in_comment(tensor.name)}" for array, each in bound for tensor in each
     )

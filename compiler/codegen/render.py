@@ -52,8 +52,8 @@ class RenderedLaunch:
     """Work-items, rounded up to whole groups."""
     described: tuple[str, ...]
     """A line of text about each parameter, for the kernel's header comment."""
-    tensors: tuple[Tensor | None, ...]
-    """The tensor bound to each parameter; None for the constants."""
+    tensors: tuple[tuple[Tensor, ...], ...]
+    """The tensors bound to each parameter; none for the constants."""
     constants: tuple[Constant, ...]
     """The contents of the constants, which follow one another."""
     halved: bool
@@ -69,17 +69,19 @@ def render(
     implementation: Implementation,
     target: Target,
     layouts: Mapping[Tensor, StridedLayout] = NO_LAYOUTS,
+    joint: Mapping[Tensor, int] = MappingProxyType({}),
 ) -> RenderedLaunch:
     """Render the kernel of one launch (RenderError if the template fails: a bug in tflgpu).
 
-    `layouts` has the layout of each tensor that is not the whole of its argument.
+    `layouts` has the layout of each tensor that is not the whole of its argument, and `joint` the
+    number of the argument of each that is read through one with others.
     """
     assert launch.group is not None
     group = launch.group
     columns, rows, outer = (
         -(-size // part) * part for size, part in zip(launch.grid, group, strict=True)
     )
-    binding = Binding(launch, implementation, target, layouts)
+    binding = Binding(launch, implementation, target, layouts, joint)
     binding.bind(op)
     body = _Body(op, binding, (columns, rows, outer))
     try:
@@ -106,7 +108,7 @@ def render(
         source,
         (columns, rows, outer),
         tuple(_describe(binding, argument) for argument in binding.arguments),
-        tuple(argument.tensor for argument in binding.arguments),
+        tuple(argument.tensors for argument in binding.arguments),
         tuple(binding.arrays),
         binding.halved,
         launch.flops,
@@ -124,6 +126,7 @@ def _parameter(argument: Argument, target: Target) -> Parameter:
 
 def _describe(binding: Binding, argument: Argument) -> str:
     found, tensor = argument.accessor, argument.tensor
+    beside = "".join(f" and {list(other.shape)}" for other in argument.others)
     how = "row-major" if found.row_major else f"in slices of {found.lanes} channels"
     how += ", as an image" if found.texel else ""
     if tensor is None:
@@ -134,7 +137,7 @@ def _describe(binding: Binding, argument: Argument) -> str:
         how += f", as {tensor.whole.called} from {base}"
     how += ", within a larger one" if found.gaps else ""
     verb = "writes" if argument.writes else "reads"
-    return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}, {how}"
+    return f"{found.array}: {verb} {tensor.dtype} {list(tensor.shape)}{beside}, {how}"
 
 
 class _Variables:

@@ -29,12 +29,12 @@ def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tu
         Finding(
             launch.op.index,
             launch.op.name,
-            f"a kernel of it gets {argument.size} bytes of {_named(launch, tensor)} in one buffer, "
-            f"of {most} that the device profile {allocation.target.device.name} allows",
+            f"a kernel of it gets {argument.size} bytes of {_named(launch, tensors)} in one "
+            f"buffer, of {most} that the device profile {allocation.target.device.name} allows",
             "run it on LiteRT: fallback_ops, --fallback-op",
         )
         for launch, dispatch in zip(kernels.launches, found, strict=True)
-        for tensor, argument in zip(launch.rendered.tensors, dispatch.arguments, strict=True)
+        for tensors, argument in zip(launch.rendered.tensors, dispatch.arguments, strict=True)
         if argument.size > most
     ]
     if large:
@@ -42,28 +42,28 @@ def dispatches(kernels: Kernels, allocation: Allocation, weights: Weights) -> tu
     return found
 
 
-def _named(launch: GeneratedLaunch, tensor: Tensor | None) -> str:
-    """The tensor of an argument; of constants that are joined, the largest."""
-    constants = (each for each in launch.op.reads if each.constant)
-    tensor = tensor or max(constants, key=lambda each: each.elements, default=None)
-    return f"the tensor {tensor.name}" if tensor else "its constants"
+def _named(launch: GeneratedLaunch, tensors: Sequence[Tensor]) -> str:
+    """The largest tensor of an argument; of constants that are joined, the largest of these."""
+    constants = [each for each in launch.op.reads if each.constant]
+    found = max(tensors or constants, key=lambda each: each.elements, default=None)
+    return f"the tensor {found.name}" if found else "its constants"
 
 
 def _dispatch(launch: GeneratedLaunch, allocation: Allocation, weights: Weights) -> Dispatch:
     rendered = launch.rendered
     parameters = rendered.source.parameters
     arguments = []
-    for parameter, tensor in zip(parameters, rendered.tensors, strict=True):
-        if tensor is None:
+    for parameter, tensors in zip(parameters, rendered.tensors, strict=True):
+        if not tensors:
             argument = weights.add(joined(rendered.constants, rendered.halved))
-        elif tensor.constant:
-            storage = SLICED if tensor in launch.packed else launch.reads
-            argument = weights.add(_stored(tensor, storage, allocation.target))
+        elif tensors[0].constant:
+            storage = SLICED if tensors[0] in launch.packed else launch.reads
+            argument = weights.add(_stored(tensors[0], storage, allocation.target))
         else:
-            argument = allocation.argument(tensor, parameter.writes)
+            argument = allocation.argument(tensors, parameter.writes)
         arguments.append(replace(argument, texel=parameter.texel))
     written = zip(parameters, rendered.tensors, strict=True)
-    result = next(tensor for parameter, tensor in written if parameter.writes and tensor)
+    result = next(tensors[0] for parameter, tensors in written if parameter.writes)
     return Dispatch(
         launch.kernel,
         rendered.grid,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +14,16 @@ from ..target import Target
 from .arrange import Arrangement
 from .lifetimes import Spans, lifetimes
 from .offsets import Interval, Layout, plan_memory
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Tensors that are read through arguments that several of them share."""
+
+    layouts: Mapping[Tensor, StridedLayout]
+    """The layout of each within the argument."""
+    numbers: Mapping[Tensor, int]
+    """The number of the argument of each."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,30 @@ class Allocation:
         size = stored_bytes(tensor, self.storages[tensor], self.target)
         return Argument(*aliases.region(root), offset, whole_words(layout.span(size)), writes)
 
-    def argument(self, tensor: Tensor, writes: bool) -> Argument:
-        """The argument for a kernel: the same bytes, extended down to an aligned offset."""
+    def argument(self, tensors: Sequence[Tensor], writes: bool) -> Argument:
+        """The argument for a kernel: all bytes of some tensors, from an aligned offset on."""
+        found = [self._argument(tensor, writes) for tensor in tensors]
+        offset = min(each.offset for each in found)
+        end = max(each.offset + each.size for each in found)
+        return replace(found[0], offset=offset, size=end - offset)
+
+    def _argument(self, tensor: Tensor, writes: bool) -> Argument:
         start = self.layouts[tensor].start if tensor in self.layouts else 0
         exact = self.lies(tensor, writes)
         return replace(exact, offset=exact.offset - start, size=exact.size + start)
+
+    def joint(self, tensors: Iterable[Tensor]) -> Joint:
+        """The tensors, of those that a launch reads, whose arguments would overlap."""
+        places = {tensor: self._argument(tensor, False) for tensor in tensors}
+        layouts, numbers = {}, {}
+        for number, group in enumerate(_overlapping(places)):
+            for tensor in group:
+                size = stored_bytes(tensor, self.storages[tensor], self.target)
+                layout = self.layouts.get(tensor, StridedLayout(0, size, size))
+                before = places[tensor].offset - places[group[0]].offset
+                layouts[tensor] = replace(layout, start=layout.start + before)
+                numbers[tensor] = number
+        return Joint(layouts, numbers)
 
     @cached_property
     def layouts(self) -> Mapping[Tensor, StridedLayout]:
@@ -69,3 +98,23 @@ def allocate(
     arena = plan_memory(intervals, target.device.alignment, share)
     offsets = dict(zip(roots, arena.offsets, strict=True))
     return Allocation(arrangement, storages, target, spans, arena, offsets)
+
+
+def _overlapping(places: Mapping[Tensor, Argument]) -> Iterator[list[Tensor]]:
+    """The groups of several tensors that have bytes in common, each in the order of its places."""
+    group: list[Tensor] = []
+    region, end = (Region.ARENA, 0), 0
+    for tensor in sorted(places, key=lambda each: _start(places[each])):
+        place = places[tensor]
+        if (place.region, place.index) != region or place.offset >= end:
+            if len(group) > 1:
+                yield group
+            group, region, end = [], (place.region, place.index), 0
+        group.append(tensor)
+        end = max(end, place.offset + place.size)
+    if len(group) > 1:
+        yield group
+
+
+def _start(place: Argument) -> tuple[Region, int, int]:
+    return place.region, place.index, place.offset

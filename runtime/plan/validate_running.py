@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import prod
 
 from .limits import LARGEST_SIZE
@@ -51,8 +52,21 @@ def check_needs(plan: Plan) -> Iterator[str]:
             yield f"{kernel.file} needs more than the plan says"
     everything: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
     for launched in everything:
+        file = plan.kernels[launched.kernel].file
         for argument in launched.arguments:
-            yield from _argument(plan, argument, plan.kernels[launched.kernel].file)
+            yield from _argument(plan, argument, file)
+        if plan.target == "wgsl" and _overlap(launched.arguments):
+            yield f"arguments of {file} overlap, which WebGPU does not allow"
+
+
+def _overlap(arguments: Sequence[Argument]) -> bool:
+    """Whether arguments have bytes in common that are bound as ones that are written."""
+    places = sorted(
+        (item.region, item.index, item.offset, item.offset + item.size)
+        for item in arguments
+        if item.writes or item.beside_writes
+    )
+    return any(one[:2] == other[:2] and other[2] < one[3] for one, other in pairwise(places))
 
 
 def _covers(needs: Limits, least: Limits) -> bool:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from cases import CASES
-from graphs import model
+from graphs import call, ints, model, parts, x
 from paths import DIGITS_MODEL
 
 from tflgpu.compiler import Options, build
@@ -193,6 +193,19 @@ def test_buffers_that_are_written_elsewhere_are_bound_to_be_written() -> None:
             access = re.findall(r"@binding\(\d\) var<storage, (\w+)>", source)
             for argument, found in zip(dispatch.arguments, access, strict=True):
                 assert found == "read_write" or not (argument.writes or argument.beside_writes)
+
+
+def test_views_of_a_tensor_are_read_through_one_binding() -> None:
+    """Bindings that are written, or are bound as such, must not overlap."""
+    first, second = parts("SPLIT", 2, ints(3), call("EXP", x(1, 4, 4, 8)), num_splits=2)
+    content = model({"y": call("SUB", first, second)}).content
+    compiled = build(content, Options(target="wgsl", device="webgpu", fallback="none"))
+    plan = compiled.plan
+    last = plan.dispatches[-1]
+    assert last.label.startswith("SUB") and len(last.arguments) == 2
+    place = "index / 4 * 8 + index % 4"
+    source = compiled.sources[plan.kernels[last.kernel].file]
+    assert f"let v = other[{place}] - other[{place} + 4];" in source
 
 
 def test_kernels_that_compute_in_half_precision_ask_for_it() -> None:

@@ -57,6 +57,15 @@ def with_argument(**fields: Any) -> Plan:
     return with_dispatch(arguments=(*arguments[:2], replace(arguments[2], **fields)))
 
 
+def overlapping() -> Plan:
+    """The chain for WebGPU, with its second dispatch writing where it reads."""
+    plan = chain(target="wgsl").plan
+    first, second, third = plan.dispatches
+    x, weights, y = second.arguments
+    second = replace(second, arguments=(x, weights, replace(y, offset=x.offset)))
+    return sealed(replace(plan, dispatches=(first, second, third)))
+
+
 def with_kernel(**fields: Any) -> Plan:
     """The chain with its first kernel changed."""
     plan = chain().plan
@@ -177,6 +186,10 @@ INVALID = {
         "has 52 bytes, not a multiple of its texels' 16",
     ),
     "arguments": (with_dispatch(arguments=chain().plan.dispatches[0].arguments * 50), "150 arg"),
+    "arguments that overlap": (
+        overlapping(),
+        "arguments of kernels/001_scale.wgsl overlap, which WebGPU does not allow",
+    ),
     "tensor size": (with_tensor(size=SIZE - 1), "does not fit in 51 bytes"),
     "tensor life": (with_tensor(last=4), "is used from dispatch 0 to 4, but the plan has 3"),
     "tensor slices": (
