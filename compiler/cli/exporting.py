@@ -6,14 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 
 from ...runtime.plan.records import Plan
 from ...runtime.store.variant import Variant
 from ..export import BACKENDS, Pictures
 from ..export import export as export_project
 from ..frontend.metadata import parse_metadata
-from ..pictures.families import family_of
+from ..pictures.families import DATA_SETS, family_of
+from ..pictures.outputs import Output
 from ..pictures.scaling import choose_scaling
+from ..pictures.show import class_names
 from .chosen_variant import newest_variant, variants_for
 from .device_names import DeviceName
 from .options import cache_argument, model_option, shape_option, signature_option
@@ -114,4 +117,6 @@ def _pictures(plan: Plan) -> Pictures:
     known = metadata.inputs[0] if metadata.inputs else None
     scaling = choose_scaling(known, family=family.scaling if family else None)
     labels = next((output.labels for output in metadata.outputs if output.labels), ())
+    outputs = [Output(info.name, np.zeros(info.shape)) for info in plan.outputs]
+    labels = labels or DATA_SETS.get(class_names(outputs, plan.model), ())
     return Pictures(scaling.mean, scaling.std, bool(scaling.source), labels)

@@ -17,6 +17,8 @@ from ..language.comment import in_comment
 
 FORMAT = 2
 """Of NAME.json."""
+DEMO = "demo"
+"""The folder of the modules of the demo, which are the same for all models."""
 ENTRY = "main"
 """What every kernel is called, so that equal ones have equal texts."""
 
@@ -49,10 +51,13 @@ def web_files(
     values = {**described, "name": name, "profile": plan.profile, "call": call}
     values |= {"scaling": _in_script(scaling), "labels": _in_script(pictures.labels)}
     found: dict[str, Any] = {}
-    for source in files(__package__).joinpath("web").iterdir():
+    folder = files(__package__) / "web"
+    for source in (each for each in folder.iterdir() if each.is_file()):
         text = source.read_text(encoding="utf-8")
         text = re.sub(r"@\{(\w+)\}", lambda place: values[place[1]], text)
         found[source.name.replace("model", name)] = text.encode()
+    for source in (folder / DEMO).iterdir():
+        found[f"{DEMO}/{source.name}"] = source.read_bytes()
     found[f"{name}.json"] = _json(_described(signatures)).encode()
     found[WEIGHTS] = signatures[0].weights.content
     return found

@@ -238,13 +238,17 @@ class Model {
     this.outputs.forEach(({name, size}, index) => {
       encoder.copyBufferToBuffer(this.buffer(name), 0, staging[index], 0, words(size));
     });
+    this.#device.pushErrorScope("validation");
     this.#device.queue.submit([encoder.finish()]);
+    const invalid = this.#device.popErrorScope();
     try {
       await Promise.all(staging.map((buffer) => buffer.mapAsync(GPUMapMode.READ)));
     } catch (error) {
       await Promise.resolve(); // The device may tell only now that it is lost.
       throw this.#loaded.lost ?? error;
     }
+    const problem = await invalid;
+    if (problem) throw new ModelError(`the browser rejects the run of ${NAME}: ${problem.message}`);
     const results = {};
     this.outputs.forEach(({name, size, element}, index) => {
       results[name] = new TYPES[element](staging[index].getMappedRange().slice(0, size));

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import WEBGPU, chromium
-from graphs import call, model, x
+from graphs import call, ints, model, parts, x
 from graphs.signatures import ROWS, WIDTH, cached
 from paths import DIGITS, DIGITS_MODEL
 from servers import http_server
+from shown_outputs import candidates, detections, output, posenet
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options, pipeline
@@ -22,6 +23,9 @@ from tflgpu.compiler.export import export
 from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.litert.reference import Reference
+from tflgpu.compiler.pictures.classes import best_classes
+from tflgpu.compiler.pictures.outputs import Output
+from tflgpu.compiler.pictures.show import shown_in
 from tflgpu.runtime.store.variant import read_variant
 
 CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
@@ -55,6 +59,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         cached(), cache, target="wgsl", device="webgpu", signature="all", keep={"cache": "cache"}
     )
     export([read_variant(signed)], folder / "several", "several", False)
+    halves = parts("SPLIT", 2, ints(3), call("EXP", x(1, 4, 4, 8)), num_splits=2)
+    views = model({"y": call("SUB", *halves)})
+    split = tflgpu.compile(views.content, cache, target="wgsl", device="webgpu")
+    export([read_variant(split)], folder / "split", "split", False)
     yield folder
 
 
@@ -144,6 +152,19 @@ def test_signatures_share_weights_and_state(page: Any) -> None:
     assert found[2:4] == [["prefill", "decode"], True]
     assert found[4] == "ModelError: several has no signature none; it has prefill, decode"
     assert found[5].startswith("ModelError: several was destroyed")
+
+
+def test_a_kernel_that_reads_two_views_of_a_tensor(page: Any) -> None:
+    values = np.random.default_rng(7).random((1, 4, 4, 8), np.float32)
+    found = page.evaluate(
+        """async (values) => {
+          const model = await start("split");
+          return plain(await model.run({[model.inputs[0].name]: new Float32Array(values)}));
+        }""",
+        values.ravel().tolist(),
+    )
+    expected = np.exp(values[..., :4]) - np.exp(values[..., 4:])
+    np.testing.assert_allclose(found["y"], expected.ravel(), rtol=1e-5, atol=1e-6)
 
 
 def test_runs_of_two_models_on_one_device(page: Any) -> None:
@@ -292,6 +313,72 @@ def test_no_adapter(page: Any) -> None:
         }"""
     )
     assert said == "ModelError: WebGPU finds no GPU; update its driver, or the browser"
+
+
+SHOW = """async ([outputs, names, size, kind]) => {
+  const {shownIn} = await import("./digits/demo/shown.js");
+  const {drawOver} = await import("./digits/demo/drawing.js");
+  const arrays = outputs.map((each) => ({...each, values: Float32Array.from(each.values)}));
+  const shown = shownIn(arrays, names, size, kind);
+  const context = new OffscreenCanvas(60, 40).getContext("2d");
+  drawOver(shown, context);
+  const drawn = context.getImageData(0, 0, context.canvas.width, context.canvas.height).data;
+  return [shown.kind, shown.records, drawn.some((byte) => byte > 0)];
+}"""
+RANDOM = np.random.default_rng(7)
+SHOWN: dict[str, tuple[list[Output], tuple[str, ...], str]] = {
+    "boxes": (detections(2, 0, 3, 1), ("cat", "dog", "owl"), ""),
+    "YOLO": ([candidates("yolov8", (129.0, 65.0))], (), ""),
+    "YOLO, named": ([candidates("yolov5")], ("a", "b", "c"), ""),
+    "YOLO, chosen": ([candidates("yolov8_rows")], (), "yolov8_rows"),
+    "bodies": (posenet(True), (), ""),
+    "bodies, in halves": (posenet(False), (), ""),
+    "a body": (posenet(False)[:2], (), ""),
+    "points": ([output(RANDOM.random((1, 1, 17, 3)))], (), ""),
+    "several bodies": ([output(RANDOM.random((1, 6, 56)))], (), ""),
+    "heatmaps": ([output(RANDOM.normal(size=(1, 9, 7, 14)))], (), "keypoints"),
+    "scores": ([output(RANDOM.normal(size=(1, 9, 7, 3)))], ("a", "b", "c"), ""),
+    "one score": ([output(RANDOM.normal(size=(1, 9, 7, 1)))], (), ""),
+    "a map of classes": ([output(RANDOM.integers(0, 3, (1, 9, 7)))], (), ""),
+    "an image": ([output(RANDOM.random((1, 65, 129, 3)))], (), ""),
+    "classes": ([output(RANDOM.random((1, 40)))], ("a", "b"), "classes"),
+}
+"""Outputs, the names of classes, and the kind that is asked for."""
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_the_demo_finds_what_the_program_does(page: Any, case: str) -> None:
+    outputs, names, kind = SHOWN[case]
+    given = [
+        {"name": each.name, "shape": each.shape, "values": each.values.ravel().tolist()}
+        for each in outputs
+    ]
+    found = page.evaluate(SHOW, [given, names, (65, 129), kind])
+    if kind == "classes":
+        wanted = [vars(each) for each in best_classes(outputs[0], names)]
+    else:
+        layout = kind if kind.startswith("yolo") else ""
+        expected, shown = shown_in(outputs, names, "" if layout else kind, layout, (65, 129))
+        wanted = [{k: v for k, v in each.items() if k != "name"} for each in shown.records()]
+        assert found[0] == expected
+    assert len(found[1]) == len(wanted) > 0
+    for record, expected_record in zip(found[1], wanted, strict=True):
+        assert record == pytest.approx(expected_record, abs=1e-6)
+    assert found[2] == (kind != "classes")
+
+
+def test_outputs_that_the_demo_cannot_show(page: Any) -> None:
+    several = {"name": "y", "shape": (1, 20, 8)}
+    several["values"] = candidates("yolov5").values.ravel().tolist()
+    vector = {"name": "y", "shape": (2, 3, 1), "values": [1.0] * 6}
+    said = [
+        page.evaluate(f"(given) => message(() => ({SHOW})(given))", [[each], [], [65, 129], ""])
+        for each in (several, vector)
+    ]
+    assert said == [
+        "Error: y may have several layouts: choose yolov5 or yolov8_rows",
+        "Error: it is not clear what the outputs show: choose it above; they are y [2,3,1]",
+    ]
 
 
 def test_the_demo(browser: Any, address: str) -> None:

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from PIL import Image
+from shown_outputs import candidates, detections, output, posenet
 
 from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
 from tflgpu.compiler.pictures.candidates import LAYOUTS
 from tflgpu.compiler.pictures.classes import best_classes, scores_of
 from tflgpu.compiler.pictures.drawing import color
 from tflgpu.compiler.pictures.families import family_of
-from tflgpu.compiler.pictures.outputs import Output, real_outputs
-from tflgpu.compiler.pictures.poses import TREE
+from tflgpu.compiler.pictures.outputs import real_outputs
 from tflgpu.compiler.pictures.show import class_names, shown_in
 from tflgpu.runtime import InputError, TensorInfo
 
 PHOTO = Image.new("RGB", (60, 40), (10, 20, 30))
-
-
-def output(values: Any, *shape: int, labels: tuple[str, ...] = ()) -> Output:
-    return Output("y", np.asarray(values, np.float64).reshape(shape or np.shape(values)), labels)
-
-
-def detections(*order: int) -> list[Output]:
-    edges = output([[0.25, 0.5, 0.75, 1], [0, 0, 0.5, 0.5], [0, 0, 1, 1]], 1, 3, 4)
-    classes, scores = output([[2, 0, 1]], labels=("cat", "dog", "owl")), output([[0.6, 0.9, 0.1]])
-    found = [edges, classes, scores, output([3.0])]
-    return [found[number] for number in order]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (2, 0, 3, 1)])
@@ -91,23 +78,6 @@ def test_keypoints() -> None:
     found = shown_in([output(heatmaps)], (), "keypoints")[1].records()
     assert [(item["y"], item["x"]) for item in found] == [(0.7, 0.25), (0.1, 0.95)]
     assert found[1]["score"] == 0.5
-
-
-def posenet(joined: bool) -> list[Output]:
-    """Two bodies whose points are a row of cells each; displacements are off by 3 pixels."""
-    heat = np.full((1, 9, 17, 17), -9.0)
-    offsets = np.zeros((1, 9, 17, 2, 17))
-    moves = np.zeros((1, 9, 17, 2, 2, 16))
-    for row, score in ((2, 3.0), (6, 2.0)):
-        for part in range(17):
-            heat[0, row, part, part] = score - part / 10
-            offsets[0, row, part, :, part] = 1.0, 2.0
-        for edge, (parent, child) in enumerate(TREE):
-            moves[0, row, parent, 0, :, edge] = 3, 8 * (child - parent)
-            moves[0, row, child, 1, :, edge] = 3, 8 * (parent - child)
-    halves = [moves[:, :, :, way].reshape(1, 9, 17, 32) for way in (0, 1)]
-    moved = [np.concatenate(halves, axis=3)] if joined else halves
-    return [output(each) for each in (heat, offsets.reshape(1, 9, 17, 34), *moved)]
 
 
 @pytest.mark.parametrize("joined", [True, False])
@@ -175,21 +145,6 @@ def test_keypoints_of_several_bodies() -> None:
     assert kind == "keypoints" and len(shown.records()) == 2 * 17
     assert {(item["pose"], round(item["y"], 3)) for item in shown.records()} == {(0, 0.1), (1, 0.2)}
     assert shown.draw(PHOTO).getpixel((1, 8)) == color(2)
-
-
-CENTERS = [(0.5, 0.5, 0.4, 0.2), (0.51, 0.5, 0.4, 0.2), (0.5, 0.51, 0.4, 0.2), (0.2, 0.9, 0.2, 0.2)]
-SCORES = [(0.9, 0.1, 0.0), (0.8, 0.2, 0.0), (0.1, 0.6, 0.0), (0.4, 0.0, 0.3)]
-"""Of four boxes: two of one class that overlap, one of another at the same place, none."""
-
-
-def candidates(layout: str, scale: tuple[float, float] = (1.0, 1.0)) -> Output:
-    """The boxes above, and others that show nothing, as a network of the layout writes them."""
-    rows = np.zeros((20, 8 if layout == "yolov5" else 7))
-    rows[:4, :4] = np.array(CENTERS) * np.tile(scale, 2)
-    rows[:4, -3:] = SCORES
-    if layout == "yolov5":
-        rows[:4, 4], rows[:4, -3:] = 0.95, np.array(SCORES) / 0.95
-    return output((rows.T if layout == "yolov8" else rows)[None])
 
 
 @pytest.mark.parametrize("layout", list(LAYOUTS))

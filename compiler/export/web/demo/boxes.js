@@ -1,0 +1,107 @@
+// Boxes of objects: as TFLite_Detection_PostProcess finds them, or candidates of YOLO.
+
+import {color, outlined, percent} from "./drawing.js";
+import {best, finite, label} from "./outputs.js";
+
+/** Of candidates: whether the output is [1, numbers, boxes], and how many numbers precede classes. */
+export const LAYOUTS = {
+  yolov5: {last: false, first: 5}, yolov8: {last: true, first: 4}, yolov8_rows: {last: false, first: 4}};
+const LEAST_SCORE = 0.5, MOST_OVERLAP = 0.45;
+/** Coordinates relative to the picture are smaller than this; others are pixels. */
+const LARGEST_RELATIVE = 2;
+
+/** Those of TFLite_Detection_PostProcess: edges, classes, scores and a count, in any order. */
+export function boxes(outputs, names) {
+  const edges = outputs.find(({shape: [one, , four, ...more]}) => one === 1 && four === 4 && !more.length);
+  const rows = outputs.filter(({shape}) => shape.length === 2 && shape[1] === edges?.shape[1]);
+  const counts = outputs.filter(({shape, values}) => values.length === 1 && shape.length !== 2);
+  if (!edges || rows.length !== 2 || counts.length !== 1) return null;
+  const [kinds, scores] = rows[0].values.every(Number.isInteger) ? rows : rows.reverse();
+  const found = [];
+  for (let at = 0; at < Math.min(counts[0].values[0], scores.values.length); at++) {
+    const [top, left, bottom, right] = edges.values.subarray(4 * at, 4 * at + 4);
+    found.push({index: kinds.values[at], score: scores.values[at], top, left, bottom, right});
+  }
+  return boxesShown(found, names);
+}
+
+/** Those of YOLO, of which most show nothing and many show the same. */
+export function candidates(outputs, names, [height, width], layouts) {
+  for (const {name, shape, values} of outputs) {
+    if (shape.length !== 3 || shape[0] !== 1 || values.every(Number.isInteger)) continue;
+    const fitting = layouts.filter((each) => plausible(shape, values, LAYOUTS[each]));
+    const named = fitting.filter((each) => at(shape, LAYOUTS[each]).numbers
+      === LAYOUTS[each].first + names.length);
+    const [layout, ...others] = named.length ? named : fitting;
+    if (others.length) throw new Error(`${name} may have several layouts: choose ${fitting.join(" or ")}`);
+    if (!layout) continue;
+    const {first} = LAYOUTS[layout], {count, numbers, place} = at(shape, LAYOUTS[layout]);
+    const rows = Array.from({length: count}, (_, row) => {
+      const all = Array.from({length: numbers}, (_, number) => values[place(row, number)]);
+      const index = best(all.slice(first)), score = all[first + index] * (first === 5 ? all[4] : 1);
+      const [x, y, w, h] = all;
+      return {index, score, top: y - h / 2, left: x - w / 2, bottom: y + h / 2, right: x + w / 2,
+        largest: Math.max(...all.slice(0, 4).map(Math.abs))};
+    }).filter(finite).sort((one, other) => other.score - one.score);
+    const certain = rows.slice(0, Math.max(rows.filter(({score}) => score >= LEAST_SCORE).length, 1));
+    const pixels = certain.some(({largest}) => largest > LARGEST_RELATIVE);
+    const kept = [];
+    for (const {largest, ...box} of certain) {
+      for (const [edge, by] of pixels ? [["top", height], ["bottom", height], ["left", width],
+        ["right", width]] : []) box[edge] /= by;
+      const alike = kept.filter((other) => other.index === box.index);
+      if (alike.every((other) => overlap(box, other) <= MOST_OVERLAP)) kept.push(box);
+    }
+    return boxesShown(kept, names);
+  }
+  return null;
+}
+
+/** How many candidates there are, of how many numbers, and where each number is. */
+function at([, rows, columns], {last}) {
+  return last ? {count: columns, numbers: rows, place: (row, number) => number * columns + row}
+    : {count: rows, numbers: columns, place: (row, number) => row * columns + number};
+}
+
+function plausible(shape, values, layout) {
+  const {count, numbers, place} = at(shape, layout);
+  if (count <= numbers || numbers <= layout.first) return false;
+  for (let row = 0; row < count; row++) {
+    for (let number = 2; number < numbers; number++) {
+      const value = values[place(row, number)];
+      if (value <= -0.01 || (number >= 4 && value >= 1.01)) return false;
+    }
+  }
+  return true;
+}
+
+const area = ({top, left, bottom, right}) => Math.max(bottom - top, 0) * Math.max(right - left, 0);
+function overlap(one, other) {
+  const shared = area({
+    top: Math.max(one.top, other.top), left: Math.max(one.left, other.left),
+    bottom: Math.min(one.bottom, other.bottom), right: Math.min(one.right, other.right)});
+  return shared / Math.max(area(one) + area(other) - shared, 1e-12);
+}
+
+function boxesShown(found, names) {
+  const sorted = found.filter(finite).sort((one, other) => other.score - one.score);
+  const records = sorted.filter(({score}) => score >= LEAST_SCORE)
+    .map((box) => ({label: label(names, box.index), ...box}));
+  const missed = sorted[0] ? `; the best one has ${percent(sorted[0].score)}` : "";
+  return {
+    records,
+    text: records.map((box) => `${box.label} ${percent(box.score)}`).join("\n") || `no boxes${missed}`,
+    draw({context, width, height, line, size}) {
+      context.lineWidth = line;
+      for (const {label, index, score, top, left, bottom, right} of records) {
+        const shade = color(index + 1), text = `${label} ${percent(score)}`;
+        const [x, y] = [left * width, top * height];
+        context.strokeStyle = context.fillStyle = shade;
+        context.strokeRect(x, y, (right - left) * width, (bottom - top) * height);
+        context.fillRect(x, Math.max(y, 0), context.measureText(text).width + line, size + line);
+        context.fillStyle = "white";
+        context.strokeStyle = "black";
+        outlined(context, text, x + line, Math.max(y, 0) + size);
+      }
+    }};
+}
