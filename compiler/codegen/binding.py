@@ -126,10 +126,10 @@ class Binding:
 
     def _shared(self, tensor: Tensor, found: Accessor) -> Argument | None:
         """The argument that a tensor is read through together with others, if it is bound."""
-        for argument in self.arguments:
-            if tensor in self.joint and self.joint.get(argument.tensor) == self.joint[tensor]:
-                same = argument.accessor.stored == found.stored and not argument.writes
-                return argument if same else None
+        number = self.joint.get(tensor)
+        for argument in self.arguments if number is not None else ():
+            if number in map(self.joint.get, argument.tensors):
+                return argument if argument.accessor.stored == found.stored else None
         return None
 
     def _accessor(

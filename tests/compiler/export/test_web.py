@@ -368,8 +368,8 @@ def test_the_demo_finds_what_the_program_does(page: Any, case: str) -> None:
 
 
 def test_outputs_that_the_demo_cannot_show(page: Any) -> None:
-    several = {"name": "y", "shape": (1, 20, 8)}
-    several["values"] = candidates("yolov5").values.ravel().tolist()
+    values = candidates("yolov5").values.ravel().tolist()
+    several = {"name": "y", "shape": (1, 20, 8), "values": values}
     vector = {"name": "y", "shape": (2, 3, 1), "values": [1.0] * 6}
     said = [
         page.evaluate(f"(given) => message(() => ({SHOW})(given))", [[each], [], [65, 129], ""])
