@@ -21,16 +21,16 @@ import numpy as np
 
 from ..ir import Array, Op, Shape, Tensor
 from ..target import Target
-from .base import Implementation, Launch, OpDef, define
+from .base import LINEAR, Implementation, Launch, OpDef, define
 
 NAME = "tflgpu.attention"
 
 KEYS = 8
 """Keys of a block on processors: their scores fill a quarter of the vector registers."""
 GROUP_ROWS = 8
-"""Queries of a work-group."""
+"""Queries of a work-group, unless there are fewer."""
 GROUP_KEYS = 32
-"""Keys of a block for a work-group."""
+"""Keys of a block for a work-group; more for fewer queries, so that each work-item has one."""
 GROUP = 64
 """Work-items of a work-group."""
 LONGEST = 256
@@ -93,17 +93,32 @@ def unsuited(q: Heads, k: Heads, v: Heads, joined: bool, target: Target) -> str 
     """Why the kernels do not compute an attention of such operands; None if they do."""
     if max(q.depth, v.depth) > LONGEST:
         return f"heads of {max(q.depth, v.depth)} channels are longer than {LONGEST}"
-    if 2 * q.rows < target.lanes:
-        return f"{q.rows} queries leave most lanes of a vector empty"
+    if _few(q, target):
+        whole = not any(x.depth % target.lanes for x in (q, k, v))
+        return None if whole else "few queries need heads of whole slices"
     parts = [x for x in (q, k, v) if not x.outer and x.depth % target.lanes and x.count > 1]
     if parts or (joined and v.depth % target.lanes and q.count > 1):
         return "heads are not whole slices of channels"
     return None
 
 
+def _few(q: Heads, target: Target) -> bool:
+    """Whether queries would leave most lanes of a processor's vectors empty."""
+    return target.on_processor and 2 * q.rows < target.lanes
+
+
 def _vectors(op: Op, target: Target) -> str | None:
-    reason = unsuited(*operands(op), op.attrs["joined"], target)
+    q, k, v = operands(op)
+    reason = unsuited(q, k, v, op.attrs["joined"], target)
+    if reason is None and _few(q, target):
+        return f"{q.rows} queries leave most lanes of a vector empty"
     return reason or (None if target.on_processor else "work-items of a GPU hold too few registers")
+
+
+def _rows(op: Op, target: Target) -> str | None:
+    q, k, v = operands(op)
+    reason = unsuited(q, k, v, op.attrs["joined"], target)
+    return reason or (None if _few(q, target) else "other kernels compute several queries at once")
 
 
 def _groups(op: Op, target: Target) -> str | None:
@@ -142,20 +157,23 @@ def _build_vectors(op: Op, target: Target) -> Sequence[Launch]:
     return [_launch(op, "attention/attention.jinja", columns, {"block": min(KEYS, k.rows)})]
 
 
+def _build_rows(op: Op, target: Target) -> Sequence[Launch]:
+    return [_launch(op, "attention/attention_rows.jinja", operands(op)[0].rows, {})]
+
+
 def _build_groups(op: Op, target: Target) -> Sequence[Launch]:
     q, _, _ = operands(op)
-    columns = GROUP * -(-q.rows // GROUP_ROWS)
-    tile = {
-        "tile_rows": GROUP_ROWS,
-        "tile_keys": GROUP_KEYS,
-        "each_rows": GROUP_ROWS * GROUP_KEYS // GROUP,
-    }
+    rows = min(GROUP_ROWS, 1 << (q.rows - 1).bit_length())
+    keys = max(GROUP_KEYS, GROUP // rows)
+    columns = GROUP * -(-q.rows // rows)
+    tile = {"tile_rows": rows, "tile_keys": keys, "each_rows": rows * keys // GROUP}
     launch = _launch(op, "attention/attention_group.jinja", columns, tile)
     return [replace(launch, group=(GROUP, 1, 1))]
 
 
 IMPLEMENTATIONS = (
     Implementation("attention", _build_vectors, _vectors),
+    Implementation("attention_rows", _build_rows, _rows, reads=LINEAR, writes=LINEAR),
     Implementation("attention_group", _build_groups, _groups),
 )
 

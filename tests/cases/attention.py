@@ -55,13 +55,13 @@ def three_projections(heads: int = 3, depth: int = 16, inputs: int = 1) -> Value
     return joined(value, 2, 19, channels)
 
 
-def shared_heads() -> Value:
+def shared_heads(queries: int = 19, *masks: Value) -> Value:
     """Four heads of queries that share two heads of keys and values."""
-    q = in_front(x(2, 19, 64), 2, 19, 4, 16)
+    q = in_front(x(2, queries, 64), 2, queries, 4, 16)
     kept = [reshape(in_front(x(2, 23, 32), 2, 23, 2, 16), 2, 2, 1, 23, 16) for _ in "kv"]
     repeated = [call("BROADCAST_TO", each, ints(2, 2, 2, 23, 16)) for each in kept]
     k, v = (reshape(each, 2, 4, 23, 16) for each in repeated)
-    return joined(attention(q, k, v), 2, 19, 64)
+    return joined(attention(q, k, v, *masks), 2, queries, 64)
 
 
 def with_factors(q: Value, k: Value, v: Value, *masks: Value) -> Value:
@@ -113,6 +113,11 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention from one projection", from_one_projection(67))
     yield Case("recognized", "attention of three projections", three_projections())
     yield Case("recognized", "attention with shared heads", shared_heads())
+    query = x(2, 3, 1, 16), x(2, 3, 37, 16), x(2, 3, 37, 32)
+    yield Case("recognized", "attention of a query", attention(*query, x(2, 1, 1, 37)))
+    yield Case("recognized", "attention of a query with shared heads", shared_heads(1))
+    few = shared_heads(3, causal(3, 23), x(1, 4, 3, 1))
+    yield Case("recognized", "attention of three queries with shared heads", few)
     factors = with_factors(*odd, causal(19, 37), x(2, 1, 1, 37))
     yield Case("recognized", "attention with factors", factors)
     yield Case("recognized", "attention with factors in the channels", factors_in_the_channels())

@@ -86,7 +86,7 @@ def test_factors_that_are_computed_of_heads_in_the_channels() -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        (attention(x(2, 1, 16), x(2, 9, 16), x(2, 9, 16)), "1 queries leave most lanes"),
+        (attention(x(2, 1, 7), x(2, 9, 7), x(2, 9, 16)), "few queries need heads of whole"),
         (attention(x(9, 272), x(9, 272), x(9, 16)), "272 channels are longer than 256"),
     ],
 )
