@@ -15,7 +15,7 @@ from .errors import FallbackWarning, OptionError
 from .frontend.model_file import Model
 from .keep_f32 import AUTO, TOLERANCE, settle
 from .options import Fallback, Nan, Options, Precision, TargetName
-from .pipeline import build, store
+from .pipeline import build, write
 from .telling import tell
 
 
@@ -125,7 +125,7 @@ def compile(
     compiled = build(model, options)
     for text in fallback_texts(compiled.report):
         tell(FallbackWarning(text))
-    folder = store(compiled, Path(cache))
+    folder = write(compiled, Path(cache))
     if prebuild:
         build_kernels(folder, prebuild)
     return folder

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from ..runtime.cache.folder import variant_folder
 from ..runtime.errors import TflgpuWarning
-from ..runtime.store.cache import variant_folder
 from .choices import each_choice
 from .codegen.generate import generate
 from .devices.attached import choose_profile
@@ -25,7 +25,7 @@ from .frontend.metadata import read_metadata
 from .frontend.model_file import Model, fingerprint
 from .frontend.reader import read
 from .ir import Graph, Op, Tensor
-from .litert.fallback import ForeignShapes, chosen_by_user, fall_back, in_order
+from .litert.fallback import LitertShapes, chosen_by_user, fall_back, in_order
 from .litert.functions import host, named_operators
 from .memory.allocation import allocate
 from .memory.arrange import arrange
@@ -36,13 +36,13 @@ from .rewrites.formats import apply_formats
 from .rewrites.keep_state import keep_state
 from .rewrites.quantized.lower_quantized import is_quantized
 from .rewrites.rewrite import check
-from .schedule.sizes import Sizing, schedule
-from .schedule.tuning_table import TableSizing, digest, read_table
 from .select.conversions import insert_conversions
 from .select.kept import keep, kept_operators
 from .select.legality import Candidates, candidates
 from .select.storage import Choice, choose_storage
 from .select.supported import unsupported
+from .sizing.sizes import Sizing, size_operators
+from .sizing.tuning_table import TableSizing, digest, read_table
 from .target import SOURCE_LANGUAGES, Target
 from .telling import tell
 
@@ -129,7 +129,7 @@ def select(
     apply_formats(graph, options.inputs, options.outputs)
     litert = options.fallback == "litert"
     if litert:
-        graph.foreign_shape = ForeignShapes(model, shapes)
+        graph.litert_shape = LitertShapes(model, shapes)
 
     run = count()
 
@@ -222,11 +222,11 @@ def _emit(
     progress: Progress,
 ) -> CompiledModel:
     graph, storages = selected.graph, selected.storages
-    scheduled = schedule(graph, selected.choice, target, sizing)
+    sized = size_operators(graph, selected.choice, target, sizing)
 
     progress("arrange", 0, 1)
     share = not options.keep_intermediates
-    arrangement = arrange(graph, scheduled, storages, target, gaps=share)
+    arrangement = arrange(graph, sized, storages, target, gaps=share)
     allocation = allocate(graph, arrangement, storages, target, share)
 
     total = len(graph)
@@ -283,7 +283,7 @@ def _metadata(model: Model) -> tuple[str, ModelError | None]:
         return "", error
 
 
-def store(compiled: CompiledModel, cache: Path) -> Path:
+def write(compiled: CompiledModel, cache: Path) -> Path:
     """Write a compiled model into a cache folder, unless it is there already (PlanError)."""
     plan = compiled.plan
     folder = variant_folder(cache, plan.fingerprint, name_of(plan))

@@ -15,13 +15,13 @@ from ..runtime import Session, load
 from ..runtime.api import Progress
 from ..runtime.custom_op import CustomOp
 from ..runtime.errors import DeviceError, PlanError
-from ..runtime.launch.foreign import foreign_context
+from ..runtime.launch.callers_memory import callers_context
 from .devices.attached import select_device
 from .emit.compiled_model import fallback_texts
 from .emit.variant_name import compiled_folder
 from .errors import FallbackWarning, OptionError
 from .options import Options, TargetName
-from .pipeline import build, store
+from .pipeline import build, write
 from .telling import tell
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def load_model(
         raise OptionError(f"{model} is a model itself; {os.fspath(name)} chooses from a cache")
     chosen = Options(device=device, custom_ops=tuple(sorted(custom_ops or ())))
     if context is not None:
-        chosen = replace(chosen, target=cast(TargetName, foreign_context(context).target))
+        chosen = replace(chosen, target=cast(TargetName, callers_context(context).target))
     else:
         chosen = for_attached_device(chosen)
 
@@ -76,7 +76,7 @@ def load_model(
         found = build(model, chosen, stage)
         for text in fallback_texts(found.report):
             tell(FallbackWarning(text))
-        return store(found, user_cache())
+        return write(found, user_cache())
 
     return load_or_compile(compiled_folder(model, chosen, user_cache()), loaded, compiled)
 

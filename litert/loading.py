@@ -11,7 +11,7 @@ from time import perf_counter
 from ..compiler.emit.variant_name import compiled_folder
 from ..compiler.ir import Shape
 from ..compiler.options import Options
-from ..compiler.pipeline import build, store
+from ..compiler.pipeline import build, write
 from ..compiler.user_cache import for_attached_device, load_or_compile
 from ..runtime import Session, load
 from ..runtime.custom_op import CustomOp
@@ -59,7 +59,7 @@ class Loader:
         start = perf_counter()
         compiled = build(model, options)
         self.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = store(compiled, self.cache)
+        folder = write(compiled, self.cache)
         on_litert = sum(len(part.operators) for part in compiled.plan.parts)
         LOG.info(
             "compiled %s in %.1f s into %s%s",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import DeviceError, PlanError
 from .forks import DRIVER_PROCESS
+from .launch.callers_memory import callers_context
 from .launch.device import Device, DeviceInfo
-from .launch.foreign import foreign_context
 
 if TYPE_CHECKING:
     from .custom_op import CustomOp
@@ -147,7 +147,7 @@ def load_folder(
     watch: Loading | None = None,
 ) -> Session:
     """Load a model from a folder of this machine, as `load` does. `watch` is told of the steps."""
-    from .store.cache import read_settled
+    from .cache.folder import read_settled
 
     told = watch or Loading()
     with told.step("load"):
@@ -158,7 +158,7 @@ def load_folder(
 
 def _signed(folder: Path, model: str | os.PathLike[str] | None) -> str:
     """The URL of a store in a folder (PlanError for a cache)."""
-    from .store.cache import find_variants
+    from .cache.folder import find_variants
 
     try:
         find_variants(folder, model)
@@ -172,7 +172,7 @@ def _signed(folder: Path, model: str | os.PathLike[str] | None) -> str:
 
 def _first_runnable(found: Sequence[tuple[Path, Plan]], device: str, context: Any) -> Path:
     """The first of several variants that the device can run (PlanError, DeviceError)."""
-    from .store.cache import first_runnable
+    from .cache.folder import first_runnable
 
     opened = open_device(device, _targets(found), context)
     try:
@@ -195,8 +195,8 @@ def _load(
     custom_ops: Mapping[str, CustomOp] | None,
     watch: Loading,
 ) -> Session:
-    from .store.cache import find_variants, first_runnable, newest_first, readable
-    from .store.variant import Weights, open_variant
+    from .cache.folder import find_variants, first_runnable, newest_first, readable
+    from .cache.variant import Weights, open_variant
 
     with watch.step("read the plan"):
         folders = newest_first(find_variants(cache, model))
@@ -242,7 +242,7 @@ def open_device(device: str, targets: Sequence[str], context: Any = None) -> Dev
     compiled_for = f"the model was compiled for {' and '.join(targets)}"
     opened: Device
     if context is not None:
-        given = foreign_context(context)
+        given = callers_context(context)
         if given.target not in targets:
             needed = f"a {given.kind} needs a model compiled for {given.target}"
             raise DeviceError(f"{needed}, but {compiled_for}")

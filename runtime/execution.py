@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .cache.binaries import read_binary, write_binary
+from .cache.variant import Variant, read_sources
 from .callers import warn_caller
 from .copies import CopyIn, CopyOut
 from .custom_op import CustomOp
@@ -22,8 +24,6 @@ from .launch.memory import DeviceMemory
 from .parts import load_parts
 from .plan.records import Plan, Region
 from .session_device import SessionDevice
-from .store.binaries import read_binary, write_binary
-from .store.variant import Variant, read_sources
 
 Array = NDArray[Any]
 NO_TARGETS: Mapping[int, Array] = {}

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .cache.variant import Variant
 from .errors import InputError
 from .inputs import by_name
-from .launch.foreign import foreign_memory
+from .launch.callers_memory import callers_memory
 from .plan.records import Plan, TensorInfo
-from .store.variant import Variant
 
 Shapes = Mapping[str, tuple[int, ...]]
 """The shape of each input, by name."""
@@ -116,7 +116,7 @@ def lines(choices: Sequence[Shapes]) -> str:
 
 def _shape(value: Any) -> tuple[int, ...] | None:
     """The shape of an array or of nested lists of numbers; None for memory without one."""
-    memory = foreign_memory(value)
+    memory = callers_memory(value)
     if memory is not None:
         # A texture has no batch, and a buffer no shape at all.
         return None if memory.texture else memory.shape or None

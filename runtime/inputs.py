@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .launch.foreign import foreign_memory
+from .launch.callers_memory import callers_memory
 from .plan.records import HostTensor, TensorInfo
 from .plan.storage import device_dtype
 
@@ -140,7 +140,7 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     if _is_ready(info, value):
         ready: Array = value
         return ready
-    memory = foreign_memory(value)
+    memory = callers_memory(value)
     if memory is not None:
         raise InputError(f"a {memory.kind} is memory of a device; bind it with Session.bind")
     try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .cache.variant import Variant
 from .custom_op import CustomOp
 from .execution import Execution
 from .input_shapes import Shapes, choices_for, choices_of, chosen, matching
 from .launch.device import Device
 from .session_device import SessionDevice
-from .store.variant import Variant
 
 
 class LoadedModel:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from .cache.variant import Variant
 from .custom_op import CustomOp, LoadedFunction
 from .litert.part import LoadedPart, litert_of
-from .store.variant import Variant
 
 HostRun = LoadedPart | LoadedFunction
 """A part on LiteRT, or one in Python."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import NDArray
 
+from .cache.variant import Variant
 from .custom_op import CustomOp
 from .errors import InputError
 from .exchange import PartTime, as_declared
@@ -16,7 +17,6 @@ from .inputs import arrays_for, quantized
 from .launch.device import Device, DeviceInfo
 from .loaded_model import LoadedModel
 from .plan.records import PlacedTensor, Plan, Region, TensorInfo
-from .store.variant import Variant
 
 if TYPE_CHECKING:
     from .binding.bound import BoundRun

@@ -82,7 +82,7 @@ def run(
     Nothing behind its buffers may be written either, nor behind those of a caller, on which the
     outputs must be the same.
     """
-    stored = pipeline.store(compiled, folder)
+    stored = pipeline.write(compiled, folder)
     with (
         guarded() as check_guards,
         tflgpu.load(stored, device=device, store_binaries=False) as session,

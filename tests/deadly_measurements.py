@@ -10,7 +10,7 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from tflgpu.compiler.schedule.sizes import Sizes
+from tflgpu.compiler.sizing.sizes import Sizes
 from tflgpu.compiler.tools import tune
 
 KILLED_AT = 2

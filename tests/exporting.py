@@ -18,7 +18,7 @@ from tflgpu.compiler import CompiledModel, pipeline
 from tflgpu.compiler.export import export
 from tflgpu.compiler.export.tables import TYPES
 from tflgpu.compiler.ir import Array
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 STRICT = ("gcc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LIBRARIES = ("-ldl", "-lpthread")
@@ -92,7 +92,7 @@ def exported(
 ) -> Demo:
     """Export a compiled model and build its demo."""
     need_programs("gcc")
-    stored = pipeline.store(compiled, folder / "cache")
+    stored = pipeline.write(compiled, folder / "cache")
     project = folder / "project"
     export([read_variant(stored)], project, "net", embed, backend=backend)
     libraries = wgpu_native(folder) if backend == "webgpu" else ()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.plan.records import Plan
 from tflgpu.runtime.remote.fetch import fetch
 from tflgpu.runtime.remote.keys import ANYONE, Trust
 from tflgpu.runtime.remote.manifest import Publication
 from tflgpu.runtime.remote.published import published
 from tflgpu.runtime.remote.store import Store
-from tflgpu.runtime.store.variant import read_variant
 
 CHAIN = "ab" * 32
 """The fingerprint of the plan `chain`."""

@@ -8,7 +8,7 @@ from typing import Any
 from devices import Attached
 
 from tflgpu.runtime.api import open_device
-from tflgpu.runtime.store.binaries import BINARIES
+from tflgpu.runtime.cache.binaries import BINARIES
 
 FILES = [
     "plan.tflgpu",

@@ -10,8 +10,8 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
-from ...runtime.store.cache import SHOWN_DIGITS
-from ...runtime.store.housekeeping import Entry, entries, problems, prune
+from ...runtime.cache.folder import SHOWN_DIGITS
+from ...runtime.cache.housekeeping import Entry, entries, problems, prune
 from ..user_cache import user_cache
 from . import caching_stores as stores
 from .paths import CachePlace

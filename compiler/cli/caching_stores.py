@@ -9,12 +9,12 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
+from ...runtime.cache.folder import SHOWN_DIGITS
 from ...runtime.remote.housekeeping import problem, prune
 from ...runtime.remote.index import Record
 from ...runtime.remote.keys import ANYONE, Trusted, fingerprint
 from ...runtime.remote.published import Entry, entries, listed
 from ...runtime.remote.store import Store
-from ...runtime.store.cache import SHOWN_DIGITS
 from .printing import count_of, print_json, print_table
 from .shell import Failure
 

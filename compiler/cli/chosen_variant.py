@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...runtime.cache.folder import find_variants, newest_first
+from ...runtime.cache.variant import Variant, read_plan, read_variant
 from ...runtime.errors import PlanError
 from ...runtime.input_shapes import specialized
-from ...runtime.store.cache import find_variants, newest_first
-from ...runtime.store.variant import Variant, read_plan, read_variant
 from .shell import note
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import click
 from rich.filesize import decimal
 
+from ...runtime.cache.variant import edited_kernels
 from ...runtime.errors import TflgpuError
 from ...runtime.input_shapes import described_choices
 from ...runtime.plan.records import Plan
-from ...runtime.store.variant import edited_kernels
 from ..api import build_kernels
 from ..devices import names_profile, profile
 from ..emit.compiled_model import fallback_texts
@@ -26,7 +26,7 @@ from ..fleet.run import run
 from ..fleet.tasks import matrix
 from ..options import FOR_OTHER_RUNTIMES, Options
 from ..pipeline import Progress
-from ..schedule.tuning_table import read_table
+from ..sizing.tuning_table import read_table
 from .compile_options import compile_options, format_options
 from .compiled_matrix import counted, print_matrix
 from .device_names import DeviceName

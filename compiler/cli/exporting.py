@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import numpy as np
 
+from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import Plan
-from ...runtime.store.variant import Variant
 from ..export import BACKENDS, Pictures
 from ..export import export as export_project
 from ..frontend.metadata import parse_metadata

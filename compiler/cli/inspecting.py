@@ -12,12 +12,12 @@ import click
 from rich.filesize import decimal
 from rich.syntax import Syntax
 
+from ...runtime.cache.variant import Variant
 from ...runtime.errors import InputError
 from ...runtime.input_shapes import choices_of, described_choices, signatures_of
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.records import PlacedTensor, Plan, Region
 from ...runtime.plan.storage import storage_of
-from ...runtime.store.variant import Variant
 from ..tools.editing.edit import find_kernel
 from ..tools.machine_code import COMPILERS
 from .chosen_variant import newest_variant

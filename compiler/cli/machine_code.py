@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 
-from ...runtime.store.variant import Variant
+from ...runtime.cache.variant import Variant
 from ..tools.machine_code import COMPILERS, Compiler, MachineCode, Module
 from .printing import print_json, print_table
 from .shell import Failure

@@ -10,7 +10,7 @@ import click
 from ..fleet.api import require_dask
 from ..fleet.models import find_models
 from ..options import Options
-from ..schedule.tuning_table import read_table
+from ..sizing.tuning_table import read_table
 from ..tools.tune import TABLES
 from .compile_options import compile_options, format_options
 from .options import models_argument, output_option, scheduler_option, tolerance_option

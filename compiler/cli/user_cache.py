@@ -47,7 +47,7 @@ def load_compiled(
             show = trace.stages(show) if trace else show
             built = pipeline.build(str(model), options, show)
             show("write", 0, 1)
-            folder = pipeline.store(built, cache)
+            folder = pipeline.write(built, cache)
             if trace:
                 trace.end_stage()
         note(f"compiled into {cache}, so that the next run starts at once")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...runtime.store.variant import Variant
+from ...runtime.cache.variant import Variant
 from ..tools.machine_code import Compiler
 from .chosen_variant import newest_variant
 from .machine_code import machine_code

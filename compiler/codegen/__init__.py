@@ -1,4 +1,4 @@
-"""Code generation: from the launches of scheduled operators to the source text of kernels.
+"""Code generation: from the launches of sized operators to the source text of kernels.
 
 Input are launches and the layouts of their tensors; output is each distinct kernel's source, and
 the kernel and constants of every launch.

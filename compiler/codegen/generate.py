@@ -12,7 +12,7 @@ from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
 from ..ops.base import Launch, StridedLayout
 from ..ops.litert_part import LITERT
-from ..schedule.sizes import ScheduledOp
+from ..sizing.sizes import SizedOp
 from ..target import Target
 from .bodies import fill
 from .kernel_source import KernelSource
@@ -57,12 +57,12 @@ class Kernels:
 
 
 def generate(
-    order: Iterable[ScheduledOp],
+    order: Iterable[SizedOp],
     target: Target,
     allocation: Allocation,
     progress: Callable[[], None] = lambda: None,
 ) -> Kernels:
-    """Render the launches of scheduled operators.
+    """Render the launches of sized operators.
 
     `progress` is called after each operator. RenderError if a template fails, which is a bug in
     tflgpu.
@@ -70,15 +70,15 @@ def generate(
     launches: list[GeneratedLaunch] = []
     numbers: dict[KernelSource, int] = {}
     host_steps: dict[Op, int] = {}
-    for scheduled in order:
-        op = scheduled.op
+    for sized in order:
+        op = sized.op
         if op.name == LITERT:
             host_steps[op] = len(launches)
-        for launch in scheduled.launches if op.name != LITERT else ():
-            layouts, joint = _places(scheduled, launch, allocation)
-            rendered = render(op, launch, scheduled.implementation, target, layouts, joint)
+        for launch in sized.launches if op.name != LITERT else ():
+            layouts, joint = _places(sized, launch, allocation)
+            rendered = render(op, launch, sized.implementation, target, layouts, joint)
             number = numbers.setdefault(rendered.source, len(numbers))
-            reads = scheduled.implementation.reads
+            reads = sized.implementation.reads
             limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
             packed = launch.packed.values()
             launches.append(GeneratedLaunch(op, reads, packed, rendered, number, limits))
@@ -98,7 +98,7 @@ def generate(
 
 
 def _places(
-    scheduled: ScheduledOp, launch: Launch, allocation: Allocation
+    sized: SizedOp, launch: Launch, allocation: Allocation
 ) -> tuple[Mapping[Tensor, StridedLayout], Mapping[Tensor, int]]:
     """The layouts of the tensors of a launch within its arguments, and which of those they share.
 
@@ -107,8 +107,8 @@ def _places(
     layouts = allocation.layouts
     if allocation.target.language.writes_beside:
         return layouts, {}
-    written = (*launch.writes.values(), *scheduled.op.early_outputs)
-    read = {each for each in touched(scheduled, launch) if not each.constant}
+    written = (*launch.writes.values(), *sized.op.early_outputs)
+    read = {each for each in touched(sized, launch) if not each.constant}
     joint = allocation.joint(sorted(read.difference(written), key=lambda each: each.name))
     return {**layouts, **joint.layouts}, joint.numbers
 

@@ -13,12 +13,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ...runtime.cache.variant import ORIGINALS, PLAN
 from ...runtime.errors import InputError
 from ...runtime.plan.file import to_bytes
 from ...runtime.plan.kernels import Body, Kernel
 from ...runtime.plan.records import Plan
 from ...runtime.plan.seal import sealed
-from ...runtime.store.variant import ORIGINALS, PLAN
 
 
 @dataclass(frozen=True)

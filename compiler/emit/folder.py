@@ -11,14 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...runtime.errors import CacheWarning, PlanError
-from ...runtime.plan.file import to_bytes
-from ...runtime.plan.records import Plan, Specialization
-from ...runtime.plan.validate import validate
-from ...runtime.store.cache import lock
-from ...runtime.store.private_files import make_private, read_file, sync_folder
-from ...runtime.store.replacing import replace_folder
-from ...runtime.store.variant import (
+from ...runtime.cache.folder import lock
+from ...runtime.cache.private_files import make_private, read_file, sync_folder
+from ...runtime.cache.replacing import replace_folder
+from ...runtime.cache.variant import (
     KERNELS,
     LARGEST_TEXT,
     ORIGINALS,
@@ -27,6 +23,10 @@ from ...runtime.store.variant import (
     read_plan,
     read_variant,
 )
+from ...runtime.errors import CacheWarning, PlanError
+from ...runtime.plan.file import to_bytes
+from ...runtime.plan.records import Plan, Specialization
+from ...runtime.plan.validate import validate
 from ..telling import tell
 from .compiled_model import CompiledModel
 

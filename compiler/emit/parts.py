@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
+from ...runtime.cache.variant import FALLBACK
 from ...runtime.plan.records import HostPart, HostTensor
-from ...runtime.store.variant import FALLBACK
 from ..ir import Graph, Op, Tensor
 from ..litert.functions import function_file
 from ..litert.parts import part_file, part_inputs

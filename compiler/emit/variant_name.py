@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
+from ...runtime.cache.folder import variant_folder
 from ...runtime.plan.records import Plan
-from ...runtime.store.cache import variant_folder
 from ..devices.attached import choose_profile
 from ..frontend.model_file import Model, fingerprint
 from ..options import Options

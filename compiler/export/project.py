@@ -10,10 +10,10 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from ...runtime.cache.variant import WEIGHTS, Variant
 from ...runtime.input_shapes import described_choices, signatures_of
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.printable import printable
-from ...runtime.store.variant import WEIGHTS, Variant
 from ..errors import OptionError
 from .tables import BACKENDS, header, tables
 from .web_page import UNKNOWN, Pictures, web_files

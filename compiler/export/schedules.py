@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...runtime.cache.variant import Variant
 from ...runtime.opencl.sources import join_sources
 from ...runtime.plan.records import Argument, Persistent, Plan
 from ...runtime.plan.running import Schedule
-from ...runtime.store.variant import Variant
 from .literals import array, braced, pieces, string
 
 

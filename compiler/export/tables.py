@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
+from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import TensorInfo
 from ...runtime.plan.running import TensorBuffer
-from ...runtime.store.variant import Variant
 from ..language.comment import in_comment
 from ..options import TargetName
 from .literals import array, braced, floating, string

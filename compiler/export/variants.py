@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from ...runtime.cache.variant import Variant
 from ...runtime.plan.running import Limits
-from ...runtime.store.variant import Variant
 from ..devices import Rule, profiles
 from .literals import array, braced, string
 from .schedules import schedule_table

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from ...runtime.cache.variant import WEIGHTS, Variant
 from ...runtime.plan.records import Plan, TensorInfo
 from ...runtime.plan.running import TensorBuffer
 from ...runtime.plan.storage import WORD, device_dtype
-from ...runtime.store.variant import WEIGHTS, Variant
 from ..language.comment import in_comment
 
 FORMAT = 2

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import Plan, Region
-from ...runtime.store.variant import Variant
 
 ALIGNMENT = 64
 """Bytes; where arrays start in the file."""

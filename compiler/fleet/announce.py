@@ -11,9 +11,9 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from ... import runtime
+from ...runtime.cache.binaries import device_key
 from ...runtime.errors import DeviceError
 from ...runtime.launch.device import DeviceInfo
-from ...runtime.store.binaries import device_key
 
 
 def resource(info: DeviceInfo) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from ...runtime.store.private_files import make_private
+from ...runtime.cache.private_files import make_private
 from ..keep_f32 import settle
-from ..schedule.tuning_table import Table, read_table
+from ..sizing.tuning_table import Table, read_table
 from ..tools.tune import tune
 from .announce import devices_here, resource
 from .parcel import Parcel, unpacked

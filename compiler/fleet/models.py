@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from glob import escape, glob, has_magic
 from pathlib import Path
 
-from ...runtime.store.variant import FALLBACK, PLAN
+from ...runtime.cache.variant import FALLBACK, PLAN
 from ..errors import ModelError
 from ..side_file import read_text
 

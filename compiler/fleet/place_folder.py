@@ -10,14 +10,14 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from ...runtime.cache.binaries import BINARIES
+from ...runtime.cache.folder import variant_folder
+from ...runtime.cache.private_files import make_private, read_file, replace_file
+from ...runtime.cache.variant import PLAN, read_plan, read_variant
 from ...runtime.errors import PlanError
 from ...runtime.plan.records import Plan
-from ...runtime.store.binaries import BINARIES
-from ...runtime.store.cache import variant_folder
-from ...runtime.store.private_files import make_private, read_file, replace_file
-from ...runtime.store.variant import PLAN, read_plan, read_variant
 from ..emit.compiled_model import CompiledModel
-from ..pipeline import store
+from ..pipeline import write
 from .place import Kept
 from .row import Row, from_bytes, merged, to_bytes
 
@@ -49,7 +49,7 @@ class Folder:
         return found
 
     def put(self, compiled: CompiledModel) -> Kept:
-        return kept(store(compiled, self._cache))
+        return kept(write(compiled, self._cache))
 
     def plan(self, fingerprint: str, variant: str) -> Plan:
         return read_plan(variant_folder(self._cache, fingerprint, variant))

@@ -13,7 +13,7 @@ from ...runtime.remote.publish import is_intact, publish
 from ...runtime.remote.published import listed, published
 from ...runtime.remote.store import Store
 from ..emit.compiled_model import CompiledModel
-from ..pipeline import store as write
+from ..pipeline import write
 from ..scratch import scratch_folder
 from .place import Kept
 from .place_folder import kept

@@ -11,7 +11,7 @@ from distributed import Client, Future
 from distributed.comm import resolve_address
 from distributed.security import Security
 
-from ...runtime.store.cache import fingerprint
+from ...runtime.cache.folder import fingerprint
 from ..emit.version import compiler_version
 from ..errors import ModelFileError, WorkerError
 from .batches import batches

@@ -15,7 +15,7 @@ from ..errors import ModelError
 from ..frontend.model_file import fingerprint
 from ..keep_f32 import AUTO, TOLERANCE
 from ..options import Options, Precision
-from ..schedule.tuning_table import read_table
+from ..sizing.tuning_table import read_table
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from distributed import Future
 
+from ...runtime.cache.binaries import device_key
 from ...runtime.launch.device import DeviceInfo
-from ...runtime.store.binaries import device_key
 from ..errors import ModelError, OptionError, WorkerError
 from ..keep_f32 import TOLERANCE
 from ..options import Options
-from ..schedule.tuning_table import Table, read_table, write_table
+from ..sizing.tuning_table import Table, read_table, write_table
 from .announce import Announce, devices_here, resource
 from .measuring import measure
 from .parcel import pack

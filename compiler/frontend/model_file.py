@@ -18,7 +18,7 @@ from ..errors import ModelError, ModelFileError
 from ..ir import Signature
 from .constants import Bytes
 from .flatbuffer import Source
-from .foreign_formats import described
+from .other_formats import described
 from .tflite_schema import CUSTOM, IDENTIFIER, VERSION, operator_name
 
 CHUNK = 1 << 20

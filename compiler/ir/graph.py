@@ -18,12 +18,12 @@ from .tensor import Array, Shape, Tensor
 from .text import graph_text, to_text
 from .verify_fused import verify_fused
 
-ForeignShape = Callable[[Tensor], Shape | None]
+LitertShape = Callable[[Tensor], Shape | None]
 """The shape that LiteRT computes for a tensor; None if it is known only while the model runs."""
 
 
 def declared_shape(tensor: Tensor) -> Shape | None:
-    """The `ForeignShape` that returns the shape in the file."""
+    """The `LitertShape` that returns the shape in the file."""
     return tensor.shape
 
 
@@ -65,7 +65,7 @@ class Graph:
         """The content of variables before the first run, if it is not zero."""
         self.set_aside: dict[Op, Finding] = {}
         """Operators found so far that cannot run on the device, with the reason."""
-        self.foreign_shape: ForeignShape = declared_shape
+        self.litert_shape: LitertShape = declared_shape
         """Gives the shapes of the results of operators set aside."""
         self.release: Callable[[], None] = _keep
         """Gives back the memory of the file that constants are views of."""

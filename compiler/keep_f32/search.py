@@ -19,7 +19,7 @@ from ..errors import EstimateWarning, ModelError, OptionError, PassError
 from ..frontend.model_file import Model
 from ..frontend.reader import read
 from ..options import Options
-from ..pipeline import Progress, build, silent, store
+from ..pipeline import Progress, build, silent, write
 from ..scratch import scratch_folder
 from ..telling import tell, told
 from .fewest import Fewest
@@ -139,7 +139,7 @@ class _Search:
         """The error on the device if these operators are kept (DeviceError, PlanError)."""
         self._step()
         with scratch_folder() as cache:
-            folder = store(self._build(kept) if kept else self._halved, cache)
+            folder = write(self._build(kept) if kept else self._halved, cache)
             device = attached_device(self._options.device)
             with load(folder, device=device, store_binaries=False) as session:
                 return max(

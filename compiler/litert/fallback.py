@@ -19,7 +19,7 @@ Interface = tuple[list[int] | None, str]
 """What LiteRT says of an input or output: shape, None if known only in a run, and dtype."""
 
 
-class ForeignShapes:
+class LitertShapes:
     """The shapes that LiteRT computes for a model, looked up when the first is needed."""
 
     def __init__(self, model: Model, input_shapes: Mapping[str, Shape]) -> None:

@@ -9,7 +9,7 @@ from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
 from ..ops.base import StridedLayout, View
 from ..ops.litert_part import host_only
-from ..schedule.sizes import ScheduledOp
+from ..sizing.sizes import SizedOp
 
 
 class Aliases:
@@ -138,13 +138,13 @@ class Aliases:
 
 def alias(
     graph: Graph,
-    scheduled: Sequence[ScheduledOp],
+    sized: Sequence[SizedOp],
     sizes: Mapping[Tensor, int],
     granules: Mapping[Tensor, int],
 ) -> Aliases:
     """The aliases before any copy is replaced: what launches nothing, or updates its operand."""
     aliases = Aliases(graph, sizes, granules)
-    for item in scheduled:
+    for item in sized:
         shared = not item.launches or item.implementation.updates
         if shared and item.op.output.elements:
             aliases.join(item.op.output, item.op.operand(0))

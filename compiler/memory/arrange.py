@@ -15,7 +15,7 @@ from ...runtime.plan.storage import WORD
 from ..events import Event
 from ..ir import Graph, Tensor
 from ..ops.base import SLICED, slice_bytes, stored_bytes
-from ..schedule.sizes import ScheduledOp
+from ..sizing.sizes import SizedOp
 from ..target import Target
 from .aliases import Aliases, alias
 from .order import execution_order
@@ -29,7 +29,7 @@ ROUNDS = 3
 class Arrangement:
     """The operators in the order of execution, and which tensors share memory."""
 
-    order: list[ScheduledOp]
+    order: list[SizedOp]
     """Without the launches that views replace."""
     aliases: Aliases
     events: tuple[Event, ...]
@@ -38,7 +38,7 @@ class Arrangement:
 
 def arrange(
     graph: Graph,
-    scheduled: Sequence[ScheduledOp],
+    sized: Sequence[SizedOp],
     storages: Mapping[Tensor, str],
     target: Target,
     gaps: bool = True,
@@ -50,10 +50,10 @@ def arrange(
     sizes = {t: stored_bytes(t, storage, target) for t, storage in storages.items()}
     # Kernels index whole slices, or in GLSL whole words, so a tensor must start at one.
     granules = {t: slice_bytes(t, target) if s == SLICED else WORD for t, s in storages.items()}
-    by_op = {item.op: item for item in scheduled}
+    by_op = {item.op: item for item in sized}
 
-    def placed(order: Iterable[ScheduledOp], limited: bool = True) -> tuple[Placed, Aliases]:
-        aliases = alias(graph, scheduled, sizes, granules)
+    def placed(order: Iterable[SizedOp], limited: bool = True) -> tuple[Placed, Aliases]:
+        aliases = alias(graph, sized, sizes, granules)
         whole = [by_op[item.op] for item in order]
         return place_views(graph, whole, aliases, target, gaps, limited), aliases
 
@@ -64,10 +64,10 @@ def arrange(
     def cost(found: tuple[Placed, Aliases]) -> tuple[int, int]:
         return found[0].peak, found[0].launches
 
-    aliases = alias(graph, scheduled, sizes, granules)
-    best = placed(execution_order(graph, scheduled, aliases))
+    aliases = alias(graph, sized, sizes, granules)
+    best = placed(execution_order(graph, sized, aliases))
     if best[0].events:
-        best = min(best, reordered(placed(scheduled, limited=False)), key=cost)
+        best = min(best, reordered(placed(sized, limited=False)), key=cost)
         for _ in range(ROUNDS):
             again = reordered(best)
             if cost(again) >= cost(best):

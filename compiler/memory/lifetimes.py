@@ -8,7 +8,7 @@ from ..ir import Graph, Tensor
 from ..ops.base import Launch
 from ..ops.elementwise import read_in_store
 from ..ops.litert_part import LITERT, host_only
-from ..schedule.sizes import ScheduledOp
+from ..sizing.sizes import SizedOp
 from .aliases import Aliases
 
 Spans = dict[Tensor, tuple[int, int]]
@@ -18,22 +18,22 @@ Inputs are alive from -1 on, before dispatch 0; outputs until the number of disp
 """
 
 
-def touched(scheduled: ScheduledOp, launch: Launch) -> Iterator[Tensor]:
+def touched(sized: SizedOp, launch: Launch) -> Iterator[Tensor]:
     """The tensors that a launch reads, including its epilogue, and writes."""
     yield from launch.reads.values()
-    yield from read_in_store(scheduled.op)
-    yield from scheduled.op.early_outputs
+    yield from read_in_store(sized.op)
+    yield from sized.op.early_outputs
     yield from launch.writes.values()
 
 
-def lifetimes(graph: Graph, order: Iterable[ScheduledOp], aliases: Aliases) -> Spans:
+def lifetimes(graph: Graph, order: Iterable[SizedOp], aliases: Aliases) -> Spans:
     """First and last dispatch that touch each group."""
     spans: Spans = {}
     number = 0
-    for scheduled in order:
-        on_host = scheduled.op.name == LITERT
-        for launch in scheduled.launches:
-            for tensor in touched(scheduled, launch):
+    for sized in order:
+        on_host = sized.op.name == LITERT
+        for launch in sized.launches:
+            for tensor in touched(sized, launch):
                 if not tensor.constant and not (on_host and host_only(graph, tensor)):
                     root = aliases.root(tensor)
                     spans[root] = (spans.get(root, (number,))[0], number)

@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 from ...runtime.plan.records import Region
 from ..ir import Graph, Tensor
 from ..ops.cast import KEEP
-from ..schedule.sizes import ScheduledOp
+from ..sizing.sizes import SizedOp
 from .aliases import Aliases
 
 STATES = 30_000
@@ -55,27 +55,25 @@ class _Problem:
         return max((sum(self.sizes[g] for g in task.touches) for task in self.tasks), default=0)
 
 
-def execution_order(
-    graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases
-) -> list[ScheduledOp]:
+def execution_order(graph: Graph, sized: Sequence[SizedOp], aliases: Aliases) -> list[SizedOp]:
     """The operators in the order in which they should run."""
-    if any(item.op.name == KEEP for item in scheduled):
-        return list(scheduled)  # a variable must be written after it is read
-    problem = _problem(graph, scheduled, aliases)
-    best = list(range(len(scheduled)))
+    if any(item.op.name == KEEP for item in sized):
+        return list(sized)  # a variable must be written after it is read
+    problem = _problem(graph, sized, aliases)
+    best = list(range(len(sized)))
     lowest = _peak(problem, best)
     if lowest > problem.bound:
         for order in (_greedy(problem), _on_demand(problem), _exact(problem, lowest)):
             if order is not None and (peak := _peak(problem, order)) < lowest:
                 best, lowest = order, peak
-    return [scheduled[position] for position in best]
+    return [sized[position] for position in best]
 
 
-def _problem(graph: Graph, scheduled: Sequence[ScheduledOp], aliases: Aliases) -> _Problem:
-    positions = {item.op: position for position, item in enumerate(scheduled)}
+def _problem(graph: Graph, sized: Sequence[SizedOp], aliases: Aliases) -> _Problem:
+    positions = {item.op: position for position, item in enumerate(sized)}
     groups: dict[Tensor, int] = {}
-    tasks, readers = [], [[] for _ in scheduled]  # type: tuple[list[_Task], list[list[int]]]
-    for position, item in enumerate(scheduled):
+    tasks, readers = [], [[] for _ in sized]  # type: tuple[list[_Task], list[list[int]]]
+    for position, item in enumerate(sized):
         op = item.op
         producers = (graph.producer(tensor) for tensor in op.reads)
         needs = frozenset(positions[producer] for producer in producers if producer)

@@ -25,7 +25,7 @@ from ..ir import Graph, Tensor
 from ..ops.base import SLICED, Launch, StridedLayout, View
 from ..ops.elementwise import read_in_store
 from ..ops.litert_part import LITERT
-from ..schedule.sizes import ScheduledOp
+from ..sizing.sizes import SizedOp
 from ..target import Target
 from .aliases import Aliases
 from .lifetimes import lifetimes, touched
@@ -43,7 +43,7 @@ Copy = tuple[int, int]
 class Placed:
     """The operators once views have been placed."""
 
-    order: list[ScheduledOp]
+    order: list[SizedOp]
     """Without the launches that views replace."""
     events: tuple[Event, ...]
     peak: int
@@ -52,12 +52,12 @@ class Placed:
     @property
     def launches(self) -> int:
         """The number of remaining launches."""
-        return sum(len(scheduled.launches) for scheduled in self.order)
+        return sum(len(sized.launches) for sized in self.order)
 
 
 def place_views(
     graph: Graph,
-    order: Sequence[ScheduledOp],
+    order: Sequence[SizedOp],
     aliases: Aliases,
     target: Target,
     gaps: bool = True,
@@ -101,15 +101,15 @@ def _reason(reasons: Mapping[int, str], count: int) -> str | None:
     return some + "; ".join(dict.fromkeys(reasons.values()))
 
 
-def _copies(scheduled: ScheduledOp) -> dict[int, View | str]:
+def _copies(sized: SizedOp) -> dict[int, View | str]:
     """For each launch that only copies: the view that may replace it, or why none does."""
-    launches = enumerate(scheduled.launches)
+    launches = enumerate(sized.launches)
     found = {number: launch.view for number, launch in launches if launch.view is not None}
-    if scheduled.op.epilogue:
-        return dict.fromkeys(found, f"it also computes {scheduled.op.epilogue[0].name}")
-    if scheduled.implementation.zero_point is not None:
+    if sized.op.epilogue:
+        return dict.fromkeys(found, f"it also computes {sized.op.epilogue[0].name}")
+    if sized.implementation.zero_point is not None:
         return dict.fromkeys(found, "it also stores floats as integers")
-    if scheduled.implementation.reads != scheduled.implementation.writes:
+    if sized.implementation.reads != sized.implementation.writes:
         return dict.fromkeys(found, "it also changes the storage")
     return found
 
@@ -118,13 +118,13 @@ def _elements(view: View | str) -> int:
     return view.tensor.elements if isinstance(view, View) else 0
 
 
-def _without(order: Sequence[ScheduledOp], saved: set[Copy]) -> list[ScheduledOp]:
+def _without(order: Sequence[SizedOp], saved: set[Copy]) -> list[SizedOp]:
     """The operators without the launches that views replace."""
     left = []
-    for position, scheduled in enumerate(order):
-        numbered = enumerate(scheduled.launches)
+    for position, sized in enumerate(order):
+        numbered = enumerate(sized.launches)
         kept = tuple(launch for number, launch in numbered if (position, number) not in saved)
-        left.append(replace(scheduled, launches=kept))
+        left.append(replace(sized, launches=kept))
     return left
 
 
@@ -134,7 +134,7 @@ class _Placing:
     def __init__(
         self,
         graph: Graph,
-        order: Sequence[ScheduledOp],
+        order: Sequence[SizedOp],
         aliases: Aliases,
         target: Target,
         gaps: bool,
@@ -145,11 +145,11 @@ class _Placing:
         self.reasons: dict[Copy, str] = {}
         """Why the other copies remain."""
         self._aliases, self._target, self._gaps = aliases, target, gaps
-        self._users: dict[Tensor, list[tuple[ScheduledOp, Launch]]] = {}
-        for scheduled in order:
-            for launch in scheduled.launches:
-                for tensor in dict.fromkeys(touched(scheduled, launch)):
-                    self._users.setdefault(tensor, []).append((scheduled, launch))
+        self._users: dict[Tensor, list[tuple[SizedOp, Launch]]] = {}
+        for sized in order:
+            for launch in sized.launches:
+                for tensor in dict.fromkeys(touched(sized, launch)):
+                    self._users.setdefault(tensor, []).append((sized, launch))
         self._spans = lifetimes(graph, order, aliases)
         last = max((span[1] for span in self._spans.values()), default=0)
         self._live = np.zeros(last + 1, np.int64)
@@ -228,26 +228,26 @@ class _Placing:
             return f"{root.name} must be contiguous to be readable after the run"
         for member in self._aliases.members(root):
             _, layout = self._aliases.locate(member)
-            for scheduled, launch in () if layout.contiguous else self._users.get(member, ()):
-                if scheduled.op.name == LITERT:
+            for sized, launch in () if layout.contiguous else self._users.get(member, ()):
+                if sized.op.name == LITERT:
                     return f"LiteRT needs {member.name} to be contiguous"
                 try:
-                    _reach(scheduled, launch, member, layout, self._target)
+                    _reach(sized, launch, member, layout, self._target)
                 except Unreachable as error:
                     return str(error)
         return None
 
 
 def _reach(
-    scheduled: ScheduledOp, launch: Launch, tensor: Tensor, layout: StridedLayout, target: Target
+    sized: SizedOp, launch: Launch, tensor: Tensor, layout: StridedLayout, target: Target
 ) -> None:
     """Unreachable if a launch cannot access a tensor with this layout."""
-    implementation = scheduled.implementation
+    implementation = sized.implementation
     flat, by_slices = launch.flatten, implementation.operands == SLICED
     if tensor in launch.reads.values():
         accessor("x", tensor, implementation.reads, target, layout, flatten=flat)
-    if tensor in read_in_store(scheduled.op):
+    if tensor in read_in_store(sized.op):
         accessor("x", tensor, implementation.operands, target, layout, flatten=flat)
-    if tensor in (*launch.writes.values(), *scheduled.op.early_outputs):
+    if tensor in (*launch.writes.values(), *sized.op.early_outputs):
         storage = implementation.writes
         accessor("y", tensor, storage, target, layout, by_slices=by_slices, flatten=flat)

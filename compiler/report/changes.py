@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import Dispatch, HostPart, Plan
-from ...runtime.store.variant import Variant
 from .comparison import grouped
 
 Step = Dispatch | HostPart

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from ...runtime.cache.variant import Variant
 from ...runtime.plan.records import PlacedTensor, Plan
 from ...runtime.plan.storage import storage_of
-from ...runtime.store.variant import Variant
 from ..errors import OptionError
 from ..tools.machine_code import MachineCode
 from .changes import changes, figures

@@ -19,7 +19,7 @@ from ..frontend.reader import read
 from ..ir import Graph, Op, Tensor
 from ..options import Options
 from ..pipeline import Progress, Selected, select, silent, target_of
-from ..schedule.sizes import schedule
+from ..sizing.sizes import size_operators
 from ..target import Target
 from ..tools.explain import ImplementationChoice, implementation_choices
 from .notes import options_of
@@ -151,8 +151,8 @@ def _chosen(
     selected: Selected, target: Target
 ) -> dict[tuple[int, ...], list[ImplementationChoice]]:
     found: dict[tuple[int, ...], list[ImplementationChoice]] = {}
-    scheduled = schedule(selected.graph, selected.choice, target)
-    for choice in implementation_choices(selected, scheduled, target):
+    sized = size_operators(selected.graph, selected.choice, target)
+    for choice in implementation_choices(selected, sized, target):
         choices = found.setdefault(tuple(origin.index for origin in choice.operators), [])
         if all(choice.implementation != item.implementation for item in choices):
             choices.append(choice)

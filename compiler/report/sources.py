@@ -9,7 +9,7 @@ from pygments.lexers.c_cpp import CLexer
 from pygments.lexers.graphics import GLShaderLexer
 from pygments.token import Comment, Keyword, Literal, Name
 
-from ...runtime.store.variant import Variant
+from ...runtime.cache.variant import Variant
 
 CLASSES = (
     (Comment.Preproc, "sp"),

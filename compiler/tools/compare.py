@@ -66,7 +66,7 @@ def verify(
     options = replace(options, keep_intermediates=layers or options.keep_intermediates)
     device, key = attached_device(options.device), options.signature_key
     with scratch_folder() as cache:
-        path = pipeline.store(pipeline.build(model, options, progress), cache)
+        path = pipeline.write(pipeline.build(model, options, progress), cache)
         progress("load", 0, 1)
         with runtime.load(path, device=device, store_binaries=False) as session:
             arrays = feed(session.inputs)

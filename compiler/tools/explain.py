@@ -16,7 +16,7 @@ from ..ir import Graph, Origin
 from ..memory.arrange import arrange
 from ..options import Options
 from ..pipeline import Observer, Progress, Selected, select, target_of, unobserved
-from ..schedule.sizes import ScheduledOp, schedule
+from ..sizing.sizes import SizedOp, size_operators
 from ..target import Target
 
 
@@ -47,16 +47,16 @@ class ImplementationChoice:
 
 
 def implementation_choices(
-    selected: Selected, scheduled: Sequence[ScheduledOp], target: Target
+    selected: Selected, sized: Sequence[SizedOp], target: Target
 ) -> list[ImplementationChoice]:
     """The choice for each operator that is not a conversion."""
     half = {
         item.op
-        for item in scheduled
+        for item in sized
         for launch in item.launches
         if computes_in_half(item.op, launch, item.implementation, target)
     }
-    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in scheduled}
+    sizes = {item.op: tuple(launch.why for launch in item.launches) for item in sized}
     found = []
     for op, legal in selected.candidates.items():
         chosen = selected.choice[op].name
@@ -139,10 +139,10 @@ def explain(
     except UnsupportedError as error:
         return Explanation(target.device.name, operators, tuple(events), error.findings, ())
     progress("arrange", 0, 1)
-    scheduled = schedule(selected.graph, selected.choice, target)
-    choices = tuple(implementation_choices(selected, scheduled, target))
+    sized = size_operators(selected.graph, selected.choice, target)
+    choices = tuple(implementation_choices(selected, sized, target))
     gaps = not options.keep_intermediates
-    events += arrange(selected.graph, scheduled, selected.storages, target, gaps).events
+    events += arrange(selected.graph, sized, selected.storages, target, gaps).events
     return Explanation(
         *(target.device.name, operators, tuple(events), (), choices, selected.fallback),
         no_half=_no_half(target),

@@ -18,8 +18,8 @@ from time import perf_counter
 import numpy as np
 
 from ... import runtime
+from ...runtime.cache.binaries import device_key
 from ...runtime.errors import DeviceError
-from ...runtime.store.binaries import device_key
 from .. import pipeline
 from ..choices import each_choice
 from ..devices.attached import attached_device, select_device
@@ -30,12 +30,12 @@ from ..ir import FusedOp, Graph, Op, Origin, Tensor, copies
 from ..ops import Implementation
 from ..ops.base import Tile, TileLimits, TileShape, WorkGroup
 from ..options import Options
-from ..schedule.sizes import Sizes, Sizing, build_launches
-from ..schedule.tuning_table import Table, Timing, read_table, signature, write_table
-from ..schedule.work_groups import groups_worth_trying
 from ..scratch import scratch_folder
 from ..select.conversions import insert_conversions
 from ..select.storage import Choice
+from ..sizing.sizes import Sizes, Sizing, build_launches
+from ..sizing.tuning_table import Table, Timing, read_table, signature, write_table
+from ..sizing.work_groups import groups_worth_trying
 from ..target import Target
 from ..trial_input import trial_input
 
@@ -214,7 +214,7 @@ def _run(subject: _Subject, sizes: Sequence[Sizes]) -> list[float]:
     turns = _turns(len(sizes))
     compiled = _compile(subject, [sizes[turn] for turn in turns])
     with scratch_folder() as cache:
-        path = pipeline.store(compiled, cache)
+        path = pipeline.write(compiled, cache)
         with runtime.load(path, device=subject.device, store_binaries=False) as session:
             inputs = [trial_input(info) for info in session.inputs]
             session.run(inputs)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..execution import Execution
 from ..inputs import by_name
+from ..launch.callers_memory import CallersMemory, callers_memory
 from ..launch.device import Buffer, Command
-from ..launch.foreign import ForeignMemory, foreign_memory
 from ..plan.records import Region, TensorInfo
 from ..plan.storage import device_dtype, region_size
 from ..shown import one_line
@@ -64,7 +64,7 @@ class BoundRun(Generic[Bound]):
         def fit(index: int, value: Any) -> Array | None:
             if value is None:
                 raise InputError("it is missing")
-            memory = foreign_memory(value)
+            memory = callers_memory(value)
             if memory is not None:
                 self._bound[region, index] = self._adopted(region, index, infos[index], memory)
             elif not writes and is_mapped_input(self._execution, index, value):
@@ -77,7 +77,7 @@ class BoundRun(Generic[Bound]):
         return {index: array for index, array in found.items() if array is not None}
 
     def _adopted(
-        self, region: Region, index: int, info: TensorInfo, memory: ForeignMemory
+        self, region: Region, index: int, info: TensorInfo, memory: CallersMemory
     ) -> Buffer:
         """Device memory of the caller as a buffer (InputError)."""
         execution, writes = self._execution, region is Region.OUTPUT

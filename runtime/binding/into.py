@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..exchange import as_declared
 from ..execution import Execution
-from ..launch.foreign import foreign_memory
+from ..launch.callers_memory import callers_memory
 from .bound import BoundRun
 from .host import host_array
 from .submitted import Bound
@@ -28,7 +28,7 @@ def run_into(
     """
     infos = execution.plan.outputs
     if isinstance(outputs, Mapping) and any(
-        foreign_memory(value) is not None for value in outputs.values()
+        callers_memory(value) is not None for value in outputs.values()
     ):
         if check:
             raise InputError("indices are checked with outputs on the host only; bind arrays")

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from ..errors import DeviceError
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
-from .foreign import ForeignMemory
+from .callers_memory import CallersMemory
 
 Program = Any
 """What the driver compiled a kernel to."""
@@ -124,7 +124,7 @@ class Device(Protocol):
         """A buffer with this content for kernels to read. `data` must not change."""
 
     def adopt(
-        self, memory: ForeignMemory, size: int, writes: bool
+        self, memory: CallersMemory, size: int, writes: bool
     ) -> tuple[Buffer, Sequence[Command]]:
         """Memory of the caller as a buffer, of which kernels access `size` bytes.
 

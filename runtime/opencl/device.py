@@ -11,16 +11,16 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
+from ..launch.callers_memory import CallersMemory
 from ..launch.device import DeviceInfo
 from ..launch.fit import unmet
-from ..launch.foreign import ForeignMemory
 from ..plan.kernels import Kernel
 from ..plan.limits import LARGEST_ARGUMENTS, LARGEST_GRID
 from ..plan.records import Plan
 from ..plan.running import Limits
 from ..processor import usable_cores
+from .callers_memory import check_memory
 from .command_buffers import EXTENSION, LEAKING, CommandBuffers
-from .foreign import check_memory
 from .images import image_copy
 from .info import device_platform, orders_atomics, shares_memory
 from .library import (
@@ -142,7 +142,7 @@ class OpenCLDevice:
         return self._memory.constant(data)
 
     def adopt(
-        self, memory: ForeignMemory, size: int, writes: bool
+        self, memory: CallersMemory, size: int, writes: bool
     ) -> tuple[int, Sequence[Command]]:
         check_memory(memory, self.info, self._context, writes)
         adopted = self._memory.adopt(memory, size)

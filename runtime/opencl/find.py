@@ -14,8 +14,8 @@ from ..background import Startup
 from ..callers import warn_caller
 from ..environment import variables
 from ..errors import DeviceError, DeviceWarning
+from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, matching
-from ..launch.foreign import ForeignContext
 from ..launch.unusable import Unusable
 from .drivers import VENDORS, only
 from .info import describe
@@ -74,7 +74,7 @@ def open_device(name: str = "auto") -> OpenCLDevice:
         return OpenCLDevice(info, handle)
 
 
-def open_in(context: ForeignContext, name: str = "auto") -> OpenCLDevice:
+def open_in(context: CallersContext, name: str = "auto") -> OpenCLDevice:
     """A device of a context or a queue of the caller (DeviceError)."""
     from .device import OpenCLDevice
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ctypes import c_size_t, c_void_p
 from typing import Any
 
-from ..launch.foreign import ForeignMemory
+from ..launch.callers_memory import CallersMemory
 from .library import library, sizes
 
 
-def image_copy(queue: int, memory: ForeignMemory, buffer: int, writes: bool) -> tuple[Any, ...]:
+def image_copy(queue: int, memory: CallersMemory, buffer: int, writes: bool) -> tuple[Any, ...]:
     """The command that copies an image to a buffer; with `writes` the buffer to the image."""
     height, width, _ = memory.shape
     image, place = c_void_p(memory.handle), (sizes(0, 0, 0), sizes(width, height, 1))

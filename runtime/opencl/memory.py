@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..launch.foreign import ForeignMemory
+from ..launch.callers_memory import CallersMemory
 from .library import OpenCLError, OwnedHandles, call, driver_call, library, make, sizes
 
 # As in OpenCL's headers, without the prefix CL_.
@@ -104,7 +104,7 @@ class OpenCLMemory:
         self._addresses.pop(buffer, None)
         return 0
 
-    def adopt(self, memory: ForeignMemory, size: int) -> int:
+    def adopt(self, memory: CallersMemory, size: int) -> int:
         """A buffer of the caller, which is retained until it is released."""
         with driver_call(self._name, f"using a {memory.kind}"):
             if memory.shared:

@@ -7,9 +7,9 @@ from contextlib import suppress
 from ctypes import addressof, byref, c_char_p, c_void_p, create_string_buffer, sizeof
 from sys import byteorder
 
+from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError
 from ..plan.kernels import Kernel
-from ..store.binaries import join_programs, split_programs
 from .library import OpenCLError, OwnedHandles, call, driver_call, handles, make, query, sizes
 from .sources import join_sources
 

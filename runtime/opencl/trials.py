@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from ..cache.private_files import check_private, make_private
 from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError
 from ..processor import instruction_set
-from ..store.private_files import check_private, make_private
 from .drivers import Driver, installed, register
 
 VERSION = 1

@@ -10,18 +10,18 @@ from functools import cache
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from ..cache.binaries import join_programs, split_programs
 from ..errors import BuildError, DeviceError
 from ..forks import DRIVER_PROCESS
+from ..launch.callers_memory import CallersMemory
 from ..launch.fit import unmet
-from ..launch.foreign import ForeignMemory
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..plan.storage import WORD
-from ..store.binaries import join_programs, split_programs
 from . import egl
 from .binaries import ProgramBinaries, RestoredShader
+from .callers_memory import ModernglContext, check_memory
 from .fence import Fence, Fences
-from .foreign import CallersContext, check_memory
 from .info import describe
 from .limits import read_limits
 from .owned import OwnedObjects
@@ -81,7 +81,7 @@ class OpenGLDevice:
                 self._binaries = ProgramBinaries(context)
                 self._fences = Fences(context)
                 self.has_binaries = self._binaries.supported
-                self._gl = context.owner if isinstance(context, CallersContext) else _interface()
+                self._gl = context.owner if isinstance(context, ModernglContext) else _interface()
                 self._gl.clear_errors()
         except moderngl.Error as error:
             context.release()
@@ -170,7 +170,7 @@ class OpenGLDevice:
         return whole
 
     def adopt(
-        self, memory: ForeignMemory, size: int, writes: bool
+        self, memory: CallersMemory, size: int, writes: bool
     ) -> tuple[Range, Sequence[Command]]:
         check_memory(memory, self._gl)
         if not memory.texture:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ..errors import DeviceError
+from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, matching
-from ..launch.foreign import ForeignContext
 from . import egl
+from .callers_memory import ModernglContext
 from .device import OpenGLDevice
-from .foreign import CallersContext
 
 
 def devices() -> list[DeviceInfo]:
@@ -47,9 +47,9 @@ def open_device(name: str = "auto") -> OpenGLDevice:
     return chosen
 
 
-def open_in(context: ForeignContext, name: str = "auto") -> OpenGLDevice:
+def open_in(context: CallersContext, name: str = "auto") -> OpenGLDevice:
     """The device of a context of the caller (DeviceError)."""
-    device = OpenGLDevice(CallersContext(context.owner))
+    device = OpenGLDevice(ModernglContext(context.owner))
     return matching(name, [(device.info, device)], "OpenGL", "")[0][1]
 
 

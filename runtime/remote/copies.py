@@ -14,9 +14,9 @@ import hashlib
 import os
 from pathlib import Path
 
+from ..cache.folder import meant_models, variant_folder
+from ..cache.private_files import check_private, read_file
 from ..errors import PlanError
-from ..store.cache import meant_models, variant_folder
-from ..store.private_files import check_private, read_file
 from .files import are_whole
 from .manifest import MANIFEST, Publication, from_bytes, signed_bytes
 from .published import Address

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..cache.folder import lock
+from ..cache.private_files import make_private, replace_file, sync_folder
+from ..cache.replacing import replace_folder
+from ..cache.variant import PLAN, read_plan
 from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError, StoreError
 from ..plan.records import Plan
-from ..store.cache import lock
-from ..store.private_files import make_private, replace_file, sync_folder
-from ..store.replacing import replace_folder
-from ..store.variant import PLAN, read_plan
 from .copies import copied, copies_of, folder_of, is_copy
 from .files import download, file_of
 from .files import read_plan as download_plan

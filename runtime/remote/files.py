@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..cache.folder import fingerprint
+from ..cache.variant import PLAN
 from ..errors import PlanError
 from ..plan.file import from_bytes
 from ..plan.records import Plan
-from ..store.cache import fingerprint
-from ..store.variant import PLAN
 from .manifest import File, Publication
 from .store import Store
 

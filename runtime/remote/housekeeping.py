@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 
+from ..cache.folder import is_fingerprint
 from ..errors import PlanError
-from ..store.cache import is_fingerprint
 from .files import check
 from .index import Record, is_unfinished, record_of, rewrite
 from .keys import Trusted

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..cache.folder import is_fingerprint
 from ..errors import PlanError
-from ..store.cache import is_fingerprint
 from .ledger import INDEX, Ledger
 from .manifest import Publication, is_path, seconds
 from .stamps import UNFINISHED

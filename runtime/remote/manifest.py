@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..cache.folder import is_fingerprint
+from ..cache.variant import FALLBACK, KERNELS, ORIGINALS, PLAN, WEIGHTS
 from ..errors import PlanError
-from ..store.cache import is_fingerprint
-from ..store.variant import FALLBACK, KERNELS, ORIGINALS, PLAN, WEIGHTS
 from .stamps import is_folder
 
 MANIFEST = "manifest.json"

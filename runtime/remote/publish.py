@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cache.folder import is_fingerprint
+from ..cache.variant import PLAN, WEIGHTS, Variant, originals, read_variant
 from ..errors import PlanError, StoreError
 from ..plan.records import Plan
-from ..store.cache import is_fingerprint
-from ..store.variant import PLAN, WEIGHTS, Variant, originals, read_variant
 from .files import check, file_of
 from .index import add, record_of
 from .manifest import MANIFEST, File, Manifest, Publication, is_variant, seconds, to_bytes

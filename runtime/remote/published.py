@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ..cache.folder import SHOWN_DIGITS, is_fingerprint, meant_models
 from ..errors import PlanError
-from ..store.cache import SHOWN_DIGITS, is_fingerprint, meant_models
 from .index import Record, record_of, records
 from .manifest import MANIFEST, NewerFormatError, Publication, from_bytes, is_variant
 from .store import Store

@@ -12,16 +12,16 @@ import numpy as np
 
 from ..errors import BuildError, DeviceError, InputError
 from ..forks import DRIVER_PROCESS
+from ..launch.callers_memory import CallersMemory
 from ..launch.device import DeviceInfo
 from ..launch.fit import unmet
-from ..launch.foreign import ForeignMemory
 from ..launch.owned import Owned
 from ..plan.kernels import Kernel
 from ..plan.records import Plan
 from ..plan.storage import WORD
+from .callers_memory import check_memory
 from .commands import Dispatch, TextureCopy, encode
 from .downloads import Copy, Download, Downloads
-from .foreign import check_memory
 from .info import limits_of
 from .library import driver_call, wgpu
 from .timing import seconds_of
@@ -142,7 +142,7 @@ class WebGPUDevice:
         return whole
 
     def adopt(
-        self, memory: ForeignMemory, size: int, writes: bool
+        self, memory: CallersMemory, size: int, writes: bool
     ) -> tuple[Range, Sequence[Command]]:
         check_memory(memory, self._device, writes)
         if not memory.texture:

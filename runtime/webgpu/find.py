@@ -7,8 +7,8 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..forks import DRIVER_PROCESS
+from ..launch.callers_memory import CallersContext
 from ..launch.device import DeviceInfo, matching
-from ..launch.foreign import ForeignContext
 from ..launch.unusable import Unusable
 from ..quiet import without_notices
 from .device import WebGPUDevice
@@ -55,7 +55,7 @@ def open_device(name: str = "auto") -> WebGPUDevice:
     return opened(_select(name)[1])
 
 
-def open_in(context: ForeignContext, name: str = "auto") -> WebGPUDevice:
+def open_in(context: CallersContext, name: str = "auto") -> WebGPUDevice:
     """A device of the caller (DeviceError)."""
     device = context.owner
     info = describe(device.adapter)

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from ..cache.private_files import check_private, make_private, replace_file
 from ..callers import warn_caller
 from ..errors import CacheWarning, PlanError
 from ..launch.attempt import Attempt
 from ..processor import instruction_set
-from ..store.private_files import check_private, make_private, replace_file
 from .library import wgpu
 
 VERSION = 1

@@ -38,7 +38,7 @@ def periodic() -> Model:
 
 
 def error(made: Model, options: Options, folder: Path, device: str) -> float:
-    stored = pipeline.store(build(made.content, options), folder)
+    stored = pipeline.write(build(made.content, options), folder)
     with tflgpu.load(stored, device=device) as session:
         found = session.run(made.inputs).values()
     expected = Reference(made.content).run(made.inputs)

@@ -12,7 +12,7 @@ from graphs import call, model, x
 
 from tflgpu.compiler import ModelError, OptionError, Options, compile, pipeline
 from tflgpu.runtime import DeviceError
-from tflgpu.runtime.store.variant import read_plan
+from tflgpu.runtime.cache.variant import read_plan
 
 MODEL = model({"y": call("RELU", x(3, 5))}).content
 

@@ -14,7 +14,7 @@ from tflgpu.compiler.errors import ModelError, OptionError
 from tflgpu.compiler.fleet.models import find_models
 from tflgpu.compiler.pictures.labels import read_labels
 from tflgpu.compiler.report.profile import read_profile
-from tflgpu.compiler.schedule.tuning_table import read_table
+from tflgpu.compiler.sizing.tuning_table import read_table
 from tflgpu.compiler.tools.editing.edit import read_source
 from tflgpu.runtime import InputError
 

@@ -40,7 +40,7 @@ def test_networks_agree_without_a_rewrite(
     path = models / "networks" / f"{name}.tflite"
     inputs, wanted = expected(path)
     options = Options(device="cpu_avx512", fallback="none", disable_passes=(off,))
-    folder = pipeline.store(pipeline.build(path, options), tmp_path)
+    folder = pipeline.write(pipeline.build(path, options), tmp_path)
     with tflgpu.load(folder, device=opencl_devices()[0]) as session:
         session.poison()
         results = session.run(inputs).values()

@@ -52,7 +52,7 @@ def main(profile: str, first: str, step: str, operators: Sequence[str]) -> None:
         cases = families()[name][int(first) :: int(step)]
         for item in every_kernel(cases, "opencl", profile, (0, 1)) if cases else ():
             with TemporaryDirectory() as folder:
-                stored = pipeline.store(item.model, Path(folder))
+                stored = pipeline.write(item.model, Path(folder))
                 with tflgpu.load(stored, device=DEVICE, store_binaries=False) as session:
                     results = session.run(item.inputs)
             wrong = differences(item.cases, results)

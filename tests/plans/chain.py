@@ -15,6 +15,7 @@ from tflgpu.compiler.emit.facts import stated
 from tflgpu.compiler.emit.folder import pack
 from tflgpu.compiler.ir import Array
 from tflgpu.runtime import load
+from tflgpu.runtime.cache.folder import variant_folder
 from tflgpu.runtime.plan.kernels import Kernel
 from tflgpu.runtime.plan.records import (
     Argument,
@@ -26,7 +27,6 @@ from tflgpu.runtime.plan.records import (
     TensorInfo,
 )
 from tflgpu.runtime.plan.seal import sealed
-from tflgpu.runtime.store.cache import variant_folder
 
 LENGTH = 13
 

@@ -15,9 +15,9 @@ from threading import Barrier
 from typing import Any
 
 from tflgpu.runtime import TflgpuError, load
-from tflgpu.runtime.store.binaries import BINARIES
-from tflgpu.runtime.store.housekeeping import prune
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.binaries import BINARIES
+from tflgpu.runtime.cache.housekeeping import prune
+from tflgpu.runtime.cache.variant import read_variant
 
 from .chain import chain, check
 

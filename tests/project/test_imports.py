@@ -37,7 +37,7 @@ STAGES = {
             "rewrites",
             "select",
             "litert",
-            "schedule",
+            "sizing",
             "accessors",
             "memory",
             "codegen",
@@ -48,7 +48,7 @@ STAGES = {
     "runtime": (
         *("printable", "errors", "callers", "quiet", "forks", "background", "environment"),
         "processor",
-        *("plan", "launch", "store", "remote", "litert", "custom_op", "parts"),
+        *("plan", "launch", "cache", "remote", "litert", "custom_op", "parts"),
         *("opencl", "opengl", "webgpu", "inputs", "input_shapes", "copies", "indices", "exchange"),
         *("session_device", "execution", "shown", "loaded_model", "binding", "session", "api"),
     ),
@@ -72,7 +72,7 @@ OUTSIDE = {
         "runtime.errors",
         "runtime.callers",
         "runtime.plan",
-        "runtime.store",
+        "runtime.cache",
     ),
     # These also ask or use attached devices.
     "compiler.api": ("runtime",),

@@ -24,7 +24,7 @@ TABLE = np.arange(12, dtype=np.float32).reshape(4, 3)
 def opened(values: dict[str, Value], attached: Attached, folder: Path) -> Session:
     profile = "cpu" if attached.target == "opencl" else "gpu"
     options = Options(target=attached.target, device=profile, fallback="none")
-    stored = pipeline.store(pipeline.build(model(values).content, options), folder)
+    stored = pipeline.write(pipeline.build(model(values).content, options), folder)
     return tflgpu.load(stored, device=attached.device or "auto", store_binaries=False)
 
 

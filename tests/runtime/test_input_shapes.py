@@ -20,9 +20,9 @@ from tflgpu.compiler.choices import each_choice
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import InputError, PlanError, Session
+from tflgpu.runtime.cache.variant import PLAN, read_variant
 from tflgpu.runtime.plan.records import Region
 from tflgpu.runtime.plan.validate import validate
-from tflgpu.runtime.store.variant import PLAN, read_variant
 
 CHOICES = ((1, 11, 13, 3), (4, 11, 13, 3), (2, 17, 7, 3))
 CONV = {"padding": "SAME", "stride_h": 2, "stride_w": 2}
@@ -179,7 +179,7 @@ def test_a_plan_states_the_inputs_of_its_choices(tmp_path: Path) -> None:
     swapped = (replace(second, inputs=third.inputs), replace(third, inputs=second.inputs))
     wrong = replace(made, plan=replace(made.plan, specializations=swapped))
     with pytest.raises(PlanError, match=r"choices/1/plan\.tflgpu is not the plan that"):
-        read_variant(pipeline.store(wrong, tmp_path))
+        read_variant(pipeline.write(wrong, tmp_path))
     twice = replace(made.plan, specializations=(second, replace(third, inputs=second.inputs)))
     with pytest.raises(PlanError, match="two choices of a signature and input shapes"):
         validate(twice)

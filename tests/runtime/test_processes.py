@@ -27,7 +27,7 @@ from platforms import linux
 
 from tflgpu.runtime import DeviceError, PlanError, load
 from tflgpu.runtime.background import Startup
-from tflgpu.runtime.store.binaries import BINARIES
+from tflgpu.runtime.cache.binaries import BINARIES
 
 SECONDS_TO_END = 60
 

@@ -83,7 +83,7 @@ def test_a_plan_is_read_before_numpy_is_imported(tmp_path: Path) -> None:
     folder = chain().write(tmp_path)
     program = (
         "import sys\nfrom pathlib import Path\n"
-        "from tflgpu.runtime.store.variant import read_plan\n"
+        "from tflgpu.runtime.cache.variant import read_plan\n"
         f"print(read_plan(Path({str(folder)!r})).model, *sys.modules)"
     )
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -113,7 +113,7 @@ def _shapes(graph: Graph, op: Op, definition: OpDef | None) -> Sequence[Shape | 
                 raise
             finding = Finding(op.index, op.name, "the shapes of its inputs are unknown")
     graph.set_aside.setdefault(op, finding)
-    return [graph.foreign_shape(tensor) for tensor in op.outputs]
+    return [graph.litert_shape(tensor) for tensor in op.outputs]
 
 
 def _unknown_shapes(op: Op, definition: OpDef | None) -> Finding | None:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from ....runtime.cache.binaries import device_key
+from ....runtime.cache.private_files import replace_file
 from ....runtime.launch.device import DeviceInfo
-from ....runtime.store.binaries import device_key
-from ....runtime.store.private_files import replace_file
 from ...emit.compiled_model import CompiledModel
 from ...target import Target
 from .roofline import Roofline, compile_dispatches, compile_roofline, measure

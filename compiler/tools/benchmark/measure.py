@@ -75,7 +75,7 @@ def benchmark(
         watched = trace.stages(progress) if trace else progress
         compiled = pipeline.build(model, options, watched)
         watched("write", 0, 1)
-        path = pipeline.store(compiled, cache)
+        path = pipeline.write(compiled, cache)
         if trace:
             trace.end_stage()
         progress("load", 0, 1)

@@ -24,9 +24,9 @@ from ...emit.compiled_model import CompiledModel
 from ...ir import Array, Graph, Op, Origin, Tensor
 from ...ops.base import SLICED, Implementation, Launch
 from ...options import Options
-from ...schedule.sizes import Sizing
 from ...scratch import scratch_folder
 from ...select.storage import Choice
+from ...sizing.sizes import Sizing
 from ...target import Target
 
 COPIES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26)
@@ -177,7 +177,7 @@ def _dispatch_seconds(device: str, target: Target) -> float:
 @contextmanager
 def _loaded(compiled: CompiledModel, device: str) -> Iterator[runtime.Session]:
     with scratch_folder() as cache:
-        path = pipeline.store(compiled, cache)
+        path = pipeline.write(compiled, cache)
         with runtime.load(path, device=device, store_binaries=False) as session:
             yield session
 

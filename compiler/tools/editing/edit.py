@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ....runtime.api import open_device
+from ....runtime.cache.folder import find_variants, newest_first
+from ....runtime.cache.variant import Variant, as_compiled, check_text, read_variant
 from ....runtime.errors import InputError, PlanError
 from ....runtime.inputs import arrays_for
 from ....runtime.plan.kernels import Kernel
 from ....runtime.plan.records import Plan
 from ....runtime.session import Session
-from ....runtime.store.cache import find_variants, newest_first
-from ....runtime.store.variant import Variant, as_compiled, check_text, read_variant
 from ...emit.edits import Edited, apply_edits
 from ...emit.folder import pack
 from ...frontend.model_file import Model

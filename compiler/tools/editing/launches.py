@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ....runtime.cache.variant import Variant
 from ....runtime.execution import Execution
 from ....runtime.launch.commands import bind_commands
 from ....runtime.launch.device import Command, Device
 from ....runtime.loaded_model import LoadedModel
 from ....runtime.plan.records import Argument, PlacedTensor, Plan
 from ....runtime.plan.storage import device_dtype
-from ....runtime.store.variant import Variant
 from ...ir import Array
 from ..comparison import Comparison, compare
 

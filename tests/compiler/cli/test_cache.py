@@ -11,10 +11,10 @@ from commands import as_json, invoke
 from plans import chain
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.store.binaries import BINARIES
-from tflgpu.runtime.store.cache import lock
-from tflgpu.runtime.store.housekeeping import entries, prune
-from tflgpu.runtime.store.private_files import make_private
+from tflgpu.runtime.cache.binaries import BINARIES
+from tflgpu.runtime.cache.folder import lock
+from tflgpu.runtime.cache.housekeeping import entries, prune
+from tflgpu.runtime.cache.private_files import make_private
 
 OTHER = "cd" * 32
 

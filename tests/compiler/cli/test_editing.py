@@ -10,7 +10,7 @@ from devices import opencl_devices
 from paths import DIGITS_MODEL
 from plans import chain
 
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.parametrize("opencl_device", opencl_devices()[:1] or [""], indirect=True)
 

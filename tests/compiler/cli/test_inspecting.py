@@ -12,8 +12,8 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler import Options, build
-from tflgpu.runtime.store import variant
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache import variant
+from tflgpu.runtime.cache.variant import read_variant
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""

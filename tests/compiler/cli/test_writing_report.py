@@ -13,7 +13,7 @@ from paths import DIGITS_MODEL
 from profiles import profile_of
 
 import tflgpu
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""

@@ -18,7 +18,7 @@ from tflgpu.compiler.accessors.codecs import Half
 from tflgpu.compiler.language import OPENCL, Name
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.options import Options, Precision, TargetName
-from tflgpu.compiler.pipeline import build, store
+from tflgpu.compiler.pipeline import build, write
 from tflgpu.runtime import PlanError
 
 PRECISIONS: tuple[Precision, ...] = ("f32", "f16")
@@ -98,7 +98,7 @@ def test_tables_are_halved_and_large_constants_are_not(
         for precision in PRECISIONS
     )
     assert len(half.weights) < len(single.weights)
-    with tflgpu.load(store(half, tmp_path), device=device) as session:
+    with tflgpu.load(write(half, tmp_path), device=device) as session:
         found = session.run(made.inputs)
     expected = Reference(made.content).run(made.inputs)
     for name, value in zip(("rows", "joined"), expected, strict=True):

@@ -82,7 +82,7 @@ def test_the_plan_says_what_is_an_image() -> None:
 def test_devices_without_such_images_say_so(
     opencl_device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = pipeline.store(built(CONVOLUTION, "adreno"), tmp_path)
+    plan = pipeline.write(built(CONVOLUTION, "adreno"), tmp_path)
 
     def without(device: OpenCLDevice, plan: Plan) -> str | None:
         device.info = replace(device.info, image_texels=100)

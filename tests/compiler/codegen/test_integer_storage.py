@@ -98,7 +98,7 @@ def test_integers_hold_the_same_numbers_as_floats(
     options: dict[str, Any] = {"target": target, "precision": precision, "keep_intermediates": True}
     for without in ((), ("store_integers",)):
         compiled = built(made, device, *without, **options)
-        with tflgpu.load(pipeline.store(compiled, tmp_path), device=driver) as session:
+        with tflgpu.load(pipeline.write(compiled, tmp_path), device=driver) as session:
             session.poison()
             found = session.run(made.inputs).values()
             for actual, wanted in zip(found, expected, strict=True):
@@ -134,7 +134,7 @@ def test_half_precision_is_for_what_is_not_quantized(opencl_device: str, tmp_pat
     expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = built(made, "gpu", precision="f16")
     assert {tensor.stored for tensor in compiled.plan.tensors} == {"", "uint8", "float16"}
-    with tflgpu.load(pipeline.store(compiled, tmp_path), device=opencl_device) as session:
+    with tflgpu.load(pipeline.write(compiled, tmp_path), device=opencl_device) as session:
         found = list(session.run(made.inputs).values())
     np.testing.assert_array_equal(found[0], expected[0])
     assert 0 < relative_error(found[1], expected[1]) < 1e-2

@@ -145,7 +145,7 @@ def test_the_steps_of_a_recurrent_layer_are_written_once(
     text = compiled.sources[compiled.plan.kernels[record.kernel].file]
     assert record.count == text.count("// dispatch ") > steps > 20 > text.count("each_item(")
     array = np.random.default_rng(7).standard_normal((steps, 1, inputs), np.float32)
-    with tflgpu.load(pipeline.store(compiled, tmp_path), device=opencl_device) as session:
+    with tflgpu.load(pipeline.write(compiled, tmp_path), device=opencl_device) as session:
         results = [session.run(array)["y"] for _ in range(2)]
     reference = Reference(made.content)
     for result in results:

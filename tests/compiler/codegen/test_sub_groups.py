@@ -82,7 +82,7 @@ def test_kernels_for_vulkan_agree_with_litert(
 
 
 def test_a_device_without_them_says_so(tmp_path: Path) -> None:
-    plan = pipeline.store(built(shared_by_groups()), tmp_path)
+    plan = pipeline.write(built(shared_by_groups()), tmp_path)
     for device in devices():
         if EXTENSION not in device.extensions:
             with pytest.raises(PlanError, match=f"it needs {EXTENSION}, which this device lacks"):

@@ -12,7 +12,7 @@ from paths import DIGITS_MODEL, ROOT
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.export import export
 from tflgpu.compiler.options import TargetName
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     target: TargetName = request.param
     folder = tmp_path_factory.mktemp(target)
     options = Options(target=target, device="gpu", fallback="none")
-    stored = pipeline.store(pipeline.build(DIGITS_MODEL, options), folder / "cache")
+    stored = pipeline.write(pipeline.build(DIGITS_MODEL, options), folder / "cache")
     export([read_variant(stored)], folder / "digits", "digits", embed=True)
     return folder / "digits"
 

@@ -17,7 +17,7 @@ from wgpu_native import wgpu_native
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.export import BACKENDS, export
 from tflgpu.compiler.options import TargetName
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
@@ -200,7 +200,7 @@ def test_two_drivers_in_a_program(found: Found, gles: Found, tmp_path: Path) -> 
     names: dict[str, TargetName] = {"first": "opencl", "second": "glsl"}
     for name, target in names.items():
         options = Options(target=target, device="gpu", fallback="none")
-        stored = pipeline.store(pipeline.build(DIGITS_MODEL, options), tmp_path / "cache")
+        stored = pipeline.write(pipeline.build(DIGITS_MODEL, options), tmp_path / "cache")
         export([read_variant(stored)], tmp_path / name, name, embed=True)
     sources = ("first/first.c", "second/second.c", "first/tflgpu.c", "first/tflgpu_opencl.c")
     files = (*sources, "second/tflgpu_gles.c", str(CALLERS / "both.c"))

@@ -20,7 +20,7 @@ from paths import DIGITS_MODEL
 from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.errors import OptionError
 from tflgpu.compiler.export import export
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
@@ -160,7 +160,7 @@ def test_wrong_arguments(found: Found, tmp_path: Path) -> None:
 def test_what_cannot_be_exported(tmp_path: Path) -> None:
     made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
     options = Options(target="vulkan", device="gpu", fallback="none")
-    variant = read_variant(pipeline.store(pipeline.build(made.content, options), tmp_path / "c"))
+    variant = read_variant(pipeline.write(pipeline.build(made.content, options), tmp_path / "c"))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     with pytest.raises(OptionError) as caught:
@@ -176,7 +176,7 @@ def test_what_cannot_be_exported(tmp_path: Path) -> None:
 def test_a_full_disk_keeps_nothing(tmp_path: Path) -> None:
     made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
     options = Options(device="gpu", fallback="none")
-    variant = read_variant(pipeline.store(pipeline.build(made.content, options), tmp_path / "c"))
+    variant = read_variant(pipeline.write(pipeline.build(made.content, options), tmp_path / "c"))
     with mounted(tmp_path / "disk", "size=60k") as disk:
         (disk / "project").mkdir()
         for folder in (disk / "project", disk / "missing"):

@@ -16,7 +16,7 @@ import tflgpu
 from tflgpu.compiler import CompiledModel, OptionError, Options, pipeline
 from tflgpu.compiler.export import BACKENDS, export
 from tflgpu.compiler.ir import Array
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.slow
 
@@ -108,27 +108,27 @@ def test_weights_are_there_once(tmp_path: Path) -> None:
 def test_variants_for_several_devices(found: Found, tmp_path: Path) -> None:
     """Each variant has all signatures; they must be the same."""
     stored = [
-        pipeline.store(compiled("opencl", device=device), tmp_path / "cache")
+        pipeline.write(compiled("opencl", device=device), tmp_path / "cache")
         for device in ("mali", "gpu")
     ]
     variants = [read_variant(folder) for folder in stored]
     export(variants, tmp_path / "project", "net", False)
     assert "s1_variants" in (tmp_path / "project" / "net.c").read_text()
-    alone = pipeline.store(compiled("opencl", ("decode",), device="adreno"), tmp_path / "cache")
+    alone = pipeline.write(compiled("opencl", ("decode",), device="adreno"), tmp_path / "cache")
     with pytest.raises(OptionError, match="differ in their inputs, outputs or variables"):
         export([variants[0], read_variant(alone)], tmp_path / "other", "net", False)
 
 
 def test_input_shapes_are_chosen(tmp_path: Path) -> None:
     shapes = tuple(("decode/x", (1, rows, WIDTH)) for rows in (1, 2))
-    stored = pipeline.store(compiled("opencl", input_shapes=shapes), tmp_path / "cache")
+    stored = pipeline.write(compiled("opencl", input_shapes=shapes), tmp_path / "cache")
     with pytest.raises(OptionError, match=r"several input shapes[\s\S]*decode: x \[1, 2, 6\]"):
         export([read_variant(stored)], tmp_path / "project", "net", False)
 
 
 def test_a_project_for_browsers(tmp_path: Path) -> None:
     """Equal kernels of the signatures stand there once."""
-    stored = pipeline.store(compiled("web"), tmp_path / "cache")
+    stored = pipeline.write(compiled("web"), tmp_path / "cache")
     export([read_variant(stored)], tmp_path / "project", "net", False, backend="web")
     described = json.loads((tmp_path / "project" / "net.json").read_text())
     first, second = described["signatures"]

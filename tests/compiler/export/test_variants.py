@@ -19,8 +19,8 @@ from tflgpu.compiler.devices.attached import profile_for
 from tflgpu.compiler.errors import OptionError
 from tflgpu.compiler.export import export
 from tflgpu.compiler.export.weights import join_weights
+from tflgpu.runtime.cache.variant import Variant, read_variant
 from tflgpu.runtime.plan.records import Region
-from tflgpu.runtime.store.variant import Variant, read_variant
 
 IMAGE = {"image": np.random.default_rng(5).random((1, 8, 8, 1), np.float32)}
 ASK = """#include "net.h"
@@ -45,7 +45,7 @@ def variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Variant
 
     def compiled(profile: str) -> Variant:
         options = Options(target="opencl", device=profile, fallback="none")
-        return read_variant(pipeline.store(pipeline.build(DIGITS_MODEL, options), cache))
+        return read_variant(pipeline.write(pipeline.build(DIGITS_MODEL, options), cache))
 
     return compiled
 
@@ -115,6 +115,6 @@ def test_weights_that_agree_are_stored_once(variant: Callable[[str], Variant]) -
 def test_variants_must_agree(tmp_path: Path, variant: Callable[[str], Variant]) -> None:
     made = parsed("input x float32[3]\ny = ABS(x)\noutput y")
     options = Options(target="opencl", device="gpu", fallback="none")
-    other = read_variant(pipeline.store(pipeline.build(made.content, options), tmp_path / "c"))
+    other = read_variant(pipeline.write(pipeline.build(made.content, options), tmp_path / "c"))
     with pytest.raises(OptionError, match="mali and gpu differ in their inputs, outputs or var"):
         export([variant("mali"), other], tmp_path / "project", "net", embed=False)

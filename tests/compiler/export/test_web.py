@@ -26,7 +26,7 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.pictures.classes import best_classes
 from tflgpu.compiler.pictures.outputs import Output
 from tflgpu.compiler.pictures.show import shown_in
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 """Flags for a camera that Chromium makes up."""
@@ -53,7 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     cache = tmp_path_factory.mktemp("cache")
     digits = tflgpu.compile(DIGITS_MODEL, cache, target="wgsl", device="webgpu")
     export([read_variant(digits)], folder / "digits", "digits", False)
-    inverted = pipeline.store(_inverted(), cache)
+    inverted = pipeline.write(_inverted(), cache)
     export([read_variant(inverted)], folder / "inverted", "inverted", False)
     signed = tflgpu.compile(
         cached(), cache, target="wgsl", device="webgpu", signature="all", keep={"cache": "cache"}

@@ -17,7 +17,7 @@ from wgpu_native import wgpu_native
 
 from tflgpu.compiler import OptionError, Options, pipeline
 from tflgpu.compiler.export import export
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 pytestmark = pytest.mark.slow
 

@@ -28,8 +28,8 @@ from tflgpu.compiler.fleet.tasks import matrix
 from tflgpu.compiler.fleet.workers import Here
 from tflgpu.compiler.litert.child import Child
 from tflgpu.runtime import PlanError
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.errors import TflgpuWarning
-from tflgpu.runtime.store.variant import read_variant
 
 DEVICES = ("mali", "gpu")
 

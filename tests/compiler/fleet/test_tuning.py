@@ -17,7 +17,7 @@ from deadly_measurements import DeadlyMeasurements
 from graphs import model, x
 
 import tflgpu
-from tflgpu.compiler.schedule.sizes import Sizes
+from tflgpu.compiler.sizing.sizes import Sizes
 from tflgpu.compiler.tools import tune as search
 
 

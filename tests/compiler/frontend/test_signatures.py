@@ -28,7 +28,7 @@ def test_each_signature_runs(signature: str, forced: Any, way: Way, tmp_path: Pa
     reference = Reference(content, signature=signature)
     names = [info.name for info in reference.outputs]
     expected = dict(zip(names, reference.run(arrays), strict=True))
-    folder = pipeline.store(pipeline.build(content, chosen), tmp_path)
+    folder = pipeline.write(pipeline.build(content, chosen), tmp_path)
     with tflgpu.load(folder, device=way.device) as session:
         assert [info.name for info in session.inputs] == ["left", "right"]
         results = session.run(arrays)

@@ -41,7 +41,7 @@ def agrees(content: bytes, way: Way, cache: Path, runs: int = 1, **options: Any)
     chosen = Options(target=way.target, device=way.profile, **options)
     program = pipeline.build(content, chosen)
     reference = Reference(content)
-    with tflgpu.load(pipeline.store(program, cache), device=way.device) as session:
+    with tflgpu.load(pipeline.write(program, cache), device=way.device) as session:
         for seed in range(runs):
             session.poison()
             arrays = drawn(content, seed)
@@ -85,7 +85,7 @@ def test_shapes_that_only_a_run_tells(way: Way, tmp_path: Path) -> None:
     assert part.label == "TOPK_V2 + ABS"
     assert [info.dynamic for info in program.plan.outputs] == [True, True]
     (x, _) = drawn(searching())
-    with tflgpu.load(pipeline.store(program, tmp_path), device=way.device) as session:
+    with tflgpu.load(pipeline.write(program, tmp_path), device=way.device) as session:
         for k in (3, 1, 7):
             result = session.run({"x": x, "k": np.int32(k)})
             np.testing.assert_array_equal(result["y"], np.abs(np.sort(-x)[:, ::-1][:, :k]))

@@ -128,7 +128,7 @@ def test_a_part_that_reads_what_is_not_there(change: Any, message: str, tmp_path
     hostile = replace(first, sha256=hashlib.sha256(content).digest())
     plan = replace(program.plan, parts=(hostile, *others))
     files = {**program.companions, first.file: content}
-    folder = pipeline.store(replace(program, plan=plan, companions=files), tmp_path)
+    folder = pipeline.write(replace(program, plan=plan, companions=files), tmp_path)
     with pytest.raises(PlanError, match=f"fallback/0.tflite.*{message}"):
         tflgpu.load(folder)
 
@@ -140,6 +140,6 @@ def test_a_plan_that_says_another_type_than_its_part_has(tmp_path: Path) -> None
     given = next(index for index in written if tensors[index].output < 0)
     tensors[given] = replace(tensors[given], dtype="int32")
     plan = replace(program.plan, host_tensors=tuple(tensors))
-    folder = pipeline.store(replace(program, plan=plan), tmp_path)
+    folder = pipeline.write(replace(program, plan=plan), tmp_path)
     with pytest.raises(PlanError, match="other inputs or outputs than the plan states"):
         tflgpu.load(folder)

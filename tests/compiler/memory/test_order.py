@@ -17,7 +17,7 @@ from tflgpu.compiler.frontend.writer import write
 from tflgpu.compiler.ir import Graph, Op, Tensor, constant
 from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.memory import order
-from tflgpu.compiler.schedule.sizes import ScheduledOp
+from tflgpu.compiler.sizing.sizes import SizedOp
 
 OPTIONS = Options(device="cpu_avx512", fallback="none")
 
@@ -109,10 +109,8 @@ def test_operators_run_on_demand() -> None:
 
 
 def test_branches_run_one_after_the_other(monkeypatch: MonkeyPatch) -> None:
-    def as_in_the_file(
-        graph: Graph, scheduled: list[ScheduledOp], aliases: object
-    ) -> list[ScheduledOp]:
-        return scheduled
+    def as_in_the_file(graph: Graph, sized: list[SizedOp], aliases: object) -> list[SizedOp]:
+        return sized
 
     planned = pipeline.build(towers(), OPTIONS).plan.memory.planned
     monkeypatch.setattr("tflgpu.compiler.memory.arrange.execution_order", as_in_the_file)
@@ -139,7 +137,7 @@ def test_order_and_parts_are_chosen_together() -> None:
 def test_numbers_agree(tmp_path: Path) -> None:
     image = np.random.default_rng(11).standard_normal((1, 5, 7, 16)).astype(np.float32)
     expected = Reference(towers()).run([image])
-    with tflgpu.load(pipeline.store(pipeline.build(towers(), OPTIONS), tmp_path)) as session:
+    with tflgpu.load(pipeline.write(pipeline.build(towers(), OPTIONS), tmp_path)) as session:
         session.poison()
         results = session.run([image]).values()
     assert [difference(*pair) for pair in zip(results, expected, strict=True)] == [None] * 3

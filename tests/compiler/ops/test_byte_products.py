@@ -87,7 +87,7 @@ def test_bits_are_those_of_litert(
     compiled = built(made, device)
     kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(kernels) == LAYERS
-    with tflgpu.load(pipeline.store(compiled, tmp_path), store_binaries=False) as session:
+    with tflgpu.load(pipeline.write(compiled, tmp_path), store_binaries=False) as session:
         session.poison()
         for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
@@ -103,7 +103,7 @@ def test_wide_sums_of_images_that_are_not_stored_as_bytes(tmp_path: Path) -> Non
         options = Options(device=device, fallback="none", disable_passes=disabled)
         compiled = pipeline.build(made.content, options)
         assert sum("_bytes" in kernel.file for kernel in compiled.plan.kernels) == 2
-        folder = pipeline.store(compiled, tmp_path)
+        folder = pipeline.write(compiled, tmp_path)
         with tflgpu.load(folder, store_binaries=False) as session:
             for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
                 np.testing.assert_array_equal(found, wanted)
@@ -122,7 +122,7 @@ def test_kernels_for_vulkan_have_the_instruction(device: str, tmp_path: Path) ->
     files = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(files) == LAYERS
     assert compiled.plan.needs.extensions == ("VK_KHR_shader_integer_dot_product",)
-    folder = pipeline.store(compiled, tmp_path)
+    folder = pipeline.write(compiled, tmp_path)
     for file in files:
         module = (folder / file).with_suffix(".spv")
         subprocess.run(["spirv-val", "--target-env", "vulkan1.3", module], check=True)
@@ -139,7 +139,7 @@ def test_bits_of_kernels_in_wgsl_are_those_of_litert(
     expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
     compiled = built(made, "nvidia", "wgsl")
     assert sum("dot4I8Packed" in text for text in compiled.sources.values()) == LAYERS
-    with tflgpu.load(pipeline.store(compiled, tmp_path), device=webgpu_device) as session:
+    with tflgpu.load(pipeline.write(compiled, tmp_path), device=webgpu_device) as session:
         for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 

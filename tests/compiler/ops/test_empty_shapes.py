@@ -144,7 +144,7 @@ def problems(group: Mapping[str, list[Value]], attached: Attached, folder: Path)
     together = model(group)
     with any_order():
         options = Options(target=attached.target, device="gpu", fallback="none")
-        path = pipeline.store(pipeline.build(together.content, options), folder)
+        path = pipeline.write(pipeline.build(together.content, options), folder)
     results: list[dict[str, Array]] = []
     with tflgpu.load(path, device=attached.device or "auto", store_binaries=False) as session:
         for poison in POISONS:
@@ -180,7 +180,7 @@ def test_results_without_elements_to_compute_them_from(
 ) -> None:
     made = model({"y": value})
     options = Options(target=attached.target, device="gpu", fallback="none")
-    path = pipeline.store(pipeline.build(made.content, options), tmp_path)
+    path = pipeline.write(pipeline.build(made.content, options), tmp_path)
     with tflgpu.load(path, device=attached.device or "auto") as session:
         session.poison()
         result = session.run(made.inputs)["y"]

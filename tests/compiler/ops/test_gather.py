@@ -19,7 +19,7 @@ TABLE = np.arange(6, dtype=np.float32).reshape(2, 3)
 def run(value: object, inputs: list[Array], attached: Attached, folder: Path) -> Array:
     made = model({"y": value})  # type: ignore[dict-item]
     options = Options(target=attached.target, device="gpu", fallback="none")
-    path = pipeline.store(pipeline.build(made.content, options), folder)
+    path = pipeline.write(pipeline.build(made.content, options), folder)
     with tflgpu.load(path, device=attached.device or "auto") as session:
         session.poison()
         result: Array = session.run(inputs)["y"]

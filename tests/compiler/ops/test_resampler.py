@@ -41,7 +41,7 @@ def test_between_pixels_and_outside(attached: Attached, tmp_path: Path) -> None:
     graph.input_names, graph.output_names = ["x", "warp"], ["y"]
     graph.add(Op("Resampler", tuple(graph.inputs), tuple(graph.outputs)))
     options = Options(target=attached.target, device=attached.device)
-    folder = pipeline.store(pipeline.build(write(graph), options), tmp_path)
+    folder = pipeline.write(pipeline.build(write(graph), options), tmp_path)
     with tflgpu.load(folder, device=attached.device) as session:
         session.poison()
         result = session.run({"x": x, "warp": warp})["y"]

@@ -65,7 +65,7 @@ def unpool(values: Array, places: Array, size: tuple[int, int]) -> Array:
 def run(graph: Graph, folder: Path, device: str, x: Array) -> list[Array]:
     graph.input_names = [tensor.name for tensor in graph.inputs]
     graph.output_names = [tensor.name for tensor in graph.outputs]
-    path = pipeline.store(pipeline.build(write(graph), Options(device="cpu_avx512")), folder)
+    path = pipeline.write(pipeline.build(write(graph), Options(device="cpu_avx512")), folder)
     with tflgpu.load(path, device=device) as session:
         session.poison()
         return list(session.run({"x": x}).values())
@@ -133,7 +133,7 @@ def test_places_counted_in_the_whole_picture(
     graph.add(Op("LiteRtMaxUnpooling2D", tuple(graph.inputs), tuple(graph.outputs), attrs))
     chosen = Options(target=attached.target, device=attached.device)
     program = pipeline.build(write(graph), chosen)
-    with tflgpu.load(pipeline.store(program, tmp_path), device=attached.device) as session:
+    with tflgpu.load(pipeline.write(program, tmp_path), device=attached.device) as session:
         session.poison()
         result = session.run({"values": values, "places": places})["back"]
     np.testing.assert_array_equal(result, wanted)

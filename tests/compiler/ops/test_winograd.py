@@ -50,7 +50,7 @@ def test_numbers_agree(attached: Attached, tmp_path: Path) -> None:
         program = pipeline.build(compiled.content, options)
         files = [program.plan.kernels[d.kernel].file for d in program.plan.dispatches]
         assert sum("winograd" in file for file in files) == 2 * steps, name
-        folder = pipeline.store(program, tmp_path)
+        folder = pipeline.write(program, tmp_path)
         with tflgpu.load(folder, device=attached.device, store_binaries=False) as session:
             session.poison()
             (found,) = session.run(compiled.inputs).values()
@@ -64,7 +64,7 @@ def test_the_last_strip_ends_below_the_image(opencl_device: str, tmp_path: Path)
     (dispatch,) = (d for d in built.plan.dispatches if "CONV_2D" in d.label)
     tile = re.match(r"tile (\d+) x", dispatch.why)
     assert tile and dispatch.grid[0] * int(tile[1]) > 7 * 5
-    with tflgpu.load(pipeline.store(built, tmp_path), device=opencl_device) as session:
+    with tflgpu.load(pipeline.write(built, tmp_path), device=opencl_device) as session:
         session.poison()
         (found,) = session.run(compiled.inputs).values()
     (expected,) = Reference(compiled.content).run(compiled.inputs)

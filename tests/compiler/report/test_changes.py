@@ -8,7 +8,7 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu.compiler.report.changes import changes, figures
-from tflgpu.runtime.store.variant import Variant, read_variant
+from tflgpu.runtime.cache.variant import Variant, read_variant
 
 
 def compiled(cache: Path, *disabled: str) -> Variant:

@@ -19,7 +19,7 @@ from tflgpu.compiler.ir import Graph, Op, Tensor
 from tflgpu.compiler.report.contents import contents
 from tflgpu.compiler.report.page import SCRIPTS, STYLES, page
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.store.variant import Variant, read_variant
+from tflgpu.runtime.cache.variant import Variant, read_variant
 
 PROFILE = "cpu_avx2"
 """For compilations whose result is not run."""

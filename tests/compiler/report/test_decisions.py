@@ -50,8 +50,8 @@ def test_operators_on_litert_have_their_reasons() -> None:
 
 def test_a_profile_that_is_not_here_leaves_the_graph() -> None:
     plan = plan_of()
-    foreign = replace(plan, options=plan.options.replace('"device": "gpu"', '"device": "mine"'))
-    decisions = decide(str(DIGITS_MODEL), foreign)
+    others = replace(plan, options=plan.options.replace('"device": "gpu"', '"device": "mine"'))
+    decisions = decide(str(DIGITS_MODEL), others)
     assert decisions.graph == decide(str(DIGITS_MODEL), plan).graph
     assert "cannot be told" in decisions.note and "device" in decisions.note
     assert decisions.chosen == {}

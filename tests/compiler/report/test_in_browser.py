@@ -20,7 +20,7 @@ import tflgpu
 from tflgpu.compiler.report.contents import contents
 from tflgpu.compiler.report.page import page as page_of
 from tflgpu.compiler.tools.machine_code import MachineCode
-from tflgpu.runtime.store.variant import Variant, read_variant
+from tflgpu.runtime.cache.variant import Variant, read_variant
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

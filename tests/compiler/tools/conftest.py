@@ -9,7 +9,7 @@ import pytest
 from cases.convolutions import conv, window
 from graphs import call, model, x
 
-from tflgpu.compiler.schedule.sizes import Sizes
+from tflgpu.compiler.sizing.sizes import Sizes
 from tflgpu.compiler.tools import tune as search
 
 

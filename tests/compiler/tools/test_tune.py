@@ -18,8 +18,8 @@ from graphs import call, model, w, x
 
 from tflgpu.compiler import OptionError, Options, pipeline, tune
 from tflgpu.compiler.cli.shell import INTERRUPTED
-from tflgpu.compiler.schedule.sizes import Sizes
-from tflgpu.compiler.schedule.tuning_table import Timing, read_table, write_table
+from tflgpu.compiler.sizing.sizes import Sizes
+from tflgpu.compiler.sizing.tuning_table import Timing, read_table, write_table
 from tflgpu.compiler.tools import tune as search
 
 PROFILE = "cpu_avx512"

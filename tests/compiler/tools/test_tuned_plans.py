@@ -17,9 +17,9 @@ from graphs import largest, model, x
 import tflgpu
 from tflgpu.compiler import Options, pipeline, tune
 from tflgpu.compiler.cli import tuning_search as command
-from tflgpu.compiler.schedule.sizes import Sizes
-from tflgpu.compiler.schedule.tuning_table import read_table
-from tflgpu.compiler.schedule.work_groups import groups_worth_trying
+from tflgpu.compiler.sizing.sizes import Sizes
+from tflgpu.compiler.sizing.tuning_table import read_table
+from tflgpu.compiler.sizing.work_groups import groups_worth_trying
 from tflgpu.compiler.tools import tune as search
 from tflgpu.runtime import load
 

@@ -232,7 +232,7 @@ def test_opengl_textures(context: Any, tmp_path: Path, channels: int) -> None:
     texture = context.texture((7, 5), channels, image.tobytes(), dtype="f4")
     result = context.texture((7, 5), channels, dtype="f4")
     with (
-        load(pipeline.store(compiled, tmp_path), context=context) as session,
+        load(pipeline.write(compiled, tmp_path), context=context) as session,
         session.bind({"x": texture}, {"y": result}) as bound,
     ):
         bound.run()
@@ -261,7 +261,7 @@ def inverted(shape: tuple[int, ...], target: TargetName) -> CompiledModel:
 def test_opengl_textures_of_bytes(context: Any, tmp_path: Path, channels: int) -> None:
     """As cameras and renderers have them."""
     shape = (1, 5, 7, channels)
-    folder = pipeline.store(inverted(shape, "glsl"), tmp_path)
+    folder = pipeline.write(inverted(shape, "glsl"), tmp_path)
     pixels = np.random.default_rng(7).integers(0, 256, shape, np.uint8)
     texture = context.texture((7, 5), channels, pixels.tobytes(), alignment=1)
     result = context.texture((7, 5), channels, alignment=1)
@@ -288,7 +288,7 @@ def test_opencl_images_of_bytes(
     corner = {"origin": (0, 0), "region": (7, 5)}
     cl.enqueue_copy(caller.queue, image, pixels, **corner)
     caller.queue.finish()
-    folder = pipeline.store(inverted(shape, "opencl"), tmp_path)
+    folder = pipeline.write(inverted(shape, "opencl"), tmp_path)
     with (
         load(folder, context=caller.context) as session,
         session.bind({"x": image}, {"y": result}) as bound,

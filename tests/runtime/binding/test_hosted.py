@@ -25,7 +25,7 @@ SHAPE = (1, 5, 7, 11)
 @pytest.mark.parametrize("names", [("COS", "MUL", "CONV_2D"), tuple(range(9))])
 def test_parts_and_kernels_in_turns(names: Any, way: Way, tmp_path: Path) -> None:
     options = Options(target=way.target, device=way.profile, fallback_ops=names)
-    stored = pipeline.store(pipeline.build(crossing(), options), tmp_path)
+    stored = pipeline.write(pipeline.build(crossing(), options), tmp_path)
     reference, random = Reference(crossing()), np.random.default_rng(1)
     x = np.empty(SHAPE, np.float32)
     with tflgpu.load(stored, device=way.device) as session:
@@ -47,7 +47,7 @@ def test_parts_and_kernels_in_turns(names: Any, way: Way, tmp_path: Path) -> Non
 
 def test_what_is_on_the_host_is_bound_to_arrays_only(way: Way, tmp_path: Path) -> None:
     everything = Options(target=way.target, device=way.profile, fallback_ops=tuple(range(9)))
-    stored = pipeline.store(pipeline.build(crossing(), everything), tmp_path)
+    stored = pipeline.write(pipeline.build(crossing(), everything), tmp_path)
     x = np.zeros(SHAPE, np.float32)
     with tflgpu.load(stored, device=way.device) as session:
         buffer = Memory(session)
@@ -72,7 +72,7 @@ def test_outputs_of_unknown_shapes_are_refused(way: Way, tmp_path: Path) -> None
     program = pipeline.build(searching(), Options(target=way.target, device=way.profile))
     x, k = np.zeros((5, 13), np.float32), np.int32(3)
     message = "y has a shape that only a run determines, and cannot be bound; use Session.run"
-    with tflgpu.load(pipeline.store(program, tmp_path), device=way.device) as session:
+    with tflgpu.load(pipeline.write(program, tmp_path), device=way.device) as session:
         with pytest.raises(InputError, match=message):
             session.bind({"x": x, "k": np.array(k)}, {"y": np.zeros((5, 3), np.float32)})
         with pytest.raises(InputError, match=message):

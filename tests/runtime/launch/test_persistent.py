@@ -22,6 +22,7 @@ from tflgpu.compiler import Options, pipeline
 from tflgpu.compiler.codegen import stretches as dividing
 from tflgpu.compiler.codegen.persistent_source import COUNTERS_APART
 from tflgpu.compiler.ir import Array
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.errors import BuildError, PlanError
 from tflgpu.runtime.opencl import device as opencl
 from tflgpu.runtime.opencl import programs
@@ -29,7 +30,6 @@ from tflgpu.runtime.opencl.find import open_device
 from tflgpu.runtime.plan.records import Region
 from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.session import Session
-from tflgpu.runtime.store.variant import read_variant
 
 
 def network() -> bytes:
@@ -174,7 +174,7 @@ def test_a_kernel_that_does_not_compile(tmp_path: Path, opencl_device: str) -> N
     broken = replace(last, sha256=hashlib.sha256(text.encode()).digest())
     plan = sealed(replace(program.plan, kernels=(*others, broken)))
     changed = replace(program, plan=plan, sources={**program.sources, last.file: text})
-    path = pipeline.store(changed, tmp_path)
+    path = pipeline.write(changed, tmp_path)
     with pytest.raises(BuildError, match=r"008_persistent\.cl"):
         tflgpu.load(path, device=opencl_device)
 

@@ -18,6 +18,7 @@ from published_files import CHAIN, PATH, fetched, fetched_plan, files_on, presen
 from servers import make_key
 
 from tflgpu.runtime import CacheWarning, PlanError, StoreError, load
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.remote import ledger
 from tflgpu.runtime.remote.copies import copies_of
 from tflgpu.runtime.remote.fetch import fetch
@@ -26,7 +27,6 @@ from tflgpu.runtime.remote.manifest import Publication
 from tflgpu.runtime.remote.publish import publish
 from tflgpu.runtime.remote.published import listed, published
 from tflgpu.runtime.remote.store import Store
-from tflgpu.runtime.store.variant import read_variant
 
 
 class Counted(LocalFileSystem):  # type: ignore[misc]

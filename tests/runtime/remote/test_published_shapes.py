@@ -8,9 +8,9 @@ from graphs import call, model, x
 from published_files import fetched
 
 import tflgpu
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.remote.publish import publish
 from tflgpu.runtime.remote.store import Store
-from tflgpu.runtime.store.variant import read_variant
 
 
 def test_all_plans_are_published(tmp_path: Path, user: Path) -> None:

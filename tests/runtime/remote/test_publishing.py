@@ -14,6 +14,8 @@ from servers import http_server, make_key
 from tflgpu.compiler.emit.edits import apply_edits
 from tflgpu.compiler.emit.folder import pack
 from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime.cache.folder import variant_folder
+from tflgpu.runtime.cache.variant import as_compiled, read_variant
 from tflgpu.runtime.remote.housekeeping import prune
 from tflgpu.runtime.remote.index import records
 from tflgpu.runtime.remote.keys import SigningKey
@@ -21,8 +23,6 @@ from tflgpu.runtime.remote.publish import is_intact, publish
 from tflgpu.runtime.remote.published import published
 from tflgpu.runtime.remote.store import Store
 from tflgpu.runtime.remote.url import without_password
-from tflgpu.runtime.store.cache import variant_folder
-from tflgpu.runtime.store.variant import as_compiled, read_variant
 
 FILES = {
     "plan.tflgpu",

@@ -17,10 +17,10 @@ from published_files import CHAIN, PATH, fetched, fetched_plan, present
 from servers import make_key
 
 from tflgpu.runtime import PlanError, StoreError, load
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.remote.keys import SigningKey, fingerprint
 from tflgpu.runtime.remote.publish import publish
 from tflgpu.runtime.remote.store import Store
-from tflgpu.runtime.store.variant import read_variant
 
 
 def public(key: Path) -> Path:

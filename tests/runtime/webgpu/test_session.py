@@ -143,7 +143,7 @@ def test_textures_of_bytes(tmp_path: Path, callers: Any) -> None:
     image, result = (callers.create_texture(**made) for _ in range(2))
     layout = {"bytes_per_row": 28, "rows_per_image": 5}
     callers.queue.write_texture({"texture": image}, pixels, layout, (7, 5, 1))
-    folder = pipeline.store(pipeline.build(write(graph), options), tmp_path)
+    folder = pipeline.write(pipeline.build(write(graph), options), tmp_path)
     with (
         tflgpu.load(folder, context=callers) as session,
         session.bind({"x": image}, {"y": result}) as bound,

@@ -44,7 +44,7 @@ def test_the_results_are_those_of_the_branch_that_runs(holds: bool, tmp_path: Pa
     content = write(branching(chain(["EXP", "NEG"]), chain(["TANH"])))
     x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
     compiled = pipeline.build(content, Options(device="cpu", fallback="none"))
-    with tflgpu.load(pipeline.store(compiled, tmp_path)) as session:
+    with tflgpu.load(pipeline.write(compiled, tmp_path)) as session:
         (found,) = session.run({"condition": np.array(holds), "x": x}).values()
     (expected,) = Reference(content).run([np.array(holds), x])
     np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -198,7 +198,7 @@ def test_a_state_that_is_also_an_output(way: Way, tmp_path: Path) -> None:
     graph.outputs, graph.output_names = [*graph.outputs, state], ["y", "state"]
     content = write(graph)
     reference = Reference(content)
-    path = pipeline.store(
+    path = pipeline.write(
         pipeline.build(content, Options(target=way.target, device=way.profile)), tmp_path
     )
     with tflgpu.load(path, device=way.device) as session:
@@ -215,7 +215,7 @@ def test_runs_agree_with_litert(name: str, way: Way, tmp_path: Path) -> None:
     reference = Reference(content)
     random = np.random.default_rng(5)
     options = Options(target=way.target, device=way.profile)
-    path = pipeline.store(pipeline.build(content, options), tmp_path)
+    path = pipeline.write(pipeline.build(content, options), tmp_path)
     shape = reference.inputs[0].shape
     arrays = [random.standard_normal(shape).astype(np.float32) for _ in range(3)]
     with tflgpu.load(path, device=way.device) as session:

@@ -58,7 +58,7 @@ def test_entries_are_stacked_and_those_never_set_are_zero(
 ) -> None:
     rows = np.random.default_rng(3).standard_normal((3, 2, 5)).astype(np.float32)
     options = Options(target=attached.target, device=attached.device, fallback="none")
-    folder = pipeline.store(pipeline.build(write(collecting(length)), options), tmp_path)
+    folder = pipeline.write(pipeline.build(write(collecting(length)), options), tmp_path)
     with tflgpu.load(folder, device=attached.device) as session:
         session.poison()
         y = session.run({"x": rows})["y"]
@@ -70,7 +70,7 @@ def test_entries_are_stacked_and_those_never_set_are_zero(
 
 def test_entries_without_elements(opencl_device: str, tmp_path: Path) -> None:
     options = Options(device="cpu", fallback="none")
-    folder = pipeline.store(pipeline.build(write(collecting(3, 0)), options), tmp_path)
+    folder = pipeline.write(pipeline.build(write(collecting(3, 0)), options), tmp_path)
     with tflgpu.load(folder, device=opencl_device) as session:
         assert session.run({"x": np.zeros((3, 0, 5), np.float32)})["y"].shape == (3, 0, 5)
 

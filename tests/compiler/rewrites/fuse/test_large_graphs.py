@@ -70,7 +70,7 @@ def test_kernels_have_a_bounded_number_of_operators(made: object) -> None:
 
 
 def test_values_that_cross_kernels(opencl_device: str, tmp_path: Path) -> None:
-    path = pipeline.store(build(long_lived(400), Options(device="cpu", fallback="none")), tmp_path)
+    path = pipeline.write(build(long_lived(400), Options(device="cpu", fallback="none")), tmp_path)
     x = np.linspace(-4, 3, 8, dtype=np.float32).reshape(SHAPE)
     with tflgpu.load(path, device=opencl_device, store_binaries=False) as session:
         session.poison()

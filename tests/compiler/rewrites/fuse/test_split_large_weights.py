@@ -88,7 +88,7 @@ def small(folder: Path) -> str:
 
 def built(values: Mapping[str, Value], device: str, folder: Path) -> Path:
     options = Options(target="wgsl", device=device, fallback="none")
-    return pipeline.store(pipeline.build(model(values).content, options), folder)
+    return pipeline.write(pipeline.build(model(values).content, options), folder)
 
 
 def test_numbers(tmp_path: Path, webgpu_device: str) -> None:

@@ -206,7 +206,7 @@ def three_runs(
 ) -> Iterator[tuple[Array, Array]]:
     """What the device and LiteRT compute in runs that follow each other, on inputs by number."""
     options = Options(target=way.target, device=way.profile, fallback="none")
-    stored = pipeline.store(pipeline.build(content, options), folder)
+    stored = pipeline.write(pipeline.build(content, options), folder)
     reference = Reference(content, kernels="XNNPACK")
     with tflgpu.load(stored, device=way.device, store_binaries=False) as session:
         for number in range(3):

@@ -25,7 +25,7 @@ def run_roofline(device: str, target: Target, cache: Path) -> None:
     """The kernels of the roofline compute what their counts of operations claim."""
     compiled = compile_roofline(target)
     random = np.random.default_rng(3)
-    with load(pipeline.store(compiled, cache), device=device) as session:
+    with load(pipeline.write(compiled, cache), device=device) as session:
         inputs = [random.uniform(0.2, 0.8, i.shape).astype(np.float32) for i in session.inputs]
         sums, *copies = session.run(inputs).values()
     factor, term = inputs[0][0, 0].astype(np.float64)

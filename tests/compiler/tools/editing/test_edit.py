@@ -19,9 +19,9 @@ from tflgpu.compiler.emit.edits import apply_edits
 from tflgpu.compiler.ir import Array
 from tflgpu.compiler.tools.editing.edit import Trial, check_editable, edit_kernel, revert_kernel
 from tflgpu.runtime import BuildError, InputError, PlanError, load
+from tflgpu.runtime.cache.binaries import BINARIES
+from tflgpu.runtime.cache.variant import read_variant
 from tflgpu.runtime.plan.file import from_bytes, to_bytes
-from tflgpu.runtime.store.binaries import BINARIES
-from tflgpu.runtime.store.variant import read_variant
 
 on_one_device = pytest.mark.parametrize("attached", ATTACHED[:1], indirect=True, ids=str)
 """For what is the same on every device."""

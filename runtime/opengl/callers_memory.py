@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DeviceError, InputError
-from ..launch.foreign import ForeignMemory
+from ..launch.callers_memory import CallersMemory
 from .egl import Context, current, make_current
 
 _LEAST = {True: 310, False: 430}
 """The versions of OpenGL ES and OpenGL that have compute shaders."""
 
 
-class CallersContext(Context):
+class ModernglContext(Context):
     """A moderngl.Context, which is current inside a `with` block, and afterwards if it was before.
 
     A context that was not made through EGL must be current on the calling thread by itself.
@@ -53,7 +53,7 @@ def _is_embedded(context: Any) -> bool:
     return " ES " in context.info["GL_VERSION"]
 
 
-def check_memory(memory: ForeignMemory, context: Any) -> None:
+def check_memory(memory: CallersMemory, context: Any) -> None:
     """Raise an InputError unless kernels in a moderngl context can use the memory."""
     if memory.library != "moderngl":
         raise InputError(

@@ -9,7 +9,7 @@ from plans import chain
 from plans.chain import Parts
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.variant import read_variant
 
 
 def beginning_with(text: str) -> Parts:

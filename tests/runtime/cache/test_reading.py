@@ -17,8 +17,8 @@ from stored import FILES
 
 from tflgpu.runtime import CacheWarning, PlanError, load
 from tflgpu.runtime.plan.file import to_bytes
-from tflgpu.runtime.store.cache import find_variants
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.folder import find_variants
+from tflgpu.runtime.cache.variant import read_variant
 
 
 @pytest.fixture(scope="module")
@@ -153,11 +153,11 @@ def test_owner_is_checked(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = chain().write(cache)
     lstat = Path.lstat
 
-    def foreign(path: Path) -> os.stat_result:
+    def of_others(path: Path) -> os.stat_result:
         status = list(lstat(path))
         status[stat.ST_UID] = 54321
         return os.stat_result(status)
 
-    monkeypatch.setattr(Path, "lstat", foreign)
+    monkeypatch.setattr(Path, "lstat", of_others)
     with pytest.raises(PlanError, match=r"belongs to another user \(id 54321\)"):
         read_variant(folder)

@@ -37,7 +37,7 @@ class Sizing:
 
 
 @dataclass(frozen=True)
-class ScheduledOp:
+class SizedOp:
     """An operator with its implementation and launches."""
 
     op: Op
@@ -45,20 +45,20 @@ class ScheduledOp:
     launches: tuple[Launch, ...]
 
 
-def schedule(
+def size_operators(
     graph: Graph,
     choice: Mapping[Op, Implementation],
     target: Target,
     sizing: Sizing | None = None,
-) -> list[ScheduledOp]:
+) -> list[SizedOp]:
     """Every operator with its launches, in a valid order of execution."""
     sizing = sizing or Sizing()
-    scheduled = []
+    sized = []
     for op in graph.ops:
         implementation = choice[op]
         launches = sized_launches(op, implementation, target, sizing(op, implementation))
-        scheduled.append(ScheduledOp(op, implementation, launches))
-    return scheduled
+        sized.append(SizedOp(op, implementation, launches))
+    return sized
 
 
 def build_launches(

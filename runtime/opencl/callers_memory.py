@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from ..errors import InputError
+from ..launch.callers_memory import CallersMemory
 from ..launch.device import DeviceInfo
-from ..launch.foreign import ForeignMemory
 from .library import OpenCLError, query
 
 # As in OpenCL's headers, without the prefix CL_.
@@ -15,7 +15,7 @@ _MEM_WRITE_ONLY, _MEM_READ_ONLY = 2, 4
 _GL_SHARING = "cl_khr_gl_sharing"
 
 
-def check_memory(memory: ForeignMemory, info: DeviceInfo, context: int, writes: bool) -> None:
+def check_memory(memory: CallersMemory, info: DeviceInfo, context: int, writes: bool) -> None:
     """Raise an InputError unless kernels in a context can read the memory, or write to it."""
     if memory.library != "pyopencl":
         raise InputError(f"a {memory.kind} cannot be bound to a model on OpenCL: {_refusal(info)}")

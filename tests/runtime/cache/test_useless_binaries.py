@@ -1,4 +1,4 @@
-"""Compiled kernels that are damaged, foreign or cannot be written: replaced, or done without."""
+"""Compiled kernels that are damaged, others' or cannot be written: replaced, or done without."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from platforms import posix
 from stored import open_attached, stored
 
 from tflgpu.runtime import CacheWarning, PlanError, load
-from tflgpu.runtime.store import binaries
-from tflgpu.runtime.store.binaries import (
+from tflgpu.runtime.cache import binaries
+from tflgpu.runtime.cache.binaries import (
     BINARIES,
     HEADER,
     device_key,
@@ -29,8 +29,8 @@ from tflgpu.runtime.store.binaries import (
     unpack,
     write_binary,
 )
-from tflgpu.runtime.store.cache import lock
-from tflgpu.runtime.store.variant import read_plan
+from tflgpu.runtime.cache.folder import lock
+from tflgpu.runtime.cache.variant import read_plan
 
 
 @pytest.fixture

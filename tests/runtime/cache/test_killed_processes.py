@@ -18,9 +18,9 @@ from plans.processes import (
 from platforms import linux
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.store.binaries import BINARIES
-from tflgpu.runtime.store.cache import find_variants
-from tflgpu.runtime.store.variant import read_variant
+from tflgpu.runtime.cache.binaries import BINARIES
+from tflgpu.runtime.cache.folder import find_variants
+from tflgpu.runtime.cache.variant import read_variant
 
 KILLS_WHILE_COMPILING = 40
 

@@ -17,9 +17,9 @@ from stored import FILES
 
 from tflgpu.compiler.emit import folder as packing
 from tflgpu.runtime import CacheWarning, PlanError
-from tflgpu.runtime.store.cache import find_variants
-from tflgpu.runtime.store.private_files import make_private
-from tflgpu.runtime.store.variant import read_plan, read_variant
+from tflgpu.runtime.cache.folder import find_variants
+from tflgpu.runtime.cache.private_files import make_private
+from tflgpu.runtime.cache.variant import read_plan, read_variant
 
 
 def test_layout(cache: Path) -> None:

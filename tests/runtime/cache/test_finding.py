@@ -9,7 +9,7 @@ import pytest
 from plans import chain
 
 from tflgpu.runtime import PlanError
-from tflgpu.runtime.store.cache import find_variants, fingerprint, read_settled
+from tflgpu.runtime.cache.folder import find_variants, fingerprint, read_settled
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ _LIBRARIES = ("pyopencl", "moderngl", "wgpu")
 
 
 @dataclass(frozen=True)
-class ForeignMemory:
+class CallersMemory:
     """Device memory of the caller, which lives as long as `owner`."""
 
     library: str
@@ -64,7 +64,7 @@ class ForeignMemory:
 
 
 @dataclass(frozen=True)
-class ForeignContext:
+class CallersContext:
     """A context of the caller, in which a model is loaded."""
 
     target: str
@@ -76,18 +76,18 @@ class ForeignContext:
     """Whether the object is a queue of its context."""
 
 
-def foreign_context(value: Any) -> ForeignContext:
+def callers_context(value: Any) -> CallersContext:
     """What the caller gives as a context (DeviceError)."""
     for base in type(value).__mro__:
         kind = f"{base.__module__.partition('.')[0]}.{base.__name__}"
         if kind in _CONTEXTS:
-            return ForeignContext(_CONTEXTS[kind], kind, value, kind.endswith("Queue"))
+            return CallersContext(_CONTEXTS[kind], kind, value, kind.endswith("Queue"))
     raise DeviceError(
         f"context={value!r}: give a {', a '.join(_CONTEXTS)}, or None for a context of its own"
     )
 
 
-def foreign_memory(value: Any) -> ForeignMemory | None:
+def callers_memory(value: Any) -> CallersMemory | None:
     """The device memory that an object stands for; None if it is not of a library known here.
 
     InputError for the libraries' other objects, such as images.
@@ -106,26 +106,26 @@ def foreign_memory(value: Any) -> ForeignMemory | None:
     return None
 
 
-def _opencl_buffer(library: str, kind: str, value: Any) -> ForeignMemory:
-    return ForeignMemory(library, kind, value, value.int_ptr, value.size)
+def _opencl_buffer(library: str, kind: str, value: Any) -> CallersMemory:
+    return CallersMemory(library, kind, value, value.int_ptr, value.size)
 
 
-def _shared_memory(library: str, kind: str, value: Any) -> ForeignMemory:
-    return ForeignMemory(library, kind, value, value.svm_ptr, value.size, shared=True)
+def _shared_memory(library: str, kind: str, value: Any) -> CallersMemory:
+    return CallersMemory(library, kind, value, value.svm_ptr, value.size, shared=True)
 
 
-def _array(library: str, kind: str, value: Any) -> ForeignMemory:
-    memory = foreign_memory(value.base_data)
+def _array(library: str, kind: str, value: Any) -> CallersMemory:
+    memory = callers_memory(value.base_data)
     if memory is None:
         raise InputError(f"a {kind} without elements has no memory; pass an array of the host")
-    return ForeignMemory(
+    return CallersMemory(
         *(library, kind, value, memory.handle, memory.size, memory.shared, value.offset),
         *(value.dtype.name, tuple(value.shape), bool(value.flags.c_contiguous)),
     )
 
 
-def _opengl_buffer(library: str, kind: str, value: Any) -> ForeignMemory:
-    return ForeignMemory(library, kind, value, value.glo, value.size)
+def _opengl_buffer(library: str, kind: str, value: Any) -> CallersMemory:
+    return CallersMemory(library, kind, value, value.glo, value.size)
 
 
 _CONTEXTS = {
@@ -137,9 +137,9 @@ _CONTEXTS = {
 """The target of each class of contexts."""
 
 
-def _texture(library: str, kind: str, value: Any) -> ForeignMemory:
+def _texture(library: str, kind: str, value: Any) -> CallersMemory:
     width, height = value.size
-    return ForeignMemory(
+    return CallersMemory(
         *(library, kind, value, value.glo, 0),
         dtype=_TEXELS.get(value.dtype, f"{value.dtype} as moderngl calls them"),
         shape=(height, width, value.components),
@@ -151,12 +151,12 @@ _TEXELS = {"f4": "float32", "i4": "int32", "f1": "uint8", "u1": "uint8"}
 """The dtype of the channels of a texture, by moderngl's name for it."""
 
 
-def _image(library: str, kind: str, value: Any) -> ForeignMemory:
+def _image(library: str, kind: str, value: Any) -> CallersMemory:
     layout = value.format
     order, dtype = layout.channel_order, layout.channel_data_type
     if value.depth > 1 or value.array_size or order not in _CHANNELS:
         raise InputError(f"a {kind} of {layout} cannot be bound; bind one of 2 dimensions in RGBA")
-    return ForeignMemory(
+    return CallersMemory(
         *(library, kind, value, value.int_ptr, 0),
         dtype=_CHANNEL_TYPES.get(dtype, f"{layout} as pyopencl calls them"),
         shape=(value.height, value.width, _CHANNELS[order]),
@@ -170,13 +170,13 @@ _CHANNEL_TYPES = {0x10D2: "uint8", 0x10DA: "uint8", 0x10D9: "int32", 0x10DE: "fl
 """The dtype of channels by CL_UNORM_INT8, CL_UNSIGNED_INT8, CL_SIGNED_INT32 and CL_FLOAT."""
 
 
-def _webgpu_buffer(library: str, kind: str, value: Any) -> ForeignMemory:
-    return ForeignMemory(library, kind, value, 0, value.size)
+def _webgpu_buffer(library: str, kind: str, value: Any) -> CallersMemory:
+    return CallersMemory(library, kind, value, 0, value.size)
 
 
-def _webgpu_texture(library: str, kind: str, value: Any) -> ForeignMemory:
+def _webgpu_texture(library: str, kind: str, value: Any) -> CallersMemory:
     channels, dtype = _FORMATS.get(value.format, (0, f"{value.format} as WebGPU calls them"))
-    return ForeignMemory(
+    return CallersMemory(
         *(library, kind, value, 0, 0),
         dtype=dtype,
         shape=(value.height, value.width, channels),
@@ -194,7 +194,7 @@ _FORMATS = {
 }
 """The channels of a texture and their dtype, by its format."""
 
-_READERS: dict[str, Callable[[str, str, Any], ForeignMemory]] = {
+_READERS: dict[str, Callable[[str, str, Any], CallersMemory]] = {
     "pyopencl.Buffer": _opencl_buffer,
     "pyopencl.PooledBuffer": _opencl_buffer,
     "pyopencl.SVMPointer": _shared_memory,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputError
-from ..launch.foreign import ForeignMemory
+from ..launch.callers_memory import CallersMemory
 from .library import wgpu
 
 
-def check_memory(memory: ForeignMemory, device: Any, writes: bool) -> None:
+def check_memory(memory: CallersMemory, device: Any, writes: bool) -> None:
     """Raise an InputError unless kernels of a device can use the memory."""
     if memory.library != "wgpu":
         raise InputError(

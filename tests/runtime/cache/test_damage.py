@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plans import chain, check
 
 from tflgpu.runtime import PlanError, load
-from tflgpu.runtime.store.binaries import BINARIES
+from tflgpu.runtime.cache.binaries import BINARIES
 
 
 @pytest.fixture

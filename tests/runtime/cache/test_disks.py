@@ -19,8 +19,8 @@ from plans import LENGTH, chain, chain_result, check
 from platforms import linux
 
 from tflgpu.runtime import CacheWarning, PlanError, execution, load
-from tflgpu.runtime.store.binaries import BINARIES, write_binary
-from tflgpu.runtime.store.cache import find_variants
+from tflgpu.runtime.cache.binaries import BINARIES, write_binary
+from tflgpu.runtime.cache.folder import find_variants
 
 
 @linux

@@ -18,7 +18,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
-from ...runtime.store.private_files import replace_file
+from ...runtime.cache.private_files import replace_file
 from ..errors import OptionError
 from ..ir import Op, Tensor
 from ..ops import Implementation

@@ -10,7 +10,7 @@ from devices import own_profile
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.ops.base import Launch
-from tflgpu.compiler.schedule.work_groups import (
+from tflgpu.compiler.sizing.work_groups import (
     WASTE,
     choose_group,
     groups_worth_trying,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..errors import PlanError
 from .binaries import BINARIES, LARGEST_BINARY, split
-from .cache import check_exists, is_fingerprint, lock
+from .folder import check_exists, is_fingerprint, lock
 from .private_files import read_file
 from .variant import PLAN, WEIGHTS, edited_kernels, read_plan, read_variant
 

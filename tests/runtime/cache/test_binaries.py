@@ -23,14 +23,14 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.runtime import BuildError, load
 from tflgpu.runtime.opencl.programs import OpenCLPrograms
 from tflgpu.runtime.plan.records import Plan, TensorInfo
-from tflgpu.runtime.store import binaries
-from tflgpu.runtime.store.binaries import (
+from tflgpu.runtime.cache import binaries
+from tflgpu.runtime.cache.binaries import (
     BINARIES,
     binary_key,
     device_key,
     read_binary,
 )
-from tflgpu.runtime.store.variant import read_plan
+from tflgpu.runtime.cache.variant import read_plan
 
 
 def test_the_second_load_compiles_nothing(

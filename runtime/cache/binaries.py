@@ -20,7 +20,7 @@ from ..errors import PlanError
 from ..launch.device import Device, DeviceInfo
 from ..plan.records import Plan
 from ..processor import instruction_set
-from .cache import lock
+from .folder import lock
 from .private_files import check_private, last_change, make_private, read_file, replace_file
 from .variant import check_unchanged_since
 
