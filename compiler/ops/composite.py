@@ -80,7 +80,7 @@ define(
     _composite(
         "EMBEDDING_LOOKUP",
         _infer_lookup,
-        "GATHER, also of indices out of bounds",
+        "GATHER, also of indices out of bounds; a table of int8 or int4 stays packed",
         None,
         ANY,
         versions=5,

@@ -271,6 +271,9 @@ def packed_weights() -> Iterator[Case]:
     for dtype in ("int4", "int8"):
         value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 10), dtype=dtype))
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)
+        table = weights((9, 3, 6), dtype=dtype, channels=False)
+        value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), table)
+        yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} with a single scale", value)
 
 
 TABLES = (layers, computed_weights, weights_alone, packed_weights)

@@ -1,8 +1,16 @@
-"""EMBEDDING_LOOKUP: rows of a quantized table, as integers or as floats."""
+"""EMBEDDING_LOOKUP: rows of a quantized table, as integers or as floats.
+
+Floats are computed of the rows alone: the table stays as it is, and has a byte or half of one for
+each number.
+"""
 
 from __future__ import annotations
 
-from ...ir.dequantize import dequantized
+import numpy as np
+
+from ...ir import Array, Blocks, Tensor, constant
+from ...ops.lookup import NAME as LOOKUP
+from ...ops.lookup import in_halves
 from .lowering import INTEGERS, Lowering, lowers
 
 
@@ -19,8 +27,46 @@ def embedding_lookup(lowering: Lowering) -> None:
         raise lowering.declined(f"its table is {table.dtype}, whose bytes LiteRT takes for int8")
     if lowering.zero(table):
         raise lowering.declined("its table has a zero point other than 0, which LiteRT refuses")
-    values = dequantized(table)
-    if values is None:
+    if table.data is None:
         raise lowering.declined("its table is computed while the model runs")
-    rows = lowering.add(op.name, ids, lowering.constant(values), dtype="float32")
-    lowering.finish(rows)
+    bits = 4 if table.dtype == "int4" else 8
+    packed = in_halves(table.data) if bits == 4 else table.data
+    numbers = constant(f"{table.name}/packed", packed)
+    rows = lowering.add(LOOKUP, ids, numbers, dtype="float32", bits=bits, shape=table.shape)
+    lowering.finish(_scaled(lowering, rows, ids, table))
+
+
+def _scaled(lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor) -> Tensor:
+    """Integers of rows times their scales: of the table, of each row or column, or of blocks."""
+    if table.blocks is not None:
+        return _scaled_blocks(lowering, rows, ids, table, table.blocks)
+    scales = lowering.scale(table)
+    if scales.ndim and table.quantization and not table.quantization.axis:
+        own = _of_rows(lowering, scales, ids)
+        factors = lowering.reshape(own, (*ids.shape, *(1,) * (len(table.shape) - 1)))
+        return lowering.add("MUL", rows, factors)
+    if scales.ndim:
+        sizes = [1] * len(table.shape)
+        sizes[table.quantization.axis if table.quantization else 0] = -1
+        scales = scales.reshape(sizes[1:])
+    return lowering.add("MUL", rows, lowering.constant(scales))
+
+
+def _scaled_blocks(
+    lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor, blocks: Blocks
+) -> Tensor:
+    """Integers less the zero points of their blocks, if these have any, times the scales."""
+    shape, count = rows.shape, table.shape[-1] // blocks.size
+    values = lowering.reshape(rows, (*shape[:-1], count, blocks.size))
+    for name, factors in (("SUB", blocks.zero_points), ("MUL", blocks.scales)):
+        if factors is not None:
+            assert factors.data is not None
+            each = factors.data.astype(np.float32).reshape(*table.shape[:-1], count)
+            own = lowering.reshape(_of_rows(lowering, each, ids), (*shape[:-1], count, 1))
+            values = lowering.add(name, values, own)
+    return lowering.reshape(values, shape)
+
+
+def _of_rows(lowering: Lowering, values: Array, ids: Tensor) -> Tensor:
+    """What belongs to the rows that are named."""
+    return lowering.add("GATHER", lowering.constant(values), ids, axis=0, batch_dims=0)

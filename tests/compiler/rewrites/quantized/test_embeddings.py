@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from quantized_operators import lowered, quantized
@@ -9,6 +11,7 @@ from quantized_operators import lowered, quantized
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
 from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 
@@ -32,9 +35,20 @@ def test_integers_are_kept_whatever_they_stand_for(dtype: str) -> None:
     assert move.name == "tflgpu.add_exact" and move.constant(1) == 2
 
 
-def test_floats_are_products() -> None:
-    (lookup,) = of_floats(quantized("table", ROWS, 0.1)).ops
-    np.testing.assert_array_equal(lookup.constant(1), np.array(ROWS, np.float32) * np.float32(0.1))
+def test_floats_are_products_of_the_rows_alone() -> None:
+    lookup, product = of_floats(quantized("table", ROWS, 0.1)).ops
+    assert (lookup.name, lookup.attrs["bits"], product.name) == ("tflgpu.lookup", 8, "MUL")
+    assert lookup.constant(1).dtype == np.int8 and product.constant(1) == np.float32(0.1)
+
+
+def test_numbers_of_four_bits_share_bytes() -> None:
+    table = replace(quantized("table", [[-8, 7, 1], [0, -1, 2]], 0.1), dtype="int4")
+    lookup, _ = of_floats(table).ops
+    assert lookup.constant(1).tolist() == [0xF0, 0x89, 0xA7]
+    found = OPS["tflgpu.lookup"].reference
+    assert found is not None
+    (rows,) = found(lookup, [np.array([1, 0]), lookup.constant(1)])
+    assert rows.tolist() == [[0, -1, 2], [-8, 7, 1]]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,68 @@
+"""tflgpu.lookup: rows of a table of integers of 8 or 4 bits, which indices name, as floats.
+
+    y = tflgpu.lookup(ids, table) bits=4 shape=(32000,512)
+
+A table of four bits has two numbers in a byte, the first in its lower half, each plus 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from ..ir import Array, Op, Shape
+from ..target import Target
+from .base import ANY, LINEAR, Implementation, Launch, OpDef, Traits, define, linear_grid
+
+NAME = "tflgpu.lookup"
+
+LEAST = -8
+"""The number of four bits that is stored as 0."""
+
+
+def in_halves(values: Array) -> Array:
+    """Numbers of four bits, two in a byte, as a table has them."""
+    numbers = (values.reshape(-1) - LEAST).astype(np.uint8)
+    pairs = np.resize(numbers, -(-len(numbers) // 2) * 2).reshape(-1, 2)
+    return np.asarray(pairs[:, 0] | pairs[:, 1] << 4, np.uint8)
+
+
+def _infer(op: Op) -> list[Shape]:
+    return [(*op.operand(0).shape, *op.attrs["shape"][1:])]
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    ids, table = arrays
+    shape = op.attrs["shape"]
+    if op.attrs["bits"] == 4:
+        halves = np.stack([table & 15, table >> 4], -1).reshape(-1)[: prod(shape)]
+        table = halves.astype(np.float32) + LEAST
+    return [table.reshape(shape)[np.clip(ids, 0, shape[0] - 1)].astype(np.float32)]
+
+
+def _build(op: Op, target: Target) -> Sequence[Launch]:
+    size, *inner = op.attrs["shape"]
+    return [
+        Launch(
+            "move/lookup.jinja",
+            linear_grid(op.output.elements),
+            {"indices": op.operand(0), "x": op.operand(1)},
+            {"y": op.output},
+            variables={"size": size, "inner": prod(inner), "bits": op.attrs["bits"]},
+            limits={"indices": (size,)},
+        )
+    ]
+
+
+define(
+    OpDef(
+        NAME,
+        _infer,
+        (Implementation("lookup", _build, reads=LINEAR, writes=LINEAR),),
+        _reference,
+        ANY,
+        traits=Traits(indexes=True),
+    )
+)
