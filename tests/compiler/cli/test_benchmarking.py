@@ -166,6 +166,7 @@ def test_the_table_names_every_kernel(opencl_device: str, monkeypatch: pytest.Mo
     assert f"The 2 slowest of {len(labels)} kernels" in short
     for text in (whole, short):
         assert "GFLOP/s" in text and "including copies in and out" in text
+        assert "the rest of a run is " in text or "launched one by one, unlike in a run" in text
         assert "tflgpu / LiteRT" not in text
 
 
