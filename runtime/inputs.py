@@ -153,18 +153,11 @@ def _converted(info: TensorInfo, value: Any) -> Array:
     if info.dtype == "string":
         return _texts(info, array, form)
     dtype = np.dtype(info.dtype)
-    wrong, advice = False, []
-    if typed and array.dtype == np.uint8 and dtype.kind == "f":
-        wrong, advice = True, [PIXELS]
-    elif not np.can_cast(array.dtype, dtype, "safe" if typed else "same_kind") and array.size:
-        wrong = True
-        if array.dtype.kind in "biufc":
-            advice = [f'convert it: x.astype("{info.dtype}")']
-    if array.shape != info.shape:
-        wrong = True
-        advice += _reordered(info, array)
-    if wrong:
-        raise InputError("; ".join([form, *advice]))
+    fits = array.size == 0 or np.can_cast(array.dtype, dtype, "safe" if typed else "same_kind")
+    fits = fits and not (typed and array.dtype == np.uint8 and dtype.kind == "f")
+    if not fits or array.shape != info.shape:
+        kind = array.dtype if not fits else dtype
+        raise InputError("; ".join([form, *advice(info, kind, array.shape)]))
     with np.errstate(over="ignore"):
         result = np.asarray(array, dtype, order="C")
     if dtype.kind in "iu" and not typed and not np.array_equal(result, array):
@@ -186,7 +179,7 @@ def _is_ready(info: TensorInfo, value: Any) -> bool:
 def _texts(info: TensorInfo, array: Array, form: str) -> Array:
     """Strings as `bytes` objects, text in UTF-8."""
     if array.shape != info.shape:
-        raise InputError("; ".join([form, *_reordered(info, array)]))
+        raise InputError("; ".join([form, *advice(info, array.dtype, array.shape)]))
     result = np.empty(array.shape, object)
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (str, bytes)):
@@ -195,9 +188,15 @@ def _texts(info: TensorInfo, array: Array, form: str) -> Array:
     return result
 
 
-def _reordered(info: TensorInfo, array: Array) -> list[str]:
-    call = reordering(array.shape, info.shape)
-    return [f"arrange its axes: {call}"] if call else []
+def advice(info: TensorInfo, dtype: np.dtype[Any], shape: Sequence[int]) -> Iterator[str]:
+    """What to do about an array `x` of another type or shape, as far as that is known."""
+    if dtype == np.uint8 and info.dtype.startswith("float"):
+        yield PIXELS
+    elif dtype.kind in "biufc" and dtype.name != info.dtype != "string":
+        yield f'convert it: x.astype("{info.dtype}")'
+    call = reordering(shape, info.shape) if tuple(shape) != info.shape else None
+    if call is not None:
+        yield f"arrange its axes: {call}"
 
 
 def reordering(given: Sequence[int], wanted: Sequence[int]) -> str | None:

@@ -12,7 +12,7 @@ from tokenize import TokenError
 import numpy as np
 
 from ...runtime.errors import InputError
-from ...runtime.inputs import reordering
+from ...runtime.inputs import advice
 from ...runtime.plan.records import Plan, TensorInfo
 from ..errors import ModelError
 from ..frontend.metadata import Metadata, read_metadata
@@ -189,10 +189,9 @@ def array_file(path: str, info: TensorInfo) -> Array:
         with np.errstate(over="ignore"):
             array = array.astype(dtype)
     if array.shape != info.shape or array.dtype != dtype:
-        call = reordering(array.shape, info.shape) if array.shape != info.shape else None
-        advice = f"; arrange its axes: {call}" if call else ""
-        raise InputError(
+        form = (
             f"input {info.name}: {path} contains {array.dtype.name}{list(array.shape)}, but the "
-            f"model takes {info.dtype}{list(info.shape)}{advice}"
+            f"model takes {info.dtype}{list(info.shape)}"
         )
+        raise InputError("; ".join([form, *advice(info, array.dtype, array.shape)]))
     return array

@@ -78,7 +78,9 @@ def parse_formats(
         name, equals, text = value.partition("=")
         if value.partition(",")[0].strip() in (*PICTURES, *SCORES):
             name, text = "", value
-        elif not (name and equals and text):
+        elif not equals:
+            text, name = name, ""
+        elif not (name and text):
             raise click.BadParameter(f"{value!r} is not of the form NAME=FORMAT or FORMAT")
         try:
             parse(name, text)

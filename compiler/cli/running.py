@@ -60,6 +60,8 @@ PICTURES = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".b
 
 UNLABELED = ("image", "keypoints")
 """The kinds of --show that name no classes."""
+SCORED = ("boxes", "keypoints")
+"""The kinds of --show that leave out what scores too little."""
 
 
 @click.command(cls=Command, short_help="Run a model on pictures, arrays or random numbers.")
@@ -198,6 +200,8 @@ def run(
             warn(f"--labels is ignored: --show {found[0]} names no classes")
         result.kind, result.records = found[0], found[1].records()
         result.nothing = found[1].nothing()
+    if threshold is not None and (found is None or found[0] not in SCORED):
+        warn("--threshold is ignored: neither boxes nor points are shown")
     if found is None:
         result.classes = _classes(outputs, names, inputs.picture is not None)
         scores = scores_of(outputs)

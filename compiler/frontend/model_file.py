@@ -67,6 +67,8 @@ def fingerprint(model: Model) -> str:
 def _opened(path: str) -> Iterator[BinaryIO]:
     """A file that is neither empty nor a device or pipe, open for reading (ModelError)."""
     try:
+        if os.path.isdir(path):
+            raise ValueError("it is a folder; give the .tflite file")
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

@@ -81,7 +81,9 @@ def test_formats_of_inputs_and_outputs(tmp_path: Path) -> None:
     unnamed = as_json(*options, "--input-format", picture, "--output-format", scores)
     assert unnamed["kernels"] == value["kernels"]
     message = invoke(*options, "--input-format", "cmyk8", code=2).stderr
-    assert "'cmyk8' is not of the form NAME=FORMAT" in message
+    assert "inputs='cmyk8': unknown format 'cmyk8'; choose one of rgba8, rgb8, gray8" in message
+    message = invoke(*options, "--input-format", "=rgb8", code=2).stderr
+    assert "'=rgb8' is not of the form NAME=FORMAT" in message
     message = invoke(*options, "--input-format", "image=cmyk8", code=2).stderr
     assert "inputs['image']='cmyk8': unknown format 'cmyk8'" in message
 

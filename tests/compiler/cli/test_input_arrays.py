@@ -116,6 +116,7 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "shape.npy", np.ones((5, 7, 3), np.float32))
     np.save(tmp_path / "axes.npy", np.ones((1, 3, 5, 7), np.float32))
     np.save(tmp_path / "type.npy", np.ones((1, 5, 7, 3), np.int64))
+    np.save(tmp_path / "bytes.npy", np.ones((1, 5, 7, 3), np.uint8))
     np.save(tmp_path / "object.npy", np.array([{}]), allow_pickle=True)
     (tmp_path / "text.npy").write_text("not an array")
     (tmp_path / "empty.npy").touch()
@@ -130,7 +131,8 @@ def test_an_array_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     for name, message in (
         ("shape", r"contains float32\[5, 7, 3\], but the model takes float32\[1, 5, 7, 3\]"),
         ("axes", r"contains .*; arrange its axes: x.transpose\(0, 2, 3, 1\)"),
-        ("type", r"contains int64\[1, 5, 7, 3\]"),
+        ("type", r"contains int64\[1, 5, 7, 3\].*; convert it: x.astype"),
+        ("bytes", "contains uint8.*; if these are pixels, scale them as the model was trained"),
         ("object", "as a .npy file: Object arrays"),
         ("text", "as a .npy file"),
         ("archive", "as a .npy file: the magic string is not correct"),

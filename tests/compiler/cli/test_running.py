@@ -102,6 +102,7 @@ def test_options_without_effect_are_reported(cache: Path, opencl_device: str) ->
     assert invoke(*common, "random", "--mean", 10).stderr == ignored
     assert invoke(*common, "random", "--std", 10).stderr == ignored
     assert "warning" not in invoke(*common, SEVEN, "--mean", 10).stderr
+    assert "--threshold is ignored" in invoke(*common, SEVEN, "--threshold", 0.1).stderr
 
 
 def test_labels_that_do_not_fit(cache: Path, opencl_device: str, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_malformed_models_are_named(change: Change, message: str, tmp_path: Path
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"nowhere\.tflite: No such file"):
         read(tmp_path / "nowhere.tflite")
-    with pytest.raises(ModelError, match="Is a directory"):
+    with pytest.raises(ModelError, match=r"it is a folder; give the \.tflite file"):
         read(tmp_path)
     empty = tmp_path / "empty.tflite"
     empty.touch()
