@@ -26,6 +26,7 @@ typedef struct download {
   WGPUBuffer staging;
   void *to;
   uint64_t size;
+  int started; /* whether mapping it is */
   struct download *next;
 } download;
 
@@ -37,6 +38,7 @@ typedef struct webgpu_session {
   WGPUQueue queue;
   WGPUComputePipeline *pipelines; /* of each kernel */
   WGPUBindGroup *bindings;        /* of each step */
+  WGPUCommandEncoder encoder; /* what is recorded and not yet submitted; NULL if nothing is */
   download *downloads;
   uint32_t awaited;     /* callbacks that are to come */
   WGPUErrorType failed; /* the first error that they tell of, and its message */
@@ -142,7 +144,8 @@ static tflgpu_status failure(webgpu_session *session, const char *what, tflgpu_e
       "%s failed: %s", what, *session->message ? session->message : "the device is lost");
 }
 
-static tflgpu_status check(webgpu_session *session, const char *what, tflgpu_error *error) {
+/* Ends `watch` without waiting: `finish` tells of the errors. */
+static void unwatch(webgpu_session *session) {
   WGPUPopErrorScopeCallbackInfo told;
   int i;
   memset(&told, 0, sizeof told);
@@ -151,8 +154,49 @@ static tflgpu_status check(webgpu_session *session, const char *what, tflgpu_err
   told.userdata1 = session;
   session->awaited += FILTERS;
   for (i = 0; i < FILTERS; i++) wgpuDevicePopErrorScope(session->device, told);
+}
+
+static tflgpu_status check(webgpu_session *session, const char *what, tflgpu_error *error) {
+  unwatch(session);
   settle(session);
   return failure(session, what, error);
+}
+
+/* WebGPU copies and binds whole words. */
+static uint64_t whole_words(uint64_t size) { return (size + 3) / 4 * 4; }
+
+/* -- recording ------------------------------------------------------------------------------ */
+
+/* Drivers may wait between submissions, so what a call does is one of them. */
+static WGPUCommandEncoder recording(webgpu_session *session) {
+  if (!session->encoder) {
+    watch(session);
+    session->encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
+  }
+  return session->encoder;
+}
+
+/* Starts what has been recorded, and then mapping what is copied for the host. */
+static void submit(webgpu_session *session) {
+  WGPUCommandBuffer commands;
+  WGPUBufferMapCallbackInfo told;
+  download *copy;
+  if (!session->encoder) return;
+  commands = wgpuCommandEncoderFinish(session->encoder, NULL);
+  wgpuCommandEncoderRelease(session->encoder);
+  session->encoder = NULL;
+  wgpuQueueSubmit(session->queue, 1, &commands);
+  wgpuCommandBufferRelease(commands);
+  memset(&told, 0, sizeof told);
+  told.mode = WGPUCallbackMode_AllowProcessEvents;
+  told.callback = told_of_copy;
+  told.userdata1 = session;
+  for (copy = session->downloads; copy && !copy->started; copy = copy->next) {
+    copy->started = 1;
+    session->awaited++;
+    wgpuBufferMapAsync(copy->staging, WGPUMapMode_Read, 0, (size_t)whole_words(copy->size), told);
+  }
+  unwatch(session);
 }
 
 /* -- opening and closing -------------------------------------------------------------------- */
@@ -197,7 +241,7 @@ static tflgpu_status enter(tflgpu_session *shared, tflgpu_error *error) {
   return tflgpu_fail(error, TFLGPU_INVALID_ARGUMENT, "the session is not open");
 }
 
-static void leave(tflgpu_session *shared) { (void)shared; }
+static void leave(tflgpu_session *shared) { submit(webgpu(shared)); }
 
 static void describe(webgpu_session *session, const WGPUAdapterInfo *info) {
   tflgpu_device *device = &session->shared.device;
@@ -355,6 +399,7 @@ static tflgpu_status share_device(tflgpu_session *shared, tflgpu_session *with,
 
 static void close_device(tflgpu_session *shared) {
   webgpu_session *session = webgpu(shared);
+  if (session->instance) settle(session);
   if (session->queue) wgpuQueueRelease(session->queue);
   if (session->device) wgpuDeviceRelease(session->device);
   if (session->adapter) wgpuAdapterRelease(session->adapter);
@@ -461,9 +506,6 @@ static void discard(tflgpu_session *shared) {
 
 /* -- memory --------------------------------------------------------------------------------- */
 
-/* WebGPU copies and binds whole words. */
-static uint64_t whole_words(uint64_t size) { return (size + 3) / 4 * 4; }
-
 static WGPUBuffer new_buffer(webgpu_session *session, uint64_t size, WGPUBufferUsage usage,
                              const void *content) {
   WGPUBufferDescriptor description;
@@ -516,64 +558,40 @@ static tflgpu_status write_buffer(tflgpu_session *shared, void *buffer, const vo
   webgpu_session *session = webgpu(shared);
   const uint64_t most = size / 4 * 4;
   uint32_t rest = 0;
+  (void)error;
+  submit(session);
   watch(session);
   wgpuQueueWriteBuffer(session->queue, (WGPUBuffer)buffer, 0, from, (size_t)most);
   if (most < size) {
     memcpy(&rest, (const char *)from + most, (size_t)(size - most));
     wgpuQueueWriteBuffer(session->queue, (WGPUBuffer)buffer, most, &rest, sizeof rest);
   }
-  return check(session, "copying to a buffer", error);
-}
-
-/* Ends an encoder, and starts what it has recorded. */
-static void submit(webgpu_session *session, WGPUCommandEncoder encoder) {
-  WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, NULL);
-  wgpuCommandEncoderRelease(encoder);
-  wgpuQueueSubmit(session->queue, 1, &commands);
-  wgpuCommandBufferRelease(commands);
+  unwatch(session);
+  return TFLGPU_OK;
 }
 
 static tflgpu_status clear(tflgpu_session *shared, void *buffer, uint64_t size,
                            tflgpu_error *error) {
-  webgpu_session *session = webgpu(shared);
-  WGPUCommandEncoder encoder;
-  watch(session);
-  encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
-  wgpuCommandEncoderClearBuffer(encoder, (WGPUBuffer)buffer, 0, whole_words(size));
-  submit(session, encoder);
-  return check(session, "clearing a buffer", error);
+  (void)error;
+  wgpuCommandEncoderClearBuffer(recording(webgpu(shared)), (WGPUBuffer)buffer, 0,
+                                whole_words(size));
+  return TFLGPU_OK;
 }
 
 static tflgpu_status read_buffer(tflgpu_session *shared, void *buffer, void *to, uint64_t size,
                                  tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
-  download *copy = (download *)malloc(sizeof *copy);
-  WGPUCommandEncoder encoder;
-  WGPUBufferMapCallbackInfo told;
-  tflgpu_status status;
+  download *copy = (download *)calloc(1, sizeof *copy);
+  WGPUCommandEncoder encoder = recording(session);
   if (!copy) return tflgpu_out_of_memory(error);
-  watch(session);
   copy->staging =
       new_buffer(session, size, WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, NULL);
   copy->to = to;
   copy->size = size;
-  encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
   wgpuCommandEncoderCopyBufferToBuffer(encoder, (WGPUBuffer)buffer, 0, copy->staging, 0,
                                        whole_words(size));
-  submit(session, encoder);
-  if ((status = check(session, "copying an output", error))) {
-    free_buffer(copy->staging);
-    free(copy);
-    return status;
-  }
   copy->next = session->downloads;
   session->downloads = copy;
-  memset(&told, 0, sizeof told);
-  told.mode = WGPUCallbackMode_AllowProcessEvents;
-  told.callback = told_of_copy;
-  told.userdata1 = session;
-  session->awaited++;
-  wgpuBufferMapAsync(copy->staging, WGPUMapMode_Read, 0, (size_t)whole_words(size), told);
   return TFLGPU_OK;
 }
 
@@ -648,12 +666,9 @@ static tflgpu_status rebind(tflgpu_session *shared, tflgpu_region region, uint32
 
 static tflgpu_status launch(tflgpu_session *shared, tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
-  WGPUCommandEncoder encoder;
-  WGPUComputePassEncoder pass;
+  WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(recording(session), NULL);
   uint32_t i;
-  watch(session);
-  encoder = wgpuDeviceCreateCommandEncoder(session->device, NULL);
-  pass = wgpuCommandEncoderBeginComputePass(encoder, NULL);
+  (void)error;
   for (i = 0; i < shared->schedule->step_count; i++) {
     const tflgpu_step *step = &shared->schedule->steps[i];
     wgpuComputePassEncoderSetPipeline(pass, session->pipelines[step->kernel]);
@@ -664,14 +679,14 @@ static tflgpu_status launch(tflgpu_session *shared, tflgpu_error *error) {
   }
   wgpuComputePassEncoderEnd(pass);
   wgpuComputePassEncoderRelease(pass);
-  submit(session, encoder);
-  return check(session, "launching the kernels", error);
+  return TFLGPU_OK;
 }
 
 /* The queue, which tells when it is done. */
 static tflgpu_status mark(tflgpu_session *shared, void **done, tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
   (void)error;
+  submit(session);
   wgpuQueueAddRef(session->queue);
   *done = session->queue;
   return TFLGPU_OK;
@@ -681,6 +696,7 @@ static tflgpu_status finish(tflgpu_session *shared, tflgpu_error *error) {
   webgpu_session *session = webgpu(shared);
   WGPUQueueWorkDoneCallbackInfo told;
   tflgpu_status status;
+  submit(session);
   memset(&told, 0, sizeof told);
   told.mode = WGPUCallbackMode_AllowProcessEvents;
   told.callback = told_of_work;
