@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...runtime.plan.kernels import Kernel
+from ...runtime.plan.storage import WORD
 from ..ir import Op, Tensor
+from ..language import WGSL
 from ..language.comment import in_comment
 from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
@@ -17,6 +19,7 @@ from ..target import Target
 from .bodies import fill
 from .kernel_source import KernelSource
 from .render import RenderedLaunch, render
+from .wgsl.types import size
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ def generate(
         for launch in sized.launches if op.name != LITERT else ():
             layouts, joint = _places(sized, launch, allocation)
             rendered = render(op, launch, sized.implementation, target, layouts, joint)
+            rendered = _counted(rendered, allocation)
             number = numbers.setdefault(rendered.source, len(numbers))
             reads = sized.implementation.reads
             limits = {launch.reads[role]: sizes for role, sizes in launch.limits.items()}
@@ -111,6 +115,24 @@ def _places(
     read = {each for each in touched(sized, launch) if not each.constant}
     joint = allocation.joint(sorted(read.difference(written), key=lambda each: each.name))
     return {**layouts, **joint.layouts}, joint.numbers
+
+
+def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch:
+    """The launch with the number of elements of its arrays, for languages that check indices.
+
+    Checks against a constant take less time than those against the size of what is bound.
+    """
+    source = rendered.source
+    if source.language != WGSL:
+        return rendered
+    constants = sum(each.size for each in rendered.constants) * (WORD // (1 + rendered.halved))
+    parameters = []
+    for parameter, tensors in zip(source.parameters, rendered.tensors, strict=True):
+        length = 0 if tensors else constants
+        if tensors and not tensors[0].constant:
+            length = allocation.argument(tensors, parameter.writes).size
+        parameters.append(replace(parameter, count=length // size(parameter.element)))
+    return replace(rendered, source=replace(source, parameters=tuple(parameters)))
 
 
 def _comment(name: str, users: list[GeneratedLaunch]) -> str:

@@ -34,6 +34,8 @@ class Parameter:
     """Bytes of a texel of an image buffer; 0 for a buffer."""
     writable: bool
     """Whether it is bound as one that is written, as it is or as its buffer may be elsewhere."""
+    count: int = 0
+    """Number of its elements, for languages that check indices; 0 if that is not known."""
 
     @property
     def opencl(self) -> str:

@@ -43,6 +43,12 @@ def known(type: str) -> bool:
 
 
 @cache
+def size(type: str) -> int:
+    """Bytes of a value in memory."""
+    return max(lanes(type), 1) * (2 if scalar(type) == "float16_t" else 4)
+
+
+@cache
 def wgsl(type: str) -> str:
     """The name of a type of a value."""
     count, kind = lanes(type), scalar(type)

@@ -195,6 +195,22 @@ def test_buffers_that_are_written_elsewhere_are_bound_to_be_written() -> None:
                 assert found == "read_write" or not (argument.writes or argument.beside_writes)
 
 
+def test_arrays_have_as_many_elements_as_are_bound() -> None:
+    """Bindings may not be smaller, and what lies past the last element could not be reached."""
+    sizes = {"f32": 4, "i32": 4, "u32": 4, "atomic<u32>": 4, "vec4f": 16, "vec4u": 16, "vec2u": 8}
+    together = model({case.name: case.value for case in CASES[::61]})
+    compiled = build(together.content, Options(target="wgsl", device="webgpu", fallback="none"))
+    counted = 0
+    for dispatch in compiled.plan.dispatches:
+        source = compiled.sources[compiled.plan.kernels[dispatch.kernel].file]
+        arrays = re.findall(r"var<storage, \w+> \w+: array<(.+?)(?:, (\d+))?>;", source)
+        for argument, (element, count) in zip(dispatch.arguments, arrays, strict=True):
+            if count:
+                assert int(count) == argument.size // sizes[element]
+                counted += 1
+    assert counted > 50
+
+
 def test_views_of_a_tensor_are_read_through_one_binding() -> None:
     """Bindings that are written, or are bound as such, must not overlap."""
     first, second = parts("SPLIT", 2, ints(3), call("EXP", x(1, 4, 4, 8)), num_splits=2)
