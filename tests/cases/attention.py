@@ -64,6 +64,17 @@ def shared_heads(queries: int = 19, *masks: Value) -> Value:
     return joined(attention(q, k, v, *masks), 2, queries, 64)
 
 
+def batches_of_heads() -> Value:
+    """Two heads of keys and values that four heads share, as matrices of products of three axes."""
+    q = reshape(in_front(x(1, 19, 64), 1, 19, 4, 16), 4, 19, 16)
+    k, v = (
+        reshape(call("BROADCAST_TO", x(1, 2, 1, 23, 16), ints(1, 2, 2, 23, 16)), 4, 23, 16)
+        for _ in "kv"
+    )
+    result = attention(q, k, v, causal(19, 23))
+    return joined(reshape(result, 1, 4, 19, 16), 1, 19, 64)
+
+
 def with_factors(q: Value, k: Value, v: Value, *masks: Value) -> Value:
     """Scores of three heads, each multiplied by a factor of its own before masks are added."""
     factors = known(np.array([0.5, 0.25, 0.75], np.float32).reshape(1, 3, 1, 1))
@@ -118,6 +129,7 @@ def attentions() -> Iterator[Case]:
     yield Case("recognized", "attention of a query with shared heads", shared_heads(1))
     few = shared_heads(3, causal(3, 23), x(1, 4, 3, 1))
     yield Case("recognized", "attention of three queries with shared heads", few)
+    yield Case("recognized", "attention with heads as batches", batches_of_heads())
     factors = with_factors(*odd, causal(19, 37), x(2, 1, 1, 37))
     yield Case("recognized", "attention with factors", factors)
     yield Case("recognized", "attention with factors in the channels", factors_in_the_channels())

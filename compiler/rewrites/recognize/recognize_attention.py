@@ -166,7 +166,13 @@ def _attention(graph: Graph, scores: Scores, second: Op, target: Target) -> Atte
             found.append(attention)
     if not found:
         return reasons[0]
-    return max(found, key=lambda each: each.joined - each.q.heads.outer - each.k.heads.outer)
+    return max(found, key=_gain)
+
+
+def _gain(found: Attention) -> tuple[int, int]:
+    """What is better of two ways to see an attention: keys that heads share, then fewer moves."""
+    matrices = found.batch * found.k.heads.count
+    return -matrices, found.joined - found.q.heads.outer - found.k.heads.outer
 
 
 def _with_batch(

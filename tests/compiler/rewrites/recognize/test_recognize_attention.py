@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cases.attention import attention, attentions, in_front, shared_heads
+from cases.attention import attention, attentions, batches_of_heads, in_front, shared_heads
 from graphs import Value, call, x
 from rewriting import assert_becomes, assert_declines, operators
 
@@ -33,6 +33,11 @@ def test_every_spelling(situation: str) -> None:
 def test_heads_stay_in_the_channels_of_a_projection() -> None:
     found = operators(shared_heads(), recognize_attention)
     assert "TRANSPOSE" not in found and "BROADCAST_TO" not in found
+
+
+def test_heads_as_batches_of_the_products_are_shared() -> None:
+    found = operators(batches_of_heads(), recognize_attention)
+    assert found.count("TRANSPOSE") == 0 and "BROADCAST_TO" not in found
 
 
 def test_scales_before_and_after_the_product() -> None:
