@@ -42,6 +42,19 @@ def posenet(joined: bool) -> list[Output]:
     return [output(each) for each in (heat, offsets.reshape(1, 9, 17, 34), *moved)]
 
 
+def anchored() -> list[Output]:
+    """Boxes of MediaPipe for a picture of 128 x 128: in cell (y 2, x 5) of 16 x 16, in one that
+    overlaps it, and in cell (6, 1) of 8 x 8; the scores of all others are low."""
+    boxes, logits = np.zeros((1, 896, 16)), np.full((1, 896, 1), -9.0)
+    for number, score, box in (
+        (2 * (2 * 16 + 5), 3.0, (4.0, -4.0, 32.0, 24.0)),
+        (2 * (2 * 16 + 6), 2.0, (0.0, 0.0, 32.0, 24.0)),
+        (512 + 6 * (6 * 8 + 1) + 5, 1.0, (0.0, 0.0, 16.0, 16.0)),
+    ):
+        boxes[0, number, :4], logits[0, number] = box, score
+    return [output(boxes), output(logits)]
+
+
 def candidates(layout: str, scale: tuple[float, float] = (1.0, 1.0)) -> Output:
     """The boxes above, and others that show nothing, as a network of the layout writes them."""
     rows = np.zeros((20, 8 if layout == "yolov5" else 7))

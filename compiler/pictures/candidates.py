@@ -103,17 +103,22 @@ def _decoded(
     if order.size and np.abs(rows[order, :4]).max() > LARGEST_RELATIVE:
         height, width = size
         edges = edges / (width, height, width, height)
-    kept: list[int] = []
-    for number in map(int, order):
-        alike = [other for other in kept if kinds[other] == kinds[number]]
-        if all(_overlap(edges[number], edges[other]) <= MOST_OVERLAP for other in alike):
-            kept.append(number)
     found = []
-    for number in kept:
+    for number in distinct(order, edges, kinds, MOST_OVERLAP):
         kind, (left, top, right, bottom) = int(kinds[number]), edges[number].tolist()
         score = float(best[number])
         found.append(Box(label(names, kind), kind, score, top, left, bottom, right))
     return certain_of(found, least)
+
+
+def distinct(order: Array, edges: Array, kinds: Array, most: float) -> list[int]:
+    """Of boxes, in this order, those that overlap no earlier one of their kind by more."""
+    kept: list[int] = []
+    for number in map(int, order):
+        alike = [other for other in kept if kinds[other] == kinds[number]]
+        if all(_overlap(edges[number], edges[other]) <= most for other in alike):
+            kept.append(number)
+    return kept
 
 
 def _overlap(one: Array, other: Array) -> float:

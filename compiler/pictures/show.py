@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...runtime.errors import InputError
+from .anchors import anchored_of
 from .boxes import LEAST_SCORE, boxes_of
 from .candidates import candidates_of
 from .classes import scores_of
@@ -62,6 +63,8 @@ def _find(
     if kind == "boxes":
         score = LEAST_SCORE if least is None else least
         found = None if layout else boxes_of(outputs, names, score)
+        if found is None and not layout:
+            found = anchored_of(outputs, names, size, score)
         return found or candidates_of(outputs, names, layout, size, score)
     if kind == "mask":
         return mask_of(outputs, names)

@@ -15,7 +15,7 @@ from graphs import call, ints, model, parts, x
 from graphs.signatures import ROWS, WIDTH, cached
 from paths import DIGITS, DIGITS_MODEL
 from servers import http_server
-from shown_outputs import candidates, detections, output, posenet
+from shown_outputs import anchored, candidates, detections, output, posenet
 
 import tflgpu
 from tflgpu.compiler import OptionError, Options, pipeline
@@ -328,6 +328,7 @@ SHOW = """async ([outputs, names, size, kind]) => {
 RANDOM = np.random.default_rng(7)
 SHOWN: dict[str, tuple[list[Output], tuple[str, ...], str]] = {
     "boxes": (detections(2, 0, 3, 1), ("cat", "dog", "owl"), ""),
+    "anchors": (anchored(), ("face",), ""),
     "YOLO": ([candidates("yolov8", (129.0, 65.0))], (), ""),
     "YOLO, named": ([candidates("yolov5")], ("a", "b", "c"), ""),
     "YOLO, chosen": ([candidates("yolov8_rows")], (), "yolov8_rows"),
@@ -349,16 +350,17 @@ SHOWN: dict[str, tuple[list[Output], tuple[str, ...], str]] = {
 @pytest.mark.parametrize("case", SHOWN)
 def test_the_demo_finds_what_the_program_does(page: Any, case: str) -> None:
     outputs, names, kind = SHOWN[case]
+    size = (128, 128) if case == "anchors" else (65, 129)
     given = [
         {"name": each.name, "shape": each.shape, "values": each.values.ravel().tolist()}
         for each in outputs
     ]
-    found = page.evaluate(SHOW, [given, names, (65, 129), kind])
+    found = page.evaluate(SHOW, [given, names, size, kind])
     if kind == "classes":
         wanted = [vars(each) for each in best_classes(outputs[0], names)]
     else:
         layout = kind if kind.startswith("yolo") else ""
-        expected, shown = shown_in(outputs, names, "" if layout else kind, layout, (65, 129))
+        expected, shown = shown_in(outputs, names, "" if layout else kind, layout, size)
         wanted = [{k: v for k, v in each.items() if k != "name"} for each in shown.records()]
         assert found[0] == expected
     assert len(found[1]) == len(wanted) > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PIL import Image
-from shown_outputs import candidates, detections, output, posenet
+from shown_outputs import anchored, candidates, detections, output, posenet
 
 from tflgpu.compiler.frontend.metadata import Metadata, TensorMetadata
 from tflgpu.compiler.pictures.candidates import LAYOUTS
@@ -160,6 +160,19 @@ def test_boxes_without_postprocessing(layout: str, scale: tuple[float, float]) -
         ]
         edges = [shown.records()[0][key] for key in ("top", "left", "bottom", "right")]
         assert edges == pytest.approx([0.4, 0.3, 0.6, 0.7])
+
+
+def test_boxes_relative_to_anchors() -> None:
+    kind, shown = shown_in(anchored(), ("face",), size=(128, 128))
+    assert kind == "boxes"
+    first, second = shown.records()
+    assert (first["label"], first["score"]) == ("face", pytest.approx(1 / (1 + np.exp(-3))))
+    edges = [first[edge] * 128 for edge in ("top", "left", "bottom", "right")]
+    assert edges == pytest.approx([20 - 4 - 12, 44 + 4 - 16, 20 - 4 + 12, 44 + 4 + 16])
+    edges = [second[edge] * 128 for edge in ("top", "left", "bottom", "right")]
+    assert edges == pytest.approx([104 - 8, 24 - 8, 104 + 8, 24 + 8])
+    with pytest.raises(InputError, match="look like boxes and scores of anchors"):
+        shown_in(anchored(), (), size=(96, 96))
 
 
 def test_candidates_of_several_possible_layouts() -> None:

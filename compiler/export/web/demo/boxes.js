@@ -7,6 +7,9 @@ import {best, finite, label} from "./outputs.js";
 export const LAYOUTS = {
   yolov5: {last: false, first: 5}, yolov8: {last: true, first: 4}, yolov8_rows: {last: false, first: 4}};
 const LEAST_SCORE = 0.5, MOST_OVERLAP = 0.45;
+/** Of the layers with anchors of MediaPipe's detectors, and the numbers of a box and its points. */
+const STRIDES = [[8, 16, 16, 16], [16, 32, 32, 32], [8, 16, 32, 32, 32], [4]], NUMBERS = [12, 16, 18];
+const MOST_OVERLAP_OF_ANCHORS = 0.3;
 /** Coordinates relative to the picture are smaller than this; others are pixels. */
 const LARGEST_RELATIVE = 2;
 
@@ -45,16 +48,53 @@ export function candidates(outputs, names, [height, width], layouts) {
     }).filter(finite).sort((one, other) => other.score - one.score);
     const certain = rows.slice(0, Math.max(rows.filter(({score}) => score >= LEAST_SCORE).length, 1));
     const pixels = certain.some(({largest}) => largest > LARGEST_RELATIVE);
-    const kept = [];
-    for (const {largest, ...box} of certain) {
-      for (const [edge, by] of pixels ? [["top", height], ["bottom", height], ["left", width],
-        ["right", width]] : []) box[edge] /= by;
-      const alike = kept.filter((other) => other.index === box.index);
-      if (alike.every((other) => overlap(box, other) <= MOST_OVERLAP)) kept.push(box);
-    }
-    return boxesShown(kept, names);
+    const [high, wide] = pixels ? [height, width] : [1, 1];
+    const found = certain.map(({index, score, top, left, bottom, right}) => ({index, score,
+      top: top / high, left: left / wide, bottom: bottom / high, right: right / wide}));
+    return boxesShown(distinct(found, MOST_OVERLAP), names);
   }
   return null;
+}
+
+/** Those of MediaPipe's detectors: logits, and boxes in pixels relative to the middles of cells. */
+export function anchored(outputs, names, [height, width]) {
+  const found = outputs.filter(({shape}) => shape.length === 3 && shape[0] === 1);
+  const places = found.find(({shape}) => NUMBERS.includes(shape[2]));
+  const logits = found.find(({shape}) => shape[1] === places?.shape[1] && shape[2] === 1);
+  const anchors = STRIDES.map((strides) => middles(strides, height, width))
+    .find(({length}) => length === places?.shape[1]);
+  if (!logits || !anchors) return null;
+  const rows = anchors.map(([middleX, middleY], row) => {
+    const [x, y, w, h] = places.values.subarray(row * places.shape[2], row * places.shape[2] + 4);
+    const [left, top] = [(x - w / 2) / width + middleX, (y - h / 2) / height + middleY];
+    return {index: 0, score: 1 / (1 + Math.exp(-logits.values[row])),
+      top, left, bottom: top + h / height, right: left + w / width};
+  }).filter(finite).sort((one, other) => other.score - one.score);
+  const certain = rows.slice(0, Math.max(rows.filter(({score}) => score >= LEAST_SCORE).length, 1));
+  return boxesShown(distinct(certain, MOST_OVERLAP_OF_ANCHORS), names);
+}
+
+/** The anchors (x, y) of grids; those of the same stride follow one another in each cell. */
+function middles(strides, height, width) {
+  const each = strides.length === 1 ? 1 : 2;
+  return Array.from(new Set(strides)).flatMap((stride) => {
+    const rows = Math.ceil(height / stride), columns = Math.ceil(width / stride);
+    const count = each * strides.filter((other) => other === stride).length;
+    return Array.from({length: rows * columns * count}, (_, at) => {
+      const cell = Math.floor(at / count);
+      return [(cell % columns + 0.5) / columns, (Math.floor(cell / columns) + 0.5) / rows];
+    });
+  });
+}
+
+/** Of boxes, in this order, those that overlap no earlier one of their kind by more. */
+function distinct(boxes, most) {
+  const kept = [];
+  for (const box of boxes) {
+    const alike = kept.filter((other) => other.index === box.index);
+    if (alike.every((other) => overlap(box, other) <= most)) kept.push(box);
+  }
+  return kept;
 }
 
 /** How many candidates there are, of how many numbers, and where each number is. */

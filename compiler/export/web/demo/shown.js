@@ -1,6 +1,6 @@
 // What the outputs of a model show of a picture, found and drawn as by `tflgpu run`.
 
-import {LAYOUTS, boxes, candidates} from "./boxes.js";
+import {LAYOUTS, anchored, boxes, candidates} from "./boxes.js";
 import {hasPoints, hasPoses, keypoints, poses} from "./keypoints.js";
 import {classes, image, isClassMap, mask} from "./maps.js";
 import {isMap} from "./outputs.js";
@@ -16,7 +16,8 @@ export const KINDS = ["boxes", "mask", "keypoints", "image", "classes", ...Objec
 export function shownIn(outputs, names, size, kind = "") {
   const finders = {
     keypoints: () => poses(outputs, size) ?? keypoints(outputs),
-    boxes: () => boxes(outputs, names) ?? candidates(outputs, names, size, Object.keys(LAYOUTS)),
+    boxes: () => boxes(outputs, names) ?? anchored(outputs, names, size)
+      ?? candidates(outputs, names, size, Object.keys(LAYOUTS)),
     mask: () => mask(outputs, names),
     image: () => image(outputs),
     classes: () => classes(outputs, names),
