@@ -156,6 +156,8 @@ def load(source: str, info: TensorInfo, generator: np.random.Generator, scaling:
         return random_input(info, generator)
     if not os.path.isfile(source):
         raise InputError(f"input {info.name}: there is no file {source}")
+    if Path(source).suffix == ".npz":
+        raise InputError(f"input {info.name}: {source} has several arrays; save one as a .npy file")
     return picture_array(source, info, scaling) if is_picture(source) else array_file(source, info)
 
 
