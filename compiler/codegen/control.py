@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jinja2.runtime import Macro
+
 from ..language import TRUE, Element, Expression, Name, Number, Operand, every, expression
 from ..target import Target
 
@@ -105,8 +107,20 @@ def vocabulary(target: Target) -> Mapping[str, Any]:
         loop = each(name, count, caller=caller, scope=scope)
         return f"{hint}\n{loop}" if count > 1 else loop
 
+    def filled(kind: str, variables: Variables, *, caller: Macro) -> str:
+        """The variables, of a type, each with the value that the body has for its index."""
+        if variables.count == 1:
+            return f"{kind} {variables} = {caller(Number(0))};\n"
+
+        def assign(index: Expression) -> str:
+            return f"{variables(index)} = {caller(index)};"
+
+        (name,) = caller.arguments
+        return f"{kind} {variables};\n{unrolled(name, variables.count, caller=assign)}"
+
     return {
         "all_of": every,
+        "filled": filled,
         "either": lambda one, other: one | other,
         "array": Variables,
         "each": kept,
