@@ -62,6 +62,7 @@ from .recognize.multiply_from_left import multiply_from_left
 from .recognize.recognize_activation import recognize_activation
 from .recognize.recognize_attention import recognize_attention
 from .recognize.recognize_normalization import recognize_normalization
+from .recognize.recognize_rotation import recognize_rotation
 from .recognize.recognize_softmax import recognize_softmax
 from .rewrite import Pass
 
@@ -149,8 +150,8 @@ FUSE: tuple[Pass, ...] = (
 STAGES: Mapping[str, tuple[Pass, ...]] = {
     "canonicalize": CANONICALIZE,
     "decompose": DECOMPOSE,
-    # Attention is recognized before the transposes of its heads are moved apart.
-    "layout": (recognize_attention, *LAYOUT),
+    # Attention and rotations are recognized before the transposes of heads are moved apart.
+    "layout": (recognize_rotation, recognize_attention, *LAYOUT),
     "recognize": RECOGNIZE,
     "fold": FOLD,
     "fuse": (*FUSE, store_integers),

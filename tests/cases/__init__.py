@@ -28,6 +28,7 @@ from . import (
     quantized_layers,
     reductions,
     repetitions,
+    rotations,
     rows,
     segments,
     shapes,
@@ -45,7 +46,8 @@ FILES = (
     *(convolutions, computed_weights, transposed_convolutions, matrices, pools, unary, binary),
     *(integers, moves, rows, repetitions, shapes, indices, reductions, conversions, blocks),
     *(dilations, segments, stablehlo, stablehlo_windows, sorts),
-    *(composites, named_composites, fusions, norms, spellings, attention, layers, special_values),
+    *(composites, named_composites, fusions, norms, spellings, attention, rotations),
+    *(layers, special_values),
     *(quantized_layers, quantized),
 )
 

@@ -1,0 +1,99 @@
+"""tflgpu.rotate: rotary embeddings, which turn pairs of channels by angles of their row.
+
+    x [..., rows, heads * depth]    cos and sin [rows or 1, depth or depth / 2]    y as x
+
+Channels c and c + depth / 2 of a head are a pair (Su et al., arXiv 2104.09864, as in GPT-NeoX):
+y[c] = x[c] cos[c] - x[c + depth / 2] sin[c], and the other is x[c + depth / 2] cos + x[c] sin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir import Array, Op, Tensor
+from ..target import Target
+from .base import (
+    LINEAR,
+    Implementation,
+    Launch,
+    OpDef,
+    define,
+    linear_grid,
+    same_as_first,
+    sliced_grid,
+)
+from .elementwise import rank_fits
+
+NAME = "tflgpu.rotate"
+
+
+def _reference(op: Op, arrays: Sequence[Array]) -> Sequence[Array]:
+    x, *tables = arrays
+    depth = op.attrs["depth"]
+    heads = x.reshape(*x.shape[:-1], -1, depth)
+    first, second = np.split(heads, 2, axis=-1)
+    cos, sin = (np.resize(table.T, (depth, len(table))).T[:, None] for table in tables)
+    turned = heads * cos + np.concatenate([-second, first], -1) * sin
+    return [turned.reshape(x.shape).astype(np.float32)]
+
+
+def _variables(op: Op) -> dict[str, int]:
+    rows, columns = op.operand(1).shape
+    return {
+        "depth": op.attrs["depth"],
+        "rows": rows,
+        "positions": op.operand(0).shape[-2],
+        "columns": columns,
+        "channels": op.operand(0).shape[-1],
+    }
+
+
+def _reads(op: Op) -> dict[str, Tensor]:
+    return dict(zip(("x", "cosines", "sines"), op.reads, strict=True))
+
+
+def _build_linear(op: Op, target: Target) -> Sequence[Launch]:
+    width = 1 if op.attrs["depth"] // 2 % target.lanes else target.lanes
+    count = op.output.elements // width
+    return [
+        Launch(
+            "elementwise/rotate_linear.jinja",
+            linear_grid(count),
+            _reads(op),
+            {"y": op.output},
+            variables={**_variables(op), "count": count, "width": width},
+        )
+    ]
+
+
+def _build_sliced(op: Op, target: Target) -> Sequence[Launch]:
+    return [
+        Launch(
+            "elementwise/rotate.jinja",
+            sliced_grid(op.output.shape, target),
+            _reads(op),
+            {"y": op.output},
+            variables=_variables(op),
+        )
+    ]
+
+
+def _slices(op: Op, target: Target) -> str | None:
+    if op.attrs["depth"] // 2 % target.lanes:
+        return "halves of heads are not whole slices"
+    return rank_fits(op, target)
+
+
+define(
+    OpDef(
+        NAME,
+        same_as_first,
+        (
+            Implementation("rotate", _build_sliced, _slices),
+            Implementation("rotate_linear", _build_linear, reads=LINEAR, writes=LINEAR),
+        ),
+        _reference,
+    )
+)

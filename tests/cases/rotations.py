@@ -1,0 +1,71 @@
+"""Rotary embeddings as converters spell them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from graphs import Value, call, ints, known, number, reshape, transpose, x
+
+from .case import Case
+
+
+def halves_of(value: Value, *shape: int) -> list[Value]:
+    """The first and the second half of the channels of a tensor of this shape."""
+    *outer, depth = shape
+    size = (*outer, depth // 2)
+    return [
+        call("SLICE", value, ints(*(0 for _ in outer), start), ints(*size))
+        for start in (0, depth // 2)
+    ]
+
+
+def of_halves(value: Value, cos: Value, sin: Value, *shape: int) -> Value:
+    """Both halves are computed, then put together."""
+    first, second = halves_of(value, *shape)
+    real = call("SUB", call("MUL", first, cos), call("MUL", second, sin))
+    imaginary = call("ADD", call("MUL", second, cos), call("MUL", first, sin))
+    return call("CONCATENATION", real, imaginary, axis=-1)
+
+
+def of_wholes(value: Value, cos: Value, sin: Value, *shape: int) -> Value:
+    """The tensor is added to itself with its halves exchanged."""
+    first, second = halves_of(value, *shape)
+    minus = call("MUL", second, number(-1)) if shape[0] == 1 else call("NEG", second)
+    exchanged = call("CONCATENATION", minus, first, axis=len(shape) - 1)
+    return call("ADD", call("MUL", value, cos), call("MUL", exchanged, sin))
+
+
+def angles(*shape: int) -> tuple[Value, Value]:
+    """Computed cosines and sines."""
+    values = x(*shape)
+    return call("COS", values), call("SIN", values)
+
+
+def tables(rows: int, depth: int) -> tuple[Value, Value]:
+    """Constant cosines and sines, which are the same for both halves."""
+    half = np.random.default_rng(rows).uniform(-3, 3, (1, 1, rows, depth // 2))
+    both = np.concatenate([half, half], -1).astype(np.float32)
+    return known(np.cos(both)), known(np.sin(both))
+
+
+def in_front(depth: int) -> Value:
+    """Three heads brought before eleven rows, then turned."""
+    heads = transpose(reshape(call("TANH", x(1, 11, 3 * depth)), 1, 11, 3, depth), 0, 2, 1, 3)
+    return of_wholes(heads, *tables(11, depth), 1, 3, 11, depth)
+
+
+def rotations() -> Iterator[Case]:
+    one = of_halves(call("TANH", x(1, 4, 1, 32)), *angles(1, 1, 16), 1, 4, 1, 32)
+    yield Case("recognized", "rotation of a row", one)
+    rows = of_halves(call("TANH", x(2, 3, 5, 14)), *angles(1, 1, 5, 7), 2, 3, 5, 14)
+    yield Case("recognized", "rotation of odd halves", rows)
+    between = of_halves(call("TANH", x(2, 5, 3, 32)), *angles(5, 1, 16), 2, 5, 3, 32)
+    yield Case("recognized", "rotation of heads after the rows", between)
+    plain = of_wholes(call("TANH", x(2, 3, 7, 32)), *tables(7, 32), 2, 3, 7, 32)
+    yield Case("recognized", "rotation of wholes", plain)
+    yield Case("recognized", "rotation of heads brought before the rows", in_front(32))
+    yield Case("recognized", "rotation of odd heads brought before the rows", in_front(10))
+
+
+TABLES = (rotations,)
