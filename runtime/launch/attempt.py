@@ -26,6 +26,8 @@ class Attempt:
         """Those that it listed; None if it did not come that far."""
         self.failure = ""
         """Why the device failed; empty if it did not, or if no process can be started."""
+        self.instructions: list[str] = []
+        """Those of the processor that kernels on the device can use by name."""
         self._step = ""
         self._ended = False
         self._run([sys.executable or "", "-m", module, *map(str, arguments)], variables)
@@ -62,6 +64,8 @@ class Attempt:
             self._step = content
         elif kind == "devices":
             self.devices = list(content)
+        elif kind == "instruction":
+            self.instructions.append(str(content))
         elif kind == "result":
             self.failure, self._ended = str(content), True
 

@@ -27,6 +27,7 @@ def try_driver(trial: DriverTrial) -> None:
         device = DeviceTrial(name, version, index)
         tried = Attempt(trial.driver, 0, index) if index else first
         device.lanes[preferred] = tried.failure
+        device.instructions = tried.instructions
         for lanes in NARROWER:
             if lanes < preferred and not device.widest():
                 device.lanes[lanes] = Attempt(trial.driver, lanes, index).failure

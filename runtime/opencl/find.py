@@ -93,7 +93,7 @@ def open_in(context: CallersContext, name: str = "auto") -> OpenCLDevice:
             owner, queue = handle, 0
         present = [(describe(device), device) for device in devices]
         info, device = matching(name, present, "OpenCL", "the context has no device")[0]
-        return OpenCLDevice(info, device, owner, queue)
+        return OpenCLDevice(_as_tried(info) or info, device, owner, queue)
 
 
 def _words(function: str, subject: int, name: int) -> list[int]:
@@ -142,14 +142,21 @@ def _ranked() -> list[tuple[DeviceInfo, int]]:
     for handle in present():
         # A driver that cannot even describe its device is of no use.
         with suppress(OpenCLError):
-            info = describe(handle)
-            trial = known().device(str(info), info.driver)
-            if trial is None:
+            info = _as_tried(describe(handle))
+            if info:
                 found.append((info, handle))
-            elif trial.widest():
-                lanes = min(info.vector_width, trial.widest())
-                found.append((replace(info, vector_width=lanes), handle))
     return sorted(found, key=lambda pair: preference(pair[0]), reverse=True)
+
+
+def _as_tried(info: DeviceInfo) -> DeviceInfo | None:
+    """A device with what it was found to be able to do; None if it does not work."""
+    trial = known().device(str(info), info.driver)
+    if trial is None:
+        return info
+    if not trial.widest():
+        return None
+    lanes = min(info.vector_width, trial.widest())
+    return replace(info, vector_width=lanes, instructions=tuple(trial.instructions))
 
 
 def preference(info: DeviceInfo) -> tuple[Any, ...]:

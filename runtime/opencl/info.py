@@ -6,7 +6,6 @@ import sys
 
 from ..launch.device import DeviceInfo
 from .library import OpenCLError, query
-from .pocl import usable_instructions
 
 # As in OpenCL's headers, without the prefix CL_.
 _PLATFORM_VERSION, _PLATFORM_NAME = 0x0901, 0x0902
@@ -60,7 +59,6 @@ def describe(device: int) -> DeviceInfo:
         unified=bool(_number(device, _DEVICE_HOST_UNIFIED_MEMORY)),
         extensions=tuple(_text("clGetDeviceInfo", device, _DEVICE_EXTENSIONS).split()),
         image_texels=_image_texels(device),
-        instructions=usable_instructions(platform_name, type),
     )
 
 

@@ -1,15 +1,10 @@
-"""Peculiarities of PoCL, an OpenCL driver for CPUs: its versions, and instructions by name."""
+"""PoCL, an OpenCL driver for CPUs: the order of its versions."""
 
 from __future__ import annotations
 
 import re
 
-from ..processor import instructions
-
 _VERSION = re.compile(r"PoCL (\d+(?:\.\d+)*)(-rc(\d+))?")
-_PLATFORM = "Portable Computing Language"
-_NAMED = frozenset({"avx512_vnni"})
-"""Instructions that intrinsics name; the macro that says so is the name in capitals."""
 
 
 def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
@@ -25,12 +20,3 @@ def pocl_version(platform_version: str) -> tuple[tuple[int, ...], bool, int]:
         return ((), False, 0)
     numbers = tuple(int(number) for number in match[1].split("."))
     return (numbers, match[2] is None, int(match[3] or 0))
-
-
-def usable_instructions(platform: str, type: str) -> tuple[str, ...]:
-    """The instructions that kernels may use by name on a device of a platform.
-
-    PoCL's compiler assembles them even if it takes the processor for an older one.
-    """
-    mine = platform == _PLATFORM and type == "cpu"
-    return tuple(sorted(_NAMED & instructions())) if mine else ()

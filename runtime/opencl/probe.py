@@ -3,8 +3,8 @@
     python -m tflgpu.runtime.opencl.probe LANES INDEX
 
 lists the devices of the drivers that OCL_ICD_VENDORS names, then builds and runs a kernel with
-vectors of LANES floats on one of them; of as many as it prefers if LANES is 0. A line of JSON
-before each step and after the last says how far it came.
+vectors of LANES floats on one of them; of as many as it prefers if LANES is 0. If it can, kernels
+with instructions of the processor follow. Lines of JSON say how far it came.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ..launch.attempt import say
 from .find import present
 from .info import describe
+from .instructions import Example, examples
 from .library import OpenCLError, call, handles, make, query, sizes
 
 FEWEST_LANES = 4
@@ -54,7 +55,24 @@ def try_vectors(device: int, lanes: int) -> Iterator[str]:
     """
     text = _KERNEL.format(group=GROUP, lanes=lanes)
     values = [float(1 + place % 7) for place in range(GROUP * lanes)]
-    data = struct.pack(f"{len(values)}f", *values)
+    factor = sum(values[item * lanes] for item in range(GROUP))
+    expected = [
+        values[(GROUP - 1 - place // lanes) * lanes + place % lanes] + factor * values[place]
+        for place in range(len(values))
+    ]
+    data, wanted = (struct.pack(f"{len(values)}f", *each) for each in (values, expected))
+    yield from _try(device, text, GROUP, data, wanted)
+
+
+def try_instruction(device: int, example: Example) -> Iterator[str]:
+    """The same for the kernel with an instruction."""
+    data, wanted = (
+        struct.pack(f"{len(each)}i", *each) for each in (example.words, example.results)
+    )
+    yield from _try(device, example.source, 1, data, wanted)
+
+
+def _try(device: int, text: str, group: int, data: bytes, wanted: bytes) -> Iterator[str]:
     yield "opening"
     only = handles(device)
     context = make("clCreateContext", None, 1, only, None, None)
@@ -70,25 +88,29 @@ def try_vectors(device: int, lanes: int) -> Iterator[str]:
         raise ArithmeticError(f"its compiler rejects a kernel: {lines[0]}") from error
     yield "running a kernel"
     kernel = make("clCreateKernel", program, b"probe")
-    result = ctypes.create_string_buffer(len(data))
+    result = ctypes.create_string_buffer(len(wanted))
     buffers = [
-        make("clCreateBuffer", context, _READ_WRITE | _COPY, len(data), content)
+        make("clCreateBuffer", context, _READ_WRITE | _COPY, len(content), content)
         for content in (data, result)
     ]
     for place, buffer in enumerate(buffers):
         pointer = ctypes.byref(ctypes.c_void_p(buffer))
         call("clSetKernelArg", kernel, place, ctypes.sizeof(ctypes.c_void_p), pointer)
-    shape = sizes(GROUP)
+    shape = sizes(group)
     call("clEnqueueNDRangeKernel", queue, kernel, 1, None, shape, shape, 0, None, None)
-    call("clEnqueueReadBuffer", queue, buffers[1], 1, 0, len(data), result, 0, None, None)
-    got = struct.unpack(f"{len(values)}f", result.raw)
-    factor = sum(values[item * lanes] for item in range(GROUP))
-    expected = tuple(
-        values[(GROUP - 1 - place // lanes) * lanes + place % lanes] + factor * values[place]
-        for place in range(len(values))
-    )
-    if got != expected:
+    call("clEnqueueReadBuffer", queue, buffers[1], 1, 0, len(result), result, 0, None, None)
+    if result.raw != wanted:
         raise ArithmeticError("the kernel's results are wrong")
+
+
+def _failure(steps: Iterator[str]) -> str:
+    """Why one of these steps failed; empty if none did. Each is told before it is taken."""
+    try:
+        for step in steps:
+            say("step", step)
+    except (OpenCLError, ArithmeticError) as error:
+        return str(error)
+    return ""
 
 
 def main() -> None:
@@ -100,15 +122,16 @@ def main() -> None:
         "devices",
         [(str(info), info.driver, max(FEWEST_LANES, info.vector_width)) for _, info in found],
     )
-    reason = ""
     if index < len(found):
         handle, info = found[index]
-        try:
-            for step in try_vectors(handle, lanes or max(FEWEST_LANES, info.vector_width)):
-                say("step", step)
-        except (OpenCLError, ArithmeticError) as error:
-            reason = str(error)
-    say("result", reason)
+        lanes = lanes or max(FEWEST_LANES, info.vector_width)
+        say("result", _failure(try_vectors(handle, lanes)))
+        for name, example in examples(lanes).items():
+            # Should it end the process, the device is none the worse.
+            if info.type == "cpu" and not _failure(try_instruction(handle, example)):
+                say("instruction", name)
+    else:
+        say("result", "")
     # Some drivers crash when their libraries are unloaded, which does no harm.
     os._exit(0)
 

@@ -23,8 +23,8 @@ from ..errors import CacheWarning, PlanError
 from ..processor import instruction_set
 from .drivers import Driver, installed, register
 
-VERSION = 1
-"""Of the kernel that is tried and of the files; part of the digest."""
+VERSION = 2
+"""Of the kernels that are tried and of the files; part of the digest."""
 _FILE = "trials.txt"
 
 
@@ -40,6 +40,8 @@ class DeviceTrial:
     """Among the driver's devices."""
     lanes: dict[int, str] = field(default_factory=dict)
     """Why it cannot handle vectors of so many floats; empty if it can."""
+    instructions: list[str] = field(default_factory=list)
+    """Those of the processor that its kernels can use by name."""
 
     def is_(self, name: str, version: str) -> bool:
         """Whether it is the device with this text and this version of its driver."""
@@ -133,6 +135,8 @@ class Trials:
             elif kind == "device":
                 name, version, index = words
                 self.drivers[number].devices.append(DeviceTrial(name, version, int(index)))
+            elif kind == "instruction":
+                self.drivers[number].devices[-1].instructions.append(words[0])
             else:
                 self.drivers[number].devices[-1].lanes[int(kind)] = words[0]
         if number + 1 != len(self.drivers):
@@ -146,6 +150,8 @@ class Trials:
                 yield f"device\t{_word(device.name)}\t{_word(device.version)}\t{device.index}"
                 for lanes, reason in device.lanes.items():
                     yield f"{lanes}\t{_word(reason)}"
+                for instruction in device.instructions:
+                    yield f"instruction\t{_word(instruction)}"
 
     def _remember(self) -> None:
         # Imported here, where the time that takes does not matter.

@@ -21,7 +21,7 @@ from tflgpu.compiler.litert.reference import Reference
 from tflgpu.compiler.ops.byte_products import multiplies_bytes
 from tflgpu.compiler.options import TargetName
 from tflgpu.compiler.target import SOURCE_LANGUAGES, Target
-from tflgpu.runtime.opencl import info
+from tflgpu.runtime.opencl.trials import known
 
 VNNI = "cpu_avx512_vnni"
 WINDOWS: dict[str, dict[str, Any]] = {
@@ -31,6 +31,7 @@ WINDOWS: dict[str, dict[str, Any]] = {
     "dilation": window(dilation=(2, 4)),
 }
 LAYERS = len(WINDOWS) + 4
+LANES = 16
 
 
 def layers(dtype: str, zero: int) -> Model:
@@ -81,13 +82,27 @@ def test_bits_are_those_of_litert(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not by_name:
-        monkeypatch.setattr(info, "usable_instructions", lambda platform, kind: ())
-    made = layers(dtype, zero)
+        for trial in known().drivers:
+            for tried in trial.devices:
+                monkeypatch.setattr(tried, "instructions", [])
+    agrees(layers(dtype, zero), device, "auto", tmp_path)
+
+
+def test_bits_on_every_driver(opencl_device: str, tmp_path: Path) -> None:
+    """Each compiler has a way of its own to use the instruction."""
+    trials = [each for trial in known().drivers for each in trial.devices]
+    if any(each.name == opencl_device and each.widest() < LANES for each in trials):
+        pytest.skip("the driver cannot handle vectors of 16 floats")
+    agrees(layers("int8", 127), VNNI, opencl_device, tmp_path)
+
+
+def agrees(made: Model, profile: str, device: str, folder: Path) -> None:
     expected = Reference(made.content, kernels="XNNPACK").run(made.inputs)
-    compiled = built(made, device)
+    compiled = built(made, profile)
     kernels = [kernel.file for kernel in compiled.plan.kernels if "_bytes" in kernel.file]
     assert len(kernels) == LAYERS
-    with tflgpu.load(pipeline.write(compiled, tmp_path), store_binaries=False) as session:
+    variant = pipeline.write(compiled, folder)
+    with tflgpu.load(variant, device=device, store_binaries=False) as session:
         session.poison()
         for found, wanted in zip(session.run(made.inputs).values(), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)

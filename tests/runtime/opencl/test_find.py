@@ -10,7 +10,7 @@ import pytest
 from devices import fake
 
 from tflgpu.runtime import DeviceError, devices
-from tflgpu.runtime.opencl import find, pocl
+from tflgpu.runtime.opencl import find
 from tflgpu.runtime.opencl.find import select_device
 from tflgpu.runtime.opencl.pocl import pocl_version
 
@@ -51,14 +51,6 @@ def test_ranking() -> None:
     ]
     worst_first = best_first[::-1]
     assert sorted(worst_first, key=find.preference, reverse=True) == best_first
-
-
-def test_instructions_are_used_by_name_in_pocl_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pocl, "instructions", lambda: frozenset({"avx2", "avx512_vnni"}))
-    platform = "Portable Computing Language"
-    assert pocl.usable_instructions(platform, "cpu") == ("avx512_vnni",)
-    assert pocl.usable_instructions(platform, "gpu") == ()
-    assert pocl.usable_instructions("Intel(R) OpenCL", "cpu") == ()
 
 
 def test_pocl_version() -> None:

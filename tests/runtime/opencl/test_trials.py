@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from paths import DIGITS_MODEL
 
 import tflgpu
 from tflgpu import CacheWarning
+from tflgpu.runtime.launch import attempt as launch
 from tflgpu.runtime.opencl import attempt, trials
 from tflgpu.runtime.opencl.drivers import Driver
+from tflgpu.runtime.opencl.instructions import examples
 from tflgpu.runtime.opencl.trials import Trials
 
 FAULTS = {"ABORT": "abort();", "CRASH": "*(volatile int *)0 = 1;", "HANG": "for (;;) sleep(1);"}
@@ -131,6 +134,35 @@ def test_where_nothing_can_be_remembered(tmp_path: Path) -> None:
     with pytest.warns(CacheWarning, match="tried again at every start: .*cache"):
         tried.run()
     assert [file.name for file in tried.vendors().iterdir()] == ["00.icd"]
+
+
+def test_an_instruction_that_ends_the_process_does_no_harm() -> None:
+    class Said(launch.Attempt):
+        def __init__(self, *lines: tuple[str, object], then: str) -> None:
+            said = [f"print({json.dumps(json.dumps(line))}, flush=True)" for line in lines]
+            self._program = "; ".join(["import os", *said, then])
+            super().__init__("", (), {})
+
+        def _run(self, command: list[str], variables: Mapping[str, str]) -> None:
+            super()._run([sys.executable, "-c", self._program], variables)
+
+    worked = ("step", "running a kernel"), ("result", "")
+    tried = Said(*worked, ("step", "building a kernel"), then="os.abort()")
+    assert (tried.failure, tried.instructions) == ("", [])
+    tried = Said(*worked, ("step", "opening"), ("instruction", "avx512_vnni"), then="pass")
+    assert (tried.failure, tried.instructions) == ("", ["avx512_vnni"])
+    assert Said(worked[0], then="os.abort()").failure.startswith("it crashed (SIGABRT) while")
+
+
+def test_instructions_are_those_of_the_processor_that_kernels_can_use(tmp_path: Path) -> None:
+    tried = Trials([working()], tmp_path / "cache")
+    tried.run()
+    for device in (each for trial in tried.drivers for each in trial.devices):
+        assert set(device.instructions) <= set(examples(device.widest()))
+        if is_pocl(tried.drivers[0].driver):
+            assert set(device.instructions) == set(examples(device.widest()))
+    again = Trials([working()], tmp_path / "cache")
+    assert again.recall() and again.drivers == tried.drivers
 
 
 def test_vectors_too_wide_are_tried_once(tmp_path: Path) -> None:

@@ -1,0 +1,67 @@
+"""Instructions of a processor that kernels use by name, and kernels that show whether they can.
+
+A kernel uses an instruction where the macro is defined that has its name in capitals. A driver's
+compiler may not know the instruction, or may end the process over it, so that it is tried first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..processor import instructions
+
+
+@dataclass(frozen=True)
+class Example:
+    """A kernel `probe` of one work-item with one instruction, as the compiler writes it."""
+
+    lanes: int
+    """The vectors that the device must prefer."""
+    source: str
+    words: tuple[int, ...]
+    """The integers that the kernel reads."""
+    results: tuple[int, ...]
+    """Those that it writes."""
+
+
+_VNNI = """
+#ifndef __x86_64__
+typedef uchar uchar64 __attribute__((ext_vector_type(64)));
+int16 vpdpbusd(int16 sum, uchar64 bytes, uchar64 weights) __asm("llvm.x86.avx512.vpdpbusd.512");
+#endif
+
+__kernel void probe(__global const int16 *x, __global int16 *y) {
+#ifdef __x86_64__
+  int16 sum = x[0];
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x[1]), "v"(x[2]));
+  y[0] = sum;
+#else
+  y[0] = vpdpbusd(x[0], __builtin_astype(x[1], uchar64), __builtin_astype(x[2], uchar64));
+#endif
+}
+"""
+_BYTES, _WEIGHTS = (1, 2, 3, 255), (-1, 127, -128, -128)
+_SUM = sum(byte * weight for byte, weight in zip(_BYTES, _WEIGHTS, strict=True))
+
+
+def _words(four: tuple[int, ...]) -> tuple[int, ...]:
+    """A vector of 16 integers that each hold these bytes."""
+    packed = bytes(number & 255 for number in four)
+    return (int.from_bytes(packed, "little", signed=True),) * 16
+
+
+EXAMPLES: Mapping[str, Example] = {
+    "avx512_vnni": Example(
+        lanes=16,
+        source=_VNNI,
+        words=(*range(16), *_words(_BYTES), *_words(_WEIGHTS)),
+        results=tuple(lane + _SUM for lane in range(16)),
+    )
+}
+
+
+def examples(lanes: int) -> dict[str, Example]:
+    """Those of instructions that this processor has, for a device that prefers so many lanes."""
+    have = instructions()
+    return {name: each for name, each in EXAMPLES.items() if name in have and each.lanes == lanes}
