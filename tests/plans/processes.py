@@ -92,14 +92,19 @@ def replace_and_load(
 
 
 def cycles(folder: Path, device: str, count: int, growth: int) -> None:
-    """Create, run and close; memory must not grow by more than `growth` bytes a cycle."""
+    """Create, run and close; memory must not grow by more than `growth` bytes a cycle.
+
+    A leak grows on, unlike what a driver's threads take once, be it early or late.
+    """
     for _ in range(20):
         check(folder, device)
-    before = _resident()
-    for _ in range(count):
-        check(folder, device)
-    grown = _resident() - before
-    assert grown < (1 << 20) + growth * count, f"{grown} bytes in {count} cycles"
+    grown = []
+    while not grown or (grown[-1] > (1 << 20) + growth * count and len(grown) < 3):
+        before = _resident()
+        for _ in range(count):
+            check(folder, device)
+        grown.append(_resident() - before)
+    assert grown[-1] <= (1 << 20) + growth * count, f"{grown} bytes in {count} cycles each"
 
 
 def _resident() -> int:
