@@ -98,7 +98,7 @@ def cycles(folder: Path, device: str, count: int, growth: int) -> None:
     """
     for _ in range(20):
         check(folder, device)
-    grown = []
+    grown: list[int] = []
     while not grown or (grown[-1] > (1 << 20) + growth * count and len(grown) < 3):
         before = _resident()
         for _ in range(count):
