@@ -52,6 +52,11 @@ class Aliases:
             layout = inner
         return tensor, layout
 
+    def extent(self, tensor: Tensor) -> tuple[Tensor, int, int]:
+        """The root of a tensor's group, and where its bytes begin and end there."""
+        root, layout = self.locate(tensor)
+        return root, layout.start, layout.start + layout.span(self._sizes[tensor])
+
     def size(self, root: Tensor) -> int:
         """Bytes of a group, which are those of its largest member."""
         return self._group_sizes[root]

@@ -12,7 +12,7 @@ it does not raise the peak of live memory; the largest copies are tried first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -145,11 +145,12 @@ class _Placing:
         self.reasons: dict[Copy, str] = {}
         """Why the other copies remain."""
         self._aliases, self._target, self._gaps = aliases, target, gaps
-        self._users: dict[Tensor, list[tuple[SizedOp, Launch]]] = {}
-        for sized in order:
-            for launch in sized.launches:
+        self._users: dict[Tensor, list[tuple[SizedOp, Launch, Copy]]] = {}
+        for position, sized in enumerate(order):
+            for number, launch in enumerate(sized.launches):
                 for tensor in dict.fromkeys(touched(sized, launch)):
-                    self._users.setdefault(tensor, []).append((sized, launch))
+                    user = (sized, launch, (position, number))
+                    self._users.setdefault(tensor, []).append(user)
         self._spans = lifetimes(graph, order, aliases)
         last = max((span[1] for span in self._spans.values()), default=0)
         self._live = np.zeros(last + 1, np.int64)
@@ -168,7 +169,8 @@ class _Placing:
         peak = 0
         for copy, view in views.items():
             root = self._aliases.root(view.tensor)
-            reason = self._aliases.unsupported_reason(view) or self._place(view, root)
+            dropped = {*self.saved, *(each for each, *_ in done), copy}
+            reason = self._aliases.unsupported_reason(view) or self._place(view, root, dropped)
             if reason:
                 self.reasons[copy] = reason
                 continue
@@ -211,10 +213,10 @@ class _Placing:
         first, last = self._spans[root]
         return self._live[max(first, 0) : last + 1]
 
-    def _place(self, view: View, root: Tensor) -> str | None:
-        """Place a view, or return why a kernel that touches it cannot skip the gaps."""
+    def _place(self, view: View, root: Tensor, dropped: Collection[Copy]) -> str | None:
+        """Place a view, or return why a kernel that touches it, and is not dropped, cannot."""
         self._aliases.place(view)
-        reason = self._gap_in_the_way(root)
+        reason = self._gap_in_the_way(root) or self._overlap(root, dropped)
         if reason:
             self._aliases.take_out(root)
         return reason
@@ -228,7 +230,7 @@ class _Placing:
             return f"{root.name} must be contiguous to be readable after the run"
         for member in self._aliases.members(root):
             _, layout = self._aliases.locate(member)
-            for sized, launch in () if layout.contiguous else self._users.get(member, ()):
+            for sized, launch, _ in () if layout.contiguous else self._users.get(member, ()):
                 if sized.op.name == LITERT:
                     return f"LiteRT needs {member.name} to be contiguous"
                 try:
@@ -236,6 +238,29 @@ class _Placing:
                 except Unreachable as error:
                     return str(error)
         return None
+
+    def _overlap(self, root: Tensor, dropped: Collection[Copy]) -> str | None:
+        """Why a group must not lie where it does: a kernel would have one place in two arguments.
+
+        Arguments begin at aligned offsets, so that two parts of a base may have bytes in common.
+        """
+        if self._target.language.writes_beside:
+            return None
+        for member in self._aliases.members(root):
+            for sized, launch, number in self._users.get(member, ()):
+                written = {*launch.writes.values(), *sized.op.early_outputs}
+                for tensor in touched(sized, launch) if number not in dropped else ():
+                    if tensor.constant or tensor is member or not written & {member, tensor}:
+                        continue
+                    if self._meet(member, tensor):
+                        return f"{sized.op.name} would have {root.name} in two arguments"
+        return None
+
+    def _meet(self, one: Tensor, other: Tensor) -> bool:
+        """Whether the arguments of two tensors would have bytes in common."""
+        (root, start, end), (base, first, last) = map(self._aliases.extent, (one, other))
+        step = self._target.device.alignment
+        return root is base and start // step * step < last and first // step * step < end
 
 
 def _reach(
