@@ -12,7 +12,7 @@ it does not raise the peak of live memory; the largest copies are tried first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -169,15 +169,13 @@ class _Placing:
         peak = 0
         for copy, view in views.items():
             root = self._aliases.root(view.tensor)
-            dropped = {*self.saved, *(each for each, *_ in done), copy}
-            reason = self._aliases.unsupported_reason(view) or self._place(view, root, dropped)
+            reason = self._aliases.unsupported_reason(view) or self._place(copy, view, root)
             if reason:
                 self.reasons[copy] = reason
                 continue
             base = self._aliases.root(root)
             done.append((copy, root, base, self._spans[base]))
             peak = max(peak, self._join(root, base))
-        self.saved.update(copy for copy, *_ in done)
         if self._limit is None or peak <= self._limit:
             return True
         more = peak - self._limit
@@ -213,12 +211,14 @@ class _Placing:
         first, last = self._spans[root]
         return self._live[max(first, 0) : last + 1]
 
-    def _place(self, view: View, root: Tensor, dropped: Collection[Copy]) -> str | None:
-        """Place a view, or return why a kernel that touches it, and is not dropped, cannot."""
+    def _place(self, copy: Copy, view: View, root: Tensor) -> str | None:
+        """Place a view instead of a copy, or return why a kernel that touches it cannot."""
         self._aliases.place(view)
-        reason = self._gap_in_the_way(root) or self._overlap(root, dropped)
+        self.saved.add(copy)
+        reason = self._gap_in_the_way(root) or self._overlap(root)
         if reason:
             self._aliases.take_out(root)
+            self.saved.remove(copy)
         return reason
 
     def _gap_in_the_way(self, root: Tensor) -> str | None:
@@ -239,7 +239,7 @@ class _Placing:
                     return str(error)
         return None
 
-    def _overlap(self, root: Tensor, dropped: Collection[Copy]) -> str | None:
+    def _overlap(self, root: Tensor) -> str | None:
         """Why a group must not lie where it does: a kernel would have one place in two arguments.
 
         Arguments begin at aligned offsets, so that two parts of a base may have bytes in common.
@@ -249,7 +249,7 @@ class _Placing:
         for member in self._aliases.members(root):
             for sized, launch, number in self._users.get(member, ()):
                 written = {*launch.writes.values(), *sized.op.early_outputs}
-                for tensor in touched(sized, launch) if number not in dropped else ():
+                for tensor in touched(sized, launch) if number not in self.saved else ():
                     if tensor.constant or tensor is member or not written & {member, tensor}:
                         continue
                     if self._meet(member, tensor):
