@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from ...runtime.plan.kernels import Kernel
 from ...runtime.plan.storage import WORD
 from ..ir import Op, Tensor
-from ..language import WGSL
 from ..language.comment import in_comment
 from ..memory.allocation import Allocation
 from ..memory.lifetimes import touched
@@ -123,7 +122,7 @@ def _counted(rendered: RenderedLaunch, allocation: Allocation) -> RenderedLaunch
     Checks against a constant take less time than those against the size of what is bound.
     """
     source = rendered.source
-    if source.language != WGSL:
+    if not source.language.counts_elements:
         return rendered
     constants = sum(each.size for each in rendered.constants) * (WORD // (1 + rendered.halved))
     parameters = []

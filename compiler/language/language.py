@@ -64,6 +64,9 @@ class Language:
     writes_beside: bool = True
     """Whether a buffer may be bound as one that is only read while the kernel writes elsewhere in
     it."""
+    counts_elements: bool = False
+    """Whether buffers are arrays of a stated number of elements, so that indices are checked
+    against constants."""
 
     def element(self, kind: str, lanes: int) -> str:
         """The element type of an array: int, float, or one of the kinds below."""
@@ -213,6 +216,7 @@ WGSL = replace(
     half_arrays=True,
     half_extensions=("shader-f16",),
     writes_beside=False,
+    counts_elements=True,
 )
 """The text of kernels in terms of GLSL, from which WGSL is printed."""
 
