@@ -1,6 +1,6 @@
 """Generates the parts of the pages that come from the code.
 
-    python docs/generate.py            updates the pages, and the man page tflgpu.1
+    python docs/generate.py            updates the pages, the man page tflgpu.1 and plan.fbs
     python docs/generate.py --check    lists outdated pages, with exit code 1 if there are any
 
 A generated part lies between the comments `generated: NAME` and `end`.
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from man_page import man_page
+from plan_schema import plan_schema
 from public_api import api_markdown
 
 from tflgpu.compiler.cli.listing import operators_markdown
@@ -170,6 +171,7 @@ def current(text: str) -> str:
 def main() -> int:
     contents = {page: current(page.read_text(encoding="utf-8")) for page in HERE.glob("*.md")}
     contents[HERE / "tflgpu.1"] = man_page()
+    contents[HERE / "plan.fbs"] = plan_schema()
     stale = sorted(page for page, content in contents.items() if _read(page) != content)
     if "--check" in sys.argv[1:]:
         for page in stale:

@@ -2,120 +2,47 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import prod
+from typing import TypeVar
 
-from ...runtime.plan.kernels import Kernel
-from ...runtime.plan.records import Argument, Dispatch, Persistent, Plan, Region, TensorInfo
-from ...runtime.plan.running import Element, Limits, TensorBuffer
-from ...runtime.plan.storage import DEVICE_TYPES, byte_size, region_size, whole_words
+from ...runtime.plan.facts import buffers, ends, needs, placing, reaches
+from ...runtime.plan.records import Dispatch, Persistent, Plan, Region, TensorInfo
+from ...runtime.plan.running import Element, TensorBuffer
 from .schedules import schedules
+
+_Launched = TypeVar("_Launched", Dispatch, Persistent)
 
 
 def stated(plan: Plan) -> Plan:
     """A plan of dispatches, kernels and tensors with everything that follows from these."""
-    ends = _ends(plan)
+    accessed = ends(plan)
     sized = replace(
         plan,
-        input_buffers=_buffers(plan.inputs, Region.INPUT, ends),
-        output_buffers=_buffers(plan.outputs, Region.OUTPUT, ends),
+        input_buffers=buffers(plan.inputs, Region.INPUT, accessed),
+        output_buffers=buffers(plan.outputs, Region.OUTPUT, accessed),
         variables=tuple(
-            replace(variable, reach=max(variable.size, variable.reach, ends[Region.STATE, index]))
-            for index, variable in enumerate(plan.variables)
+            replace(variable, reach=reach)
+            for variable, reach in zip(plan.variables, reaches(plan, accessed), strict=True)
         ),
     )
     placed = replace(
         sized,
-        dispatches=tuple(replace(d, arguments=_arguments(sized, d)) for d in plan.dispatches),
-        persistent=tuple(replace(p, arguments=_arguments(sized, p)) for p in plan.persistent),
+        dispatches=tuple(_placed(sized, item) for item in plan.dispatches),
+        persistent=tuple(_placed(sized, item) for item in plan.persistent),
     )
     return replace(
-        placed, schedules=schedules(placed), needs=_needs(placed), obstacles=_obstacles(placed)
+        placed, schedules=schedules(placed), needs=needs(placed), obstacles=_obstacles(placed)
     )
 
 
-# -- buffers ----------------------------------------------------------------------------------
-
-
-def _ends(plan: Plan) -> dict[tuple[Region, int], int]:
-    """How many bytes of each region are accessed."""
-    ends: dict[tuple[Region, int], int] = defaultdict(int)
-    launched: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
-    spans = [argument for item in launched for argument in item.arguments]
-    spans += [tensor.place for tensor in plan.host_tensors if tensor.place is not None]
-    for span in spans:
-        key = (span.region, span.index)
-        ends[key] = max(ends[key], span.offset + span.size)
-    return ends
-
-
-def _buffers(
-    infos: Sequence[TensorInfo], region: Region, ends: dict[tuple[Region, int], int]
-) -> tuple[TensorBuffer, ...]:
-    buffers = []
-    for index, info in enumerate(infos):
-        size, end = byte_size(info), ends[region, index]
-        buffers.append(TensorBuffer(_element(info), size, max(whole_words(size), end), end > 0))
-    return tuple(buffers)
-
-
-def _element(info: TensorInfo) -> Element:
-    on_device = info.dtype in DEVICE_TYPES and not info.dynamic
-    return Element[DEVICE_TYPES[info.dtype].upper()] if on_device else Element.NONE
-
-
-# -- launches ---------------------------------------------------------------------------------
-
-
-def _arguments(plan: Plan, launched: Dispatch | Persistent) -> tuple[Argument, ...]:
-    """The arguments of a launch, each with how it lies in its buffer."""
-    written = [(item.region, item.index) for item in launched.arguments if item.writes]
-    return tuple(
-        replace(
-            item,
-            whole=item.size in (0, region_size(plan, item.region, item.index)),
-            beside_writes=written.count((item.region, item.index)) > item.writes,
-        )
-        for item in launched.arguments
+def _placed(plan: Plan, launched: _Launched) -> _Launched:
+    """A launch whose arguments say how they lie in their buffers."""
+    places = zip(launched.arguments, placing(plan, launched), strict=True)
+    arguments = (
+        replace(item, whole=whole, beside_writes=beside) for item, (whole, beside) in places
     )
-
-
-def _needs(plan: Plan) -> Limits:
-    launched: tuple[Dispatch | Persistent, ...] = (*plan.dispatches, *plan.persistent)
-    arguments = [argument for item in launched for argument in item.arguments]
-    counts = [_counts(plan.kernels[item.kernel], item.grid) for item in plan.dispatches]
-    groups = [kernel.group for kernel in plan.kernels]
-    reaches = [buffer.reach for buffer in (*plan.input_buffers, *plan.output_buffers)]
-    reaches += [variable.reach for variable in plan.variables]
-    return Limits(
-        # The greatest power of two that divides all offsets.
-        min((item.offset & -item.offset for item in arguments if item.offset), default=1 << 30),
-        max(map(prod, groups), default=0),
-        _largest(groups),
-        _largest(counts),
-        max((kernel.shared_memory for kernel in plan.kernels), default=0),
-        max((kernel.parameters for kernel in plan.kernels), default=0),
-        max((item.size for item in arguments), default=0),
-        max(plan.arena_size, plan.weights_size, *reaches),
-        max((item.size // item.texel for item in arguments if item.texel), default=0),
-        _extensions(plan.kernels),
-    )
-
-
-def _extensions(kernels: Sequence[Kernel]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for kernel in kernels for name in kernel.extensions))
-
-
-def _counts(kernel: Kernel, grid: tuple[int, int, int]) -> tuple[int, int, int]:
-    x, y, z = (items // size for items, size in zip(grid, kernel.group, strict=True))
-    return x, y, z
-
-
-def _largest(extents: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
-    x, y, z = (max((extent[axis] for extent in extents), default=0) for axis in range(3))
-    return x, y, z
+    return replace(launched, arguments=tuple(arguments))
 
 
 # -- what needs Python ------------------------------------------------------------------------

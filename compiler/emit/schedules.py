@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
+from ...runtime.plan.facts import submitted
 from ...runtime.plan.records import Argument, Plan, Region
 from ...runtime.plan.running import Schedule, Submission
 
@@ -17,21 +19,8 @@ OPTIONS = {"opencl": OPENCL_OPTIONS}
 
 def schedules(plan: Plan) -> tuple[Schedule, ...]:
     """A submission for each dispatch; and one with the plan's persistent kernels, if it has any."""
-    single = [Submission(index, -1, False) for index in range(len(plan.dispatches))]
-    found = [_schedule(plan, single, OPTIONS.get(plan.target, ""))]
-    if plan.persistent:
-        found.append(_schedule(plan, [*_merged(plan)], PERSISTENT_OPTIONS))
-    return tuple(found)
-
-
-def _merged(plan: Plan) -> Iterator[Submission]:
-    """The persistent kernels, and the dispatches that none of them computes."""
-    index = 0
-    for number, record in enumerate(plan.persistent):
-        yield from (Submission(left, -1, False) for left in range(index, record.first))
-        yield Submission(record.first, number, False)
-        index = record.end
-    yield from (Submission(left, -1, False) for left in range(index, len(plan.dispatches)))
+    options = (OPTIONS.get(plan.target, ""), PERSISTENT_OPTIONS)
+    return tuple(map(partial(_schedule, plan), submitted(plan), options))
 
 
 def _schedule(plan: Plan, submissions: Sequence[Submission], options: str) -> Schedule:

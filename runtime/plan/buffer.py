@@ -22,6 +22,12 @@ _VTABLE_HEADER = struct.Struct("<HH")
 """Bytes of the vtable and of the table. Then, for each field, its offset in the table or 0."""
 
 
+def check_count(count: int) -> None:
+    """ValueError if a vector may not have so many elements."""
+    if count > LARGEST_COUNT:
+        raise ValueError(f"a vector of {count} elements; the limit is {LARGEST_COUNT}")
+
+
 class Buffer:
     """A flatbuffer. Its methods raise ValueError or struct.error if it is malformed."""
 
@@ -53,8 +59,7 @@ class Buffer:
     def vector(self, slot: int, element_size: int) -> tuple[int, int]:
         """Position and number of the elements of the vector that the offset in a slot leads to."""
         start, count = self._sized(slot, element_size)
-        if count > LARGEST_COUNT:
-            raise ValueError(f"a vector of {count} elements")
+        check_count(count)
         return start, count
 
     def content(self, slot: int) -> bytes:

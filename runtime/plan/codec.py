@@ -4,13 +4,14 @@
     Annotated[int, "uint32"] and the like       the scalar type of that name
     bool, float, a subclass of IntEnum          bool, float64, an enum of uint8
     str, bytes                                  string, [uint8]
+    Annotated[bytes, 32] and the like           [uint8] of that size
     a dataclass of scalars only                 a struct
     any other dataclass                         a table
     tuple[X, ...]                               [X], a vector
     tuple[X, Y, Z]                              a struct of three scalars
     X | None                                    an optional field
 
-Fields stand in the order of the schema. A table omits fields that hold their default: the
+The schema has the fields in the same order. A table omits fields that hold their default: the
 dataclass's, or zero for a scalar without one. Any other field without a default is required.
 """
 
@@ -25,13 +26,15 @@ from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from .buffer import OFFSET, Buffer
+from .buffer import OFFSET, Buffer, check_count
 
 UInt8 = Annotated[int, "uint8"]
 Int32 = Annotated[int, "int32"]
 UInt32 = Annotated[int, "uint32"]
 Int64 = Annotated[int, "int64"]
 UInt64 = Annotated[int, "uint64"]
+Digest = Annotated[bytes, 32]
+"""Of SHA-256."""
 Extent = tuple[UInt32, UInt32, UInt32]
 """Along x, y and z."""
 
@@ -54,7 +57,7 @@ _SCALARS = {
 def encode(record: object, identifier: bytes) -> bytes:
     """A buffer with this record as its root table. Equal records give equal bytes.
 
-    TypeError or struct.error if a number does not fit its field.
+    TypeError, struct.error or ValueError if a value does not fit its field.
     """
     # Not at the top, because loading a plan does not need it.
     from flatbuffers import Builder
@@ -140,9 +143,12 @@ class _Struct(_Codec):
         self._conversions = [(n, item.convert) for n, item in enumerate(members) if item.convert]
 
     def read(self, buffer: Buffer, slot: int) -> Any:
-        values = list(self._struct.unpack_from(buffer.data, slot))
-        for number, convert in self._conversions:
-            values[number] = convert(values[number])
+        values = self._struct.unpack_from(buffer.data, slot)
+        if self._conversions:
+            converted = [*values]
+            for number, convert in self._conversions:
+                converted[number] = convert(values[number])
+            return self._make(*converted)
         return self._make(*values)
 
     def prepare(self, builder: _Builder, value: Any) -> Any:
@@ -157,11 +163,20 @@ class _Struct(_Codec):
 
 
 class _Bytes(_Codec):
+    def __init__(self, size: int | None = None) -> None:
+        """Of any size if it is None."""
+        self._count = size
+
+    def _sized(self, content: bytes) -> bytes:
+        if self._count not in (None, len(content)):
+            raise ValueError(f"a digest has {len(content)} bytes instead of {self._count}")
+        return content
+
     def read(self, buffer: Buffer, slot: int) -> Any:
-        return buffer.content(slot)
+        return self._sized(buffer.content(slot))
 
     def prepare(self, builder: _Builder, value: Any) -> Any:
-        return builder.CreateByteVector(value)
+        return builder.CreateByteVector(self._sized(value))
 
 
 class _Text(_Codec):
@@ -185,6 +200,7 @@ class _Vector(_Codec):
         return tuple(element.read(buffer, place) for place in range(start, end, element.size))
 
     def prepare(self, builder: _Builder, value: Any) -> Any:
+        check_count(len(value))
         prepared = [self._element.prepare(builder, item) for item in value]
         builder.StartVector(self._element.size, len(prepared), self._element.alignment)
         for item in reversed(prepared):
@@ -207,11 +223,14 @@ class _Table(_Codec):
         start, size, offsets = buffer.table(slot, len(self._fields))
         values = []
         for (name, codec, default), offset in zip(self._fields, offsets, strict=True):
-            if offset + codec.size > size and offset:
-                raise ValueError(f"{self._record.__name__}.{name} leaves its table")
-            if default is MISSING and not offset:
+            if offset:
+                if offset + codec.size > size:
+                    raise ValueError(f"{self._record.__name__}.{name} leaves its table")
+                values.append(codec.read(buffer, start + offset))
+            elif default is MISSING:
                 raise ValueError(f"{self._record.__name__}.{name} is missing")
-            values.append(codec.read(buffer, start + offset) if offset else default)
+            else:
+                values.append(default)
         return self._record(*values)
 
     def prepare(self, builder: _Builder, value: Any) -> Any:
@@ -235,7 +254,8 @@ def _make_codec(hint: Any) -> _Codec:
     if hint in _PLAIN:
         return _PLAIN[hint]
     if origin is Annotated:
-        return _Scalar(arguments[1])
+        detail = arguments[1]
+        return _Scalar(detail) if isinstance(detail, str) else _Bytes(detail)
     if origin in (Union, UnionType):
         (value,) = (argument for argument in arguments if argument is not NoneType)
         return _codec(value)

@@ -1,4 +1,4 @@
-r"""The file plan.tflgpu: a header with a digest, then the plan as a flatbuffer (plan.fbs).
+r"""The file plan.tflgpu: a header with a digest, then the plan as a flatbuffer.
 
 8 bytes   "tflgpu\r\n"
 4 bytes   format version, little-endian
@@ -22,8 +22,14 @@ IDENTIFIER = b"TGPL"
 
 
 def to_bytes(plan: Plan) -> bytes:
-    """The content of plan.tflgpu. The plan is not checked: call `validate` first."""
-    body = encode(plan, IDENTIFIER)
+    """The content of plan.tflgpu. The plan is not checked: call `validate` first.
+
+    PlanError if it has more of something than a file can hold.
+    """
+    try:
+        body = encode(plan, IDENTIFIER)
+    except ValueError as error:
+        raise PlanError(f"the plan cannot be written: {error}") from error
     return HEADER.pack(MAGIC, FORMAT_VERSION, hashlib.sha256(body).digest()) + body
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .codec import Extent, UInt32
+from .codec import Digest, Extent, UInt32
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Kernel:
     """The entry point."""
     file: str
     """Path in the plan's folder, such as kernels/003_conv_2d.cl."""
-    sha256: bytes
+    sha256: Digest
     """Digest of the file."""
     group: Extent
     """Work-group size."""
@@ -47,5 +47,5 @@ class Companion:
 
     file: str
     """Path in the plan's folder, such as kernels/003_conv.spv."""
-    sha256: bytes
+    sha256: Digest
     """Digest of the file."""

@@ -9,7 +9,6 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from math import prod
 
-from .buffer import LARGEST_COUNT
 from .records import Argument, PlacedTensor, Plan, Region
 from .storage import DEVICE_TYPES, WORD, region_size
 
@@ -46,11 +45,6 @@ SPECIALIZATION_FOLDER = re.compile(r"choices/[1-9][0-9]{0,6}\Z")
 def check_size(name: str, size: int) -> Iterator[str]:
     if not 0 <= size <= LARGEST_SIZE:
         yield f"{name} has {size} bytes; the limit is {LARGEST_SIZE}"
-
-
-def check_count(name: str, count: int) -> Iterator[str]:
-    if count > LARGEST_COUNT:
-        yield f"there are {count} {name}; the limit is {LARGEST_COUNT}"
 
 
 def check_unique(kind: str, names: Iterable[str]) -> Iterator[str]:

@@ -1,14 +1,15 @@
 """The plan: a compiled model's kernels, the order of its dispatches, and where its data lies.
 
-The compiler fills in these records and the runtime executes them. plan.fbs describes how they are
-serialized; `codec` relies on the types and the order of the fields. Sizes and offsets are in bytes,
-grids and groups in work-items.
+The compiler fills in these records and the runtime executes them. `codec` serializes them as their
+types and the order of their fields say; docs/plan.fbs is generated from them, for other programs.
+Fields are added at the end of a record; any other change raises the format version. Sizes and
+offsets are in bytes, grids and groups in work-items.
 """
 
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .codec import Extent, Int32, Int64, UInt8, UInt32, UInt64
+from .codec import Digest, Extent, Int32, Int64, UInt8, UInt32, UInt64
 from .kernels import Companion, Kernel
 from .running import NOTHING, Limits, Schedule, Submission, TensorBuffer
 
@@ -152,7 +153,7 @@ class HostPart:
 
     file: str
     """Path in the plan's folder, such as fallback/0.tflite."""
-    sha256: bytes
+    sha256: Digest
     """Digest of the file."""
     before: UInt32
     """The dispatch before which it runs; the number of dispatches if it runs after all of them."""
@@ -234,7 +235,7 @@ class Specialization:
 
     folder: str
     """Path in the plan's folder, such as choices/1, with the plan, its kernels and its parts."""
-    sha256: bytes
+    sha256: Digest
     """Digest of its plan's file."""
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
@@ -266,7 +267,7 @@ class Plan:
     outputs: tuple[TensorInfo, ...]
     arena_size: UInt64
     weights_size: UInt64
-    weights_sha256: bytes
+    weights_sha256: Digest
     """Digest of weights.bin."""
     kernels: tuple[Kernel, ...]
     dispatches: tuple[Dispatch, ...]

@@ -16,6 +16,9 @@ from dataclasses import replace
 from .kernels import Kernel
 from .records import Argument, Dispatch, Persistent, Plan
 
+_ARGUMENT = struct.Struct("<IIQ?I")
+"""Where in its region an argument starts is checked against the region's size."""
+
 
 def sealed(plan: Plan) -> Plan:
     """The plan with the seals of its dispatches and persistent kernels."""
@@ -51,8 +54,5 @@ def _seal(kernel: Kernel, numbers: Sequence[int], arguments: Iterable[Argument])
     own = (*kernel.group, kernel.parameters, kernel.shared_memory, *numbers)
     digest.update(struct.pack(f"<{len(own)}Q", *own))
     for item in arguments:
-        # Where in its region an argument starts is checked against the region's size.
-        digest.update(
-            struct.pack("<IIQ?I", item.region, item.index, item.size, item.writes, item.texel)
-        )
+        digest.update(_ARGUMENT.pack(item.region, item.index, item.size, item.writes, item.texel))
     return int.from_bytes(digest.digest(), "little")

@@ -78,12 +78,11 @@ def storage_of(tensor: PlacedTensor) -> str:
 
 def region_size(plan: Plan, region: Region, index: int) -> int:
     """Bytes of the buffer of a region; IndexError if there is no such buffer."""
-    if region is Region.INPUT:
-        return plan.input_buffers[index].reach
-    if region is Region.OUTPUT:
-        return plan.output_buffers[index].reach
+    if region is Region.ARENA or region is Region.WEIGHTS:
+        if index:
+            raise IndexError(index)
+        return plan.arena_size if region is Region.ARENA else plan.weights_size
     if region is Region.STATE:
         return plan.variables[index].reach
-    if index:
-        raise IndexError(index)
-    return plan.arena_size if region is Region.ARENA else plan.weights_size
+    buffers = plan.input_buffers if region is Region.INPUT else plan.output_buffers
+    return buffers[index].reach

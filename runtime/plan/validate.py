@@ -31,7 +31,6 @@ from .limits import (
     LARGEST_SLICE,
     SPECIALIZATION_FOLDER,
     check_argument,
-    check_count,
     check_shape,
     check_size,
     check_span,
@@ -48,9 +47,9 @@ from .records import (
 )
 from .seal import dispatch_seal, persistent_seal
 from .storage import NARROW_SIZES, WORD, element_size, item_size, sliced_shape
+from .validate_facts import check_facts, check_reaches, check_schedules
 from .validate_index_checks import check_index_checks
 from .validate_parts import check_host_tensors, check_parts
-from .validate_running import check_buffers, check_needs, check_schedules
 
 TARGETS = {
     "opencl": ".cl",
@@ -77,9 +76,9 @@ def validate(plan: Plan, source: str = "the plan") -> None:
 def _problems(plan: Plan) -> Iterator[str]:
     # Each check relies on the ones before it, so the first to find a problem is the last to run.
     for check in (
-        *(_header, _interface, check_buffers, _kernels, _dispatches),
+        *(_header, _interface, check_reaches, _kernels, _dispatches),
         *(_tensors, check_host_tensors, check_parts, _persistent, check_index_checks),
-        *(check_needs, check_schedules, _specializations),
+        *(check_facts, check_schedules, _specializations),
     ):
         found = False
         for problem in check(plan):
@@ -95,24 +94,11 @@ def _header(plan: Plan) -> Iterator[str]:
         yield f"target {plan.target!r} is not one of {known}; a newer tflgpu may know it"
     if not HEX_DIGEST.match(plan.fingerprint):
         yield f"fingerprint {plan.fingerprint!r} is not a SHA-256 digest"
-    if len(plan.weights_sha256) != 32:
-        yield f"the digest of the weights has {len(plan.weights_sha256)} bytes instead of 32"
     yield from check_size("the arena", plan.arena_size)
     yield from check_size("weights.bin", plan.weights_size)
     yield from check_size("memory.naive", plan.memory.naive)
     yield from check_size("memory.planned", plan.memory.planned)
     yield from check_size("memory.lower_bound", plan.memory.lower_bound)
-    yield from check_count("inputs", len(plan.inputs))
-    yield from check_count("outputs", len(plan.outputs))
-    yield from check_count("kernels", len(plan.kernels))
-    yield from check_count("dispatches", len(plan.dispatches))
-    yield from check_count("tensors", len(plan.tensors))
-    yield from check_count("variables", len(plan.variables))
-    yield from check_count("host tensors", len(plan.host_tensors))
-    yield from check_count("parts on LiteRT", len(plan.parts))
-    yield from check_count("persistent kernels", len(plan.persistent))
-    yield from check_count("checks of indices", len(plan.index_checks))
-    yield from check_count("obstacles", len(plan.obstacles))
 
 
 def _interface(plan: Plan) -> Iterator[str]:
@@ -139,13 +125,10 @@ def _infos(kind: str, infos: Sequence[TensorInfo]) -> Iterator[str]:
 
 
 def _specializations(plan: Plan) -> Iterator[str]:
-    yield from check_count("specializations", len(plan.specializations))
     yield from check_unique("specializations in", (item.folder for item in plan.specializations))
     for item in plan.specializations:
         if not SPECIALIZATION_FOLDER.match(item.folder):
             yield f"the specialization in {item.folder!r} is not in a folder choices/NUMBER"
-        if len(item.sha256) != 32:
-            yield f"{item.folder}: the digest has {len(item.sha256)} bytes instead of 32"
         yield from _infos(f"{item.folder}: input", item.inputs)
         yield from _infos(f"{item.folder}: output", item.outputs)
     choices: Sequence[Plan | Specialization] = (plan, *plan.specializations)
@@ -180,15 +163,11 @@ def _kernels(plan: Plan) -> Iterator[str]:
     for companion in plan.companions:
         if not KERNEL_FILE.match(companion.file):
             yield f"companion file {companion.file!r} is not of the form kernels/NAME"
-        if len(companion.sha256) != 32:
-            yield f"{companion.file}: the digest has {len(companion.sha256)} bytes instead of 32"
 
 
 def _kernel(kernel: Kernel) -> Iterator[str]:
     if not ENTRY_POINT.match(kernel.name):
         yield f"{kernel.file}: {kernel.name!r} cannot be the name of an entry point"
-    if len(kernel.sha256) != 32:
-        yield f"{kernel.file}: the digest has {len(kernel.sha256)} bytes instead of 32"
     if min(kernel.group) < 1 or prod(kernel.group) > LARGEST_GROUP:
         yield f"{kernel.file}: the work-group is {list(kernel.group)}"
 

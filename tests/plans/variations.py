@@ -34,7 +34,12 @@ def complete() -> Plan:
         plan,
         inputs=(TensorInfo("a", (LENGTH,), "int8", 0.125, -7), *plan.inputs[1:]),
         kernels=(
-            replace(plan.kernels[0], extensions=("cl_khr_fp16",), bodies=(Body(0, 9, 7),)),
+            replace(
+                plan.kernels[0],
+                parameters=4,
+                extensions=("cl_khr_fp16",),
+                bodies=(Body(0, 9, 7),),
+            ),
             *plan.kernels[1:],
         ),
         dispatches=(replace(first, arguments=(*first.arguments, image), why="many"), *others),

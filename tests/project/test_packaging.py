@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 FOLDERS = ("compiler", "litert", "runtime", "templates", "tests", "samples", "docs")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-SHIPPED = {".py", ".jinja", ".c", ".h", ".fbs", ".toml", ".md", ".txt", ".typed"} | {
+SHIPPED = {".py", ".jinja", ".c", ".h", ".toml", ".md", ".txt", ".typed"} | {
     ".css",
     ".html",
     ".js",

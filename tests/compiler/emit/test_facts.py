@@ -68,7 +68,7 @@ def test_needs() -> None:
     plan = complete()
     needs = plan.needs
     assert (needs.alignment, needs.group, needs.group_sizes) == (64, 1, (1, 1, 1))
-    assert (needs.group_counts, needs.arguments) == ((LENGTH, 1, 1), 3)
+    assert (needs.group_counts, needs.arguments) == ((LENGTH, 1, 1), 4)
     assert (needs.argument_size, needs.buffer_size) == (SIZE, OFFSET + SIZE)
     assert (needs.image_texels, needs.extensions) == (3, ("cl_khr_fp16",))
 

@@ -145,10 +145,14 @@ def test_nothing_is_read_out_of_bounds(changed: dict[str, int], message: str) ->
 
 def test_vectors_are_bounded() -> None:
     largest = Leaf(tuple(range(LARGEST_COUNT)))
-    assert decode(Leaf, encode(largest, b"LEAF"), b"LEAF") == largest
-    longer = encode(Leaf((*largest.numbers, 0)), b"LEAF")
+    written = encode(largest, b"LEAF")
+    assert decode(Leaf, written, b"LEAF") == largest
+    # The count, then the first two elements.
+    first, more = (struct.pack("<3I", LARGEST_COUNT + extra, 0, 1) for extra in (0, 1))
     with pytest.raises(ValueError, match=f"a vector of {LARGEST_COUNT + 1} elements"):
-        decode(Leaf, longer, b"LEAF")
+        decode(Leaf, written.replace(first, more) + bytes(64), b"LEAF")
+    with pytest.raises(ValueError, match=f"a vector of {LARGEST_COUNT + 1} elements"):
+        encode(Leaf((*largest.numbers, 0)), b"LEAF")
 
 
 @pytest.mark.parametrize("number", [1 << 31, -(1 << 31) - 1, 1.5])

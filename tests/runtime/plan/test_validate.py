@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from plans import SIZE, chain
+from plans import SIZE, chain, complete
 
 from tflgpu.compiler.emit.facts import stated
 from tflgpu.runtime.errors import PlanError
@@ -21,6 +21,7 @@ from tflgpu.runtime.plan.records import (
     Plan,
     Region,
 )
+from tflgpu.runtime.plan.running import Element
 from tflgpu.runtime.plan.seal import sealed
 from tflgpu.runtime.plan.storage import sliced_shape
 from tflgpu.runtime.plan.validate import validate
@@ -142,7 +143,6 @@ INVALID = {
         with_persistent({"arguments": (Argument(Region.ARENA, 0, 0, 1 << 20, True),)}),
         "persistent kernel 0: argument 0 covers bytes 0 to 1048576 of the arena",
     ),
-    "weights digest": (replace(chain().plan, weights_sha256=b"1"), "has 1 bytes instead of 32"),
     "type": (with_input(dtype="float31"), "input a has dtype 'float31'"),
     "shape": (with_input(shape=(1 << 20, 1 << 20)), "takes more than 1099511627776 bytes"),
     "rank": (with_input(shape=(1,) * 33), r"input a has shape \[1, 1"),
@@ -159,10 +159,6 @@ INVALID = {
     "group 0": (with_kernel(group=(0, 1, 1)), r"the work-group is \[0, 1, 1\]"),
     "group size": (with_kernel(group=(LARGEST_GROUP, 2, 1)), "work-group is"),
     "entry": (with_kernel(name="a b"), "'a b' cannot be the name of an entry point"),
-    "kernel digest": (
-        with_kernel(sha256=b""),
-        "kernels/000_add.cl: the digest has 0 bytes instead of 32",
-    ),
     "up": (with_kernel(file="kernels/../../x.cl"), "is not of the form kernels/NAME.cl"),
     "absolute": (with_kernel(file="/kernels/x.cl"), "is not of the form"),
     "hidden": (with_kernel(file="kernels/.x.cl"), "is not of the form"),
@@ -218,10 +214,60 @@ def test_limits_checked_when_read() -> None:
 
 
 def test_problems_are_collected() -> None:
-    plan = replace(chain().plan, target="cuda", fingerprint="", weights_sha256=b"")
+    plan = replace(chain().plan, target="cuda", fingerprint="", arena_size=1 << 50)
     with pytest.raises(PlanError) as caught:
         validate(plan)
     assert len(str(caught.value).splitlines()) == 4
+
+
+def test_digests_have_32_bytes() -> None:
+    with pytest.raises(PlanError, match="a digest has 1 bytes instead of 32"):
+        to_bytes(replace(chain().plan, weights_sha256=b"1"))
+
+
+PLAN, MERGED = chain().plan, complete()
+
+
+DECLARED = {
+    "needs": (
+        replace(PLAN, needs=replace(PLAN.needs, alignment=1)),
+        "needs.alignment must be 512, not 1",
+    ),
+    "argument": (with_argument(whole=True), "how arguments of kernels/000_add.cl lie must be"),
+    "buffers": (
+        replace(PLAN, input_buffers=PLAN.input_buffers[1:]),
+        "there are 1 input buffers for 2 inputs",
+    ),
+    "element": (
+        replace(PLAN, output_buffers=(replace(PLAN.output_buffers[0], element=Element.INT8),)),
+        "output_buffers must be .*FLOAT32",
+    ),
+    "reach": (
+        replace(PLAN, output_buffers=(replace(PLAN.output_buffers[0], reach=1 << 41),)),
+        "the buffer of output 0 has 2199023255552 bytes",
+    ),
+    "variable": (
+        replace(MERGED, variables=(replace(MERGED.variables[0], reach=8), MERGED.variables[1])),
+        "the reach of variable zeros must be 12, not 8",
+    ),
+    "schedules": (replace(PLAN, schedules=()), "there are 0 schedules for 0 persistent kernels"),
+    "submissions": (
+        replace(PLAN, schedules=(replace(PLAN.schedules[0], submissions=()),)),
+        r"what schedule 0 submits must be \[\(0, -1\), \(1, -1\), \(2, -1\)\], not \[\]",
+    ),
+    "kernels": (
+        replace(MERGED, schedules=(MERGED.schedules[0], MERGED.schedules[0])),
+        "the kernels of schedule 1 must be",
+    ),
+}
+"""What a plan states beside its dispatches, and does not follow from them."""
+
+
+@pytest.mark.parametrize("case", DECLARED)
+def test_what_follows_from_dispatches_is_compared(case: str) -> None:
+    plan, message = DECLARED[case]
+    with pytest.raises(PlanError, match=message):
+        validate(plan)
 
 
 def test_sliced_shape() -> None:
