@@ -93,7 +93,7 @@ def quantized_formulas_markdown() -> str:
         cells = (", ".join(row.operators), row.types, row.where, row.formula, row.source)
         lines.append(f"| {' | '.join(cells)} |")
     moves = f"These only move integers, of 8 bits or more: {', '.join(MOVES)}."
-    packed = "GATHER also takes rows of a constant table of int4, of an even number each."
+    packed = "GATHER and EMBEDDING_LOOKUP also take even rows of a constant table of int4."
     lines += ["", *wrap(f"{moves} {packed}", 100)]
     return "\n".join(lines) + "\n"
 

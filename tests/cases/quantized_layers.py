@@ -268,6 +268,12 @@ def packed_weights() -> Iterator[Case]:
     gathered = quantized("GATHER", packed, xi(5, draw="counts"), dtype="int4", scale=0.3, axis=0)
     yield row("packed weights", "GATHER", gathered)
     yield row("packed weights", "GATHER to floats", call("DEQUANTIZE", gathered))
+    found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), packed, dtype="int4", scale=0.3)
+    yield row("packed weights", "EMBEDDING_LOOKUP of int4 to int4", found)
+    for dtype, result in (("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"), ("int16",) * 2):
+        table = known(np.arange(-63, 63).reshape(9, 14).astype(dtype), affine(0.1))
+        found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), table, dtype=result)
+        yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} to {result}", found)
     for dtype in ("int4", "int8"):
         value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 10), dtype=dtype))
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)

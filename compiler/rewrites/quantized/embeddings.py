@@ -12,6 +12,7 @@ from ...ir import Array, Blocks, Tensor, constant
 from ...ops.lookup import NAME as LOOKUP
 from ...ops.lookup import in_halves
 from .lowering import INTEGERS, Lowering, lowers
+from .moves import check_packed_rows, gather_packed
 
 
 @lowers("EMBEDDING_LOOKUP")
@@ -19,7 +20,11 @@ def embedding_lookup(lowering: Lowering) -> None:
     """The stored integers whatever their scales; or floats, of int8 or int4 times the scale."""
     op = lowering.op
     ids, table, result = op.operand(0), op.operand(1), op.output
-    if result.dtype in INTEGERS:
+    if table.dtype == result.dtype == "int4" and table.constant:
+        gather_packed(lowering, table, ids)
+        return
+    if result.dtype != "float32":
+        _check_alike(lowering, table, result)
         rows = lowering.add(op.name, ids, lowering.centered(table), dtype="float32")
         lowering.finish_centered(lowering.reinterpreted(rows, table, result))
         return
@@ -29,11 +34,22 @@ def embedding_lookup(lowering: Lowering) -> None:
         raise lowering.declined("its table has a zero point other than 0, which LiteRT refuses")
     if table.data is None:
         raise lowering.declined("its table is computed while the model runs")
+    check_packed_rows(lowering, table)
     bits = 4 if table.dtype == "int4" else 8
     packed = in_halves(table.data) if bits == 4 else table.data
     numbers = constant(f"{table.name}/packed", packed)
     rows = lowering.add(LOOKUP, ids, numbers, dtype="float32", bits=bits, shape=table.shape)
     lowering.finish(_scaled(lowering, rows, ids, table))
+
+
+def _check_alike(lowering: Lowering, table: Tensor, result: Tensor) -> None:
+    """UnsupportedError for types of unlike sizes, whose bytes LiteRT copies nevertheless."""
+    bits = [np.iinfo(t.dtype).bits if t.dtype in INTEGERS else None for t in (table, result)]
+    if None in bits or bits[0] != bits[1]:
+        raise lowering.declined(
+            f"table {table.name} is {table.dtype}, whose bytes LiteRT copies to a result of "
+            f"{result.dtype}"
+        )
 
 
 def _scaled(lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor) -> Tensor:

@@ -135,8 +135,14 @@ FORMULAS = (
         "both",
     ),
     Formula(("ARG_MAX", "ARG_MIN"), EIGHT, "", STORED, LITERT),
-    Formula(("EMBEDDING_LOOKUP",), f"{EIGHT}, int16", "", STORED, LITERT),
-    Formula(("EMBEDDING_LOOKUP",), "float32", "a table of int4 or int8", "float32 product", LITERT),
+    Formula(("EMBEDDING_LOOKUP",), f"{EIGHT}, int16", "a table of as many bits", STORED, LITERT),
+    Formula(
+        ("EMBEDDING_LOOKUP",),
+        "float32",
+        "a table of int8, or of int4 in rows of an even number",
+        "float32 product",
+        LITERT,
+    ),
     Formula(
         ("SUM",),
         "int16",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ...ir import Tensor
 from ...ops.centered import FROM_CENTERED
 from .lowering import INTEGERS, Lowering, lowers
 
@@ -38,20 +39,40 @@ def move(lowering: Lowering) -> None:
 
 
 def _move_packed(lowering: Lowering) -> None:
-    """Rows of a table of int4, as int8; LiteRT copies the bytes that hold two integers each."""
+    """Rows of a table that GATHER names; other moves of int4 are unknown."""
     op = lowering.op
-    table, result = op.operand(0), op.output
     rows = op.name == "GATHER" and not (op.attrs.get("axis", 0) or op.attrs.get("batch_dims", 0))
-    if not rows or not table.constant:
+    if not rows or not op.operand(0).constant:
         raise lowering.declined("it moves int4, of which only weights and tables are known")
-    if prod(table.shape[1:]) % 2:
-        raise lowering.declined("its rows hold an odd number of int4, which LiteRT misplaces")
+    gather_packed(lowering, op.operand(0), op.operand(1))
+
+
+def gather_packed(lowering: Lowering, table: Tensor, indices: Tensor) -> None:
+    """Rows of a table of int4, as int8; LiteRT copies the bytes that hold two integers each."""
+    result = lowering.op.output
+    check_packed_rows(lowering, table)
     if lowering.zero(table) != lowering.zero(result):
         raise lowering.declined("its operand and its result have unlike zero points")
-    moved = lowering.add(op.name, lowering.centered(table), *op.inputs[1:], **op.attrs)
+    attrs = {"axis": 0, "batch_dims": 0}
+    moved = lowering.add("GATHER", lowering.centered(table), indices, **attrs)
     integers = lowering.add(FROM_CENTERED, moved, dtype="int8", zero_point=lowering.zero(result))
     integers.quantization = result.quantization
     lowering.finish(integers)
+
+
+def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
+    """UnsupportedError for a table of int4 whose rows do not begin with a byte.
+
+    The file packs its numbers without gaps, but LiteRT takes every row to begin with a byte, so
+    that each second one is read a number too early.
+    """
+    count = prod(table.shape[1:])
+    if table.dtype == "int4" and count % 2 and table.shape[0] > 1:
+        raise lowering.declined(
+            f"a row of table {table.name} has {count} numbers of int4, and LiteRT misplaces rows "
+            "of an odd number",
+            "pad its rows to an even number, or quantize the table to int8",
+        )
 
 
 @lowers("SELECT", "SELECT_V2")

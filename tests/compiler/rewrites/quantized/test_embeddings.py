@@ -16,12 +16,17 @@ from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
 
 ROWS = [[38, 105, 0], [89, -35, 2]]
+ROWS_OF_FOUR_BITS = [[-8, 7, 1], [0, -1, 2]]
 IDS = Tensor("ids", (5,), "int32")
+
+
+def packed(rows: list[list[int]]) -> Tensor:
+    return replace(quantized("table", rows, 0.1), dtype="int4")
 
 
 def of_floats(table: Tensor) -> Graph:
     graph = Graph()
-    graph.add(Op("EMBEDDING_LOOKUP", (IDS, table), (Tensor("y", (5, 3), "float32"),)))
+    graph.add(Op("EMBEDDING_LOOKUP", (IDS, table), (Tensor("y", (5, table.shape[1])),)))
     graph.inputs, graph.outputs = [IDS], list(graph.ops[0].outputs)
     lower_quantized(graph, Target(profile("cpu")))
     return graph
@@ -42,13 +47,12 @@ def test_floats_are_products_of_the_rows_alone() -> None:
 
 
 def test_numbers_of_four_bits_share_bytes() -> None:
-    table = replace(quantized("table", [[-8, 7, 1], [0, -1, 2]], 0.1), dtype="int4")
-    lookup, _ = of_floats(table).ops
+    lookup, _ = of_floats(packed([[-8, 7], [1, 0], [-1, 2]])).ops
     assert lookup.constant(1).tolist() == [0xF0, 0x89, 0xA7]
     found = OPS["tflgpu.lookup"].reference
     assert found is not None
     (rows,) = found(lookup, [np.array([1, 0]), lookup.constant(1)])
-    assert rows.tolist() == [[0, -1, 2], [-8, 7, 1]]
+    assert rows.tolist() == [[1, 0], [-8, 7]]
 
 
 @pytest.mark.parametrize(
@@ -57,8 +61,30 @@ def test_numbers_of_four_bits_share_bytes() -> None:
         (quantized("table", ROWS, 0.1, 0, "int16"), "its table is int16, whose bytes LiteRT takes"),
         (quantized("table", np.abs(ROWS), 0.1, 0, "uint8"), "its table is uint8, whose bytes"),
         (quantized("table", ROWS, 0.1, 3), "its table has a zero point other than 0"),
+        (packed(ROWS_OF_FOUR_BITS), "a row of table table has 3 numbers of int4, and LiteRT"),
     ],
 )
 def test_what_litert_reads_wrongly_is_refused(table: Tensor, reason: str) -> None:
     with pytest.raises(UnsupportedError, match=reason):
         of_floats(table)
+
+
+def test_a_single_row_of_an_odd_number_is_read_right() -> None:
+    lookup, _ = of_floats(packed(ROWS_OF_FOUR_BITS[:1])).ops
+    assert lookup.name == "tflgpu.lookup"
+
+
+@pytest.mark.parametrize(
+    ("table", "result"),
+    [
+        (quantized("table", ROWS, 0.1), "int16"),
+        (quantized("table", ROWS, 0.1, 0, "int16"), "int8"),
+        (packed(ROWS_OF_FOUR_BITS), "int8"),
+        (quantized("table", ROWS, 0.1), "int4"),
+        (quantized("table", ROWS, 0.1), "int32"),
+    ],
+)
+def test_bytes_are_not_copied_to_another_type(table: Tensor, result: str) -> None:
+    copied = f"table table is {table.dtype}, whose bytes LiteRT copies to a result of {result}"
+    with pytest.raises(UnsupportedError, match=f"operator 0 EMBEDDING_LOOKUP: {copied}$"):
+        lowered("EMBEDDING_LOOKUP", IDS, table, dtype=result)
