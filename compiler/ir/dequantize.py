@@ -35,15 +35,22 @@ def _from_blocks(tensor: Tensor, values: Array) -> Array:
     blocks = tensor.blocks
     assert blocks is not None
     cut = values.astype(np.float32).reshape(-1, blocks.size)
-    factors = [blocks.scales, *([blocks.zero_points] if blocks.zero_points else [])]
-    for factor in factors:
-        if factor.data is None or factor.elements != len(cut) or tensor.shape[-1] % blocks.size:
-            raise ModelError(
-                f"tensor {tensor.name} {list(tensor.shape)} in blocks of {blocks.size} does not "
-                f"match {factor.name} {list(factor.shape)}"
-            )
+    for factor in (blocks.scales, *([blocks.zero_points] if blocks.zero_points else [])):
+        check_blocks(tensor, factor)
     scale, zero = (None if f is None else f.data for f in (blocks.scales, blocks.zero_points))
     assert scale is not None
     if zero is not None:
         cut = cut - zero.astype(np.float32).reshape(-1, 1)
     return np.asarray(cut * scale.astype(np.float32).reshape(-1, 1)).reshape(values.shape)
+
+
+def check_blocks(tensor: Tensor, factors: Tensor) -> None:
+    """ModelError unless there is a constant factor for each block of a tensor."""
+    blocks = tensor.blocks
+    assert blocks is not None
+    whole = not tensor.shape[-1] % blocks.size
+    if factors.data is None or not whole or factors.elements * blocks.size != tensor.elements:
+        raise ModelError(
+            f"tensor {tensor.name} {list(tensor.shape)} in blocks of {blocks.size} does not "
+            f"match {factors.name} {list(factors.shape)}"
+        )

@@ -25,7 +25,7 @@ from graphs import (
 )
 from graphs.draws import WHOLE_RANGE
 
-from tflgpu.compiler.ir import Quantization, Shape
+from tflgpu.compiler.ir import Blocks, Quantization, Shape, constant
 
 from .case import Case
 from .convolutions import window
@@ -270,10 +270,10 @@ def packed_weights() -> Iterator[Case]:
     yield row("packed weights", "GATHER to floats", call("DEQUANTIZE", gathered))
     found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), packed, dtype="int4", scale=0.3)
     yield row("packed weights", "EMBEDDING_LOOKUP of int4 to int4", found)
-    for dtype, result in (("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"), ("int16",) * 2):
+    for dtype, kept in (("int8", "int8"), ("int8", "uint8"), ("uint8", "int8"), ("int16",) * 2):
         table = known(np.arange(-63, 63).reshape(9, 14).astype(dtype), affine(0.1))
-        found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), table, dtype=result)
-        yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} to {result}", found)
+        found = quantized("EMBEDDING_LOOKUP", xi(5, draw="counts"), table, dtype=kept)
+        yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} to {kept}", found)
     for dtype in ("int4", "int8"):
         value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), weights((9, 10), dtype=dtype))
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype}", value)
@@ -282,4 +282,24 @@ def packed_weights() -> Iterator[Case]:
         yield row("packed weights", f"EMBEDDING_LOOKUP of {dtype} with a single scale", value)
 
 
-TABLES = (layers, computed_weights, weights_alone, packed_weights)
+def blocks_of_weights() -> Iterator[Case]:
+    """Of 4 bits; XNNPACK takes blocks of a multiple of 32, LiteRT's own kernels others."""
+    for size, inputs in ((32, 96), (64, 64), (16, 48)):
+        for rows in (1, 5, 61):
+            value = call("FULLY_CONNECTED", x(rows, inputs), in_blocks((19, inputs), size), w(19))
+            situation = f"FULLY_CONNECTED of {rows} rows in blocks of {size}"
+            yield row("blocks of weights", situation, value)
+    value = call("EMBEDDING_LOOKUP", xi(5, draw="counts"), in_blocks((9, 64), 32))
+    yield row("blocks of weights", "EMBEDDING_LOOKUP", value)
+
+
+def in_blocks(shape: Shape, size: int) -> Constant:
+    """Constant weights of 4 bits, each block of which has a scale."""
+    random = np.random.default_rng(9)
+    scales = random.uniform(0.001, 0.004, (shape[0], shape[1] // size)).astype(np.float16)
+    values = random.integers(-8, 8, shape).astype(np.int8)
+    own = Blocks(size, constant("scales", scales), None)
+    return Constant(shape, values=values, dtype="int4", blocks=own)
+
+
+TABLES = (layers, computed_weights, weights_alone, packed_weights, blocks_of_weights)

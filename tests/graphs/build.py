@@ -84,7 +84,8 @@ class _Builder:
             if values is None:
                 values = drawn(name, value.shape, value.draw)
             dtype = value.dtype or values.dtype.name
-            return Tensor(name, value.shape, dtype, values, value.quantization)
+            quantized = value.quantization
+            return Tensor(name, value.shape, dtype, values, quantized, blocks=value.blocks)
         tensor = Tensor(name, value.shape, value.dtype, quantization=value.quantization)
         self.graph.inputs.append(tensor)
         self.graph.input_names.append(name)

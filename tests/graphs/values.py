@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tflgpu.compiler.ir import Array, Quantization, Shape
+from tflgpu.compiler.ir import Array, Blocks, Quantization, Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,7 @@ class Constant:
     quantization: Quantization | None = None
     dtype: str = ""
     """A type that numpy lacks; the values are of a wider one."""
+    blocks: Blocks | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Array, Blocks, Tensor, constant
+from ...ir import Array, Tensor, constant
 from ...ops.lookup import NAME as LOOKUP
 from ...ops.lookup import in_halves
+from .blocks import scales_of_blocks
 from .lowering import INTEGERS, Lowering, lowers
 from .moves import check_packed_rows, gather_packed
 
@@ -55,7 +56,7 @@ def _check_alike(lowering: Lowering, table: Tensor, result: Tensor) -> None:
 def _scaled(lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor) -> Tensor:
     """Integers of rows times their scales: of the table, of each row or column, or of blocks."""
     if table.blocks is not None:
-        return _scaled_blocks(lowering, rows, ids, table, table.blocks)
+        return _scaled_blocks(lowering, rows, ids, table)
     scales = lowering.scale(table)
     if scales.ndim and table.quantization and not table.quantization.axis:
         own = _of_rows(lowering, scales, ids)
@@ -68,19 +69,12 @@ def _scaled(lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor) -> Ten
     return lowering.add("MUL", rows, lowering.constant(scales))
 
 
-def _scaled_blocks(
-    lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor, blocks: Blocks
-) -> Tensor:
-    """Integers less the zero points of their blocks, if these have any, times the scales."""
-    shape, count = rows.shape, table.shape[-1] // blocks.size
-    values = lowering.reshape(rows, (*shape[:-1], count, blocks.size))
-    for name, factors in (("SUB", blocks.zero_points), ("MUL", blocks.scales)):
-        if factors is not None:
-            assert factors.data is not None
-            each = factors.data.astype(np.float32).reshape(*table.shape[:-1], count)
-            own = lowering.reshape(_of_rows(lowering, each, ids), (*shape[:-1], count, 1))
-            values = lowering.add(name, values, own)
-    return lowering.reshape(values, shape)
+def _scaled_blocks(lowering: Lowering, rows: Tensor, ids: Tensor, table: Tensor) -> Tensor:
+    """Integers times the scales of their blocks."""
+    scales = scales_of_blocks(lowering, table)
+    own = lowering.reshape(_of_rows(lowering, scales, ids), (*ids.shape, *scales.shape[1:], 1))
+    cut = lowering.reshape(rows, (*ids.shape, *scales.shape[1:], -1))
+    return lowering.reshape(lowering.add("MUL", cut, own), rows.shape)
 
 
 def _of_rows(lowering: Lowering, values: Array, ids: Tensor) -> Tensor:

@@ -7,14 +7,13 @@ point of its own; the sums are of integers, and become floats again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...ir import Array, Blocks, Op, Tensor
-from ...ir.dequantize import dequantized
+from ...ir import Op, Tensor
 from ...ops.row_scales import NAME as ROW_SCALES
+from .blocks import XNNPACK_BLOCK, check_own_kernel, rounded_to_bfloat16, scales_of_blocks
 from .lowering import EXACT, Lowering
 from .ratios import HYBRID_BLOCK
 
@@ -40,18 +39,17 @@ def hybrid(lowering: Lowering) -> None:
     if op.name == "DEPTHWISE_CONV_2D":
         finish(lowering, _depthwise(lowering, image, weights, bias))
         return
-    packed = weights.dtype == "int4" and weights.blocks is None
-    if packed and (op.name == "CONV_2D" or weights.shape[1] % 2):
+    if weights.blocks is not None:
+        sums, scale = _of_blocks(lowering, image, weights)
+        finish(lowering, _scaled(lowering, sums, scale, weights, bias))
+        return
+    if weights.dtype == "int4" and (op.name == "CONV_2D" or weights.shape[1] % 2):
         finish(lowering, _of_packed_weights(lowering, image, weights, bias))
         return
     axes = _axes(op, image, weights)
-    attrs = {**op.attrs, "fused_activation_function": "NONE"}
-    if weights.blocks is None:
-        matrix = lowering.centered(weights)
-        attrs["exact"] = True
-    else:
-        matrix = lowering.constant(_from_blocks(weights, weights.blocks))
-    if weights.blocks is None and axes == [len(image.shape) - 1] and _fit(matrix):
+    attrs = {**op.attrs, "fused_activation_function": "NONE", "exact": True}
+    matrix = lowering.centered(weights)
+    if axes == [len(image.shape) - 1] and _fit(matrix):
         sums, scale = _sums_of_rows(lowering, image, matrix, attrs)
     else:
         integers, scale = _by_rows(lowering, image, axes)
@@ -151,15 +149,25 @@ def _of_packed_weights(
     return lowering.add("tflgpu.scale_row_sums", sums, step, scales, added)
 
 
-def _from_blocks(weights: Tensor, blocks: Blocks) -> Array:
-    """Weights times the scales of their blocks, which XNNPACK rounds to bfloat16; float32."""
-    assert blocks.scales.data is not None
-    bits = blocks.scales.data.astype(np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
-    scales = replace(blocks.scales, dtype="float32", data=rounded.view(np.float32))
-    values = dequantized(replace(weights, blocks=replace(blocks, scales=scales)))
-    assert values is not None
-    return values
+def _of_blocks(lowering: Lowering, image: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Sums of products with weights that are multiplied by the scales of their blocks before.
+
+    Blocks of other sizes than XNNPACK takes are left to LiteRT's own kernel, which rounds no
+    scales, and quantizes rows as _of_packed_weights does.
+    """
+    op, blocks = lowering.op, weights.blocks
+    assert blocks is not None and weights.data is not None
+    scales = scales_of_blocks(lowering, weights)
+    if blocks.size % XNNPACK_BLOCK:
+        check_own_kernel(lowering, weights)
+        integers, step = rows_away(lowering, image, [len(image.shape) - 1])
+        scale = lowering.add("DIV", lowering.constant(1), step)
+    else:
+        scales = rounded_to_bfloat16(scales)
+        integers, scale = _by_rows(lowering, image, [len(image.shape) - 1])
+    matrix = lowering.constant(weights.data * np.repeat(scales, blocks.size, -1))
+    attrs = {**op.attrs, "fused_activation_function": "NONE"}
+    return lowering.add(op.name, integers, matrix, None, **attrs), scale
 
 
 def hybrid_transposed(lowering: Lowering) -> None:

@@ -96,9 +96,24 @@ LAYERS = (
         "float32 with weights of int4, int8",
         "",
         "each row or image to int8 (scale 255 / range, nearest even); exact sum, times the inverse "
-        "scale, then fma with the weights' scale and the bias (scales of blocks are rounded to "
-        "bfloat16 and multiply the weights before the sum, which is then of floats)",
+        "scale, then fma with the weights' scale and the bias",
         XNNPACK,
+    ),
+    Formula(
+        ("FULLY_CONNECTED",),
+        "float32 with weights of int4 in blocks",
+        "blocks of a multiple of 32",
+        "as above; the blocks' scales are rounded to bfloat16 and multiply the weights before the "
+        "sum, which is then of floats",
+        XNNPACK,
+    ),
+    Formula(
+        ("FULLY_CONNECTED",),
+        "float32 with weights of int4 in blocks",
+        "other blocks, an even number of inputs from 32 on, from 4 outputs on",
+        "each row to int8 (255 / range, halves away from zero); the blocks' scales, as they are, "
+        "multiply the weights before the sum",
+        LITERT,
     ),
     Formula(
         ("CONV_2D", "FULLY_CONNECTED"),

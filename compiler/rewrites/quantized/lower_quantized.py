@@ -22,6 +22,9 @@ from ..rewrite import Attempt, graph_rewrite, invalid_operator
 from . import LOWERINGS
 from .lowering import WEIGHTS, Lowering
 
+_OF_BLOCKS = ("EMBEDDING_LOOKUP", "FULLY_CONNECTED")
+"""The operators whose constants may have a scale for each block."""
+
 
 @graph_rewrite(required=True)
 def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
@@ -49,8 +52,8 @@ def lower_quantized(graph: Graph, target: Target) -> Iterator[Attempt]:
 
 
 def is_quantized(op: Op) -> bool:
-    """Whether an operator reads or writes quantized integers, or multiplies by blocks of them."""
-    if op.name == "FULLY_CONNECTED" and op.operand(1).blocks is not None:
+    """Whether an operator reads or writes quantized integers, or reads blocks of them."""
+    if op.name in _OF_BLOCKS and op.operand(1).blocks is not None:
         return True
     return op.name != LITERT and any(
         tensor.dtype in WEIGHTS and tensor.quantization is not None

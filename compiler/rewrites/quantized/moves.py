@@ -53,26 +53,26 @@ def gather_packed(lowering: Lowering, table: Tensor, indices: Tensor) -> None:
     check_packed_rows(lowering, table)
     if lowering.zero(table) != lowering.zero(result):
         raise lowering.declined("its operand and its result have unlike zero points")
-    attrs = {"axis": 0, "batch_dims": 0}
-    moved = lowering.add("GATHER", lowering.centered(table), indices, **attrs)
+    moved = lowering.add("GATHER", lowering.centered(table), indices, axis=0, batch_dims=0)
     integers = lowering.add(FROM_CENTERED, moved, dtype="int8", zero_point=lowering.zero(result))
     integers.quantization = result.quantization
     lowering.finish(integers)
 
 
 def check_packed_rows(lowering: Lowering, table: Tensor) -> None:
-    """UnsupportedError for a table of int4 whose rows do not begin with a byte.
+    """UnsupportedError for a table of int4 whose rows, or their blocks, do not begin with a byte.
 
-    The file packs its numbers without gaps, but LiteRT takes every row to begin with a byte, so
-    that each second one is read a number too early.
+    The file packs its numbers without gaps, but LiteRT takes each to begin with a byte, so that
+    every second one is read a number too early.
     """
-    count = prod(table.shape[1:])
-    if table.dtype == "int4" and count % 2 and table.shape[0] > 1:
-        raise lowering.declined(
-            f"a row of table {table.name} has {count} numbers of int4, and LiteRT misplaces rows "
-            "of an odd number",
-            "pad its rows to an even number, or quantize the table to int8",
-        )
+    row, size = prod(table.shape[1:]), table.elements
+    for what, count in (("row", row), ("block", table.blocks.size if table.blocks else row)):
+        if table.dtype == "int4" and count % 2 and count < size:
+            raise lowering.declined(
+                f"a {what} of table {table.name} has {count} numbers of int4, and LiteRT "
+                f"misplaces {what}s of an odd number",
+                f"make its {what}s an even number, or quantize the table to int8",
+            )
 
 
 @lowers("SELECT", "SELECT_V2")

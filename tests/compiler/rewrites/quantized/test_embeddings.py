@@ -10,7 +10,7 @@ from quantized_operators import lowered, quantized
 
 from tflgpu.compiler.devices import profile
 from tflgpu.compiler.errors import UnsupportedError
-from tflgpu.compiler.ir import Graph, Op, Tensor
+from tflgpu.compiler.ir import Blocks, Graph, Op, Tensor, constant
 from tflgpu.compiler.ops import OPS
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
@@ -22,6 +22,14 @@ IDS = Tensor("ids", (5,), "int32")
 
 def packed(rows: list[list[int]]) -> Tensor:
     return replace(quantized("table", rows, 0.1), dtype="int4")
+
+
+def in_blocks(size: int, dtype: str = "float16", zero: int | None = None) -> Tensor:
+    """Two rows of six numbers, whose blocks have scales from 1 on."""
+    scales = np.arange(1, 1 + 12 // size).reshape(2, -1)
+    zeros = None if zero is None else constant("zeros", np.full(scales.shape, zero, np.int8))
+    blocks = Blocks(size, constant("scales", scales.astype(dtype)), zeros)
+    return Tensor("table", (2, 6), "int4", np.arange(-6, 6, dtype="b").reshape(2, 6), blocks=blocks)
 
 
 def of_floats(table: Tensor) -> Graph:
@@ -55,6 +63,12 @@ def test_numbers_of_four_bits_share_bytes() -> None:
     assert rows.tolist() == [[1, 0], [-8, 7]]
 
 
+def test_blocks_are_multiplied_by_the_scales_of_the_rows_alone() -> None:
+    lookup, gather, _, _, product, _ = of_floats(in_blocks(2)).ops
+    assert (lookup.attrs["bits"], gather.name, product.name) == (4, "GATHER", "MUL")
+    assert gather.constant(0).tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
 @pytest.mark.parametrize(
     "table, reason",
     [
@@ -62,6 +76,9 @@ def test_numbers_of_four_bits_share_bytes() -> None:
         (quantized("table", np.abs(ROWS), 0.1, 0, "uint8"), "its table is uint8, whose bytes"),
         (quantized("table", ROWS, 0.1, 3), "its table has a zero point other than 0"),
         (packed(ROWS_OF_FOUR_BITS), "a row of table table has 3 numbers of int4, and LiteRT"),
+        (in_blocks(3), "a block of table table has 3 numbers of int4, and LiteRT misplaces"),
+        (in_blocks(2, "float32"), "the scales of the blocks of table are float32, whose bytes"),
+        (in_blocks(2, zero=1), "the blocks of table have zero points, which LiteRT disregards"),
     ],
 )
 def test_what_litert_reads_wrongly_is_refused(table: Tensor, reason: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 from quantized_operators import quantized
 
 from tflgpu.compiler.devices import profile
+from tflgpu.compiler.errors import UnsupportedError
 from tflgpu.compiler.ir import Array, Blocks, Graph, Op, Tensor, constant
 from tflgpu.compiler.rewrites.quantized.lower_quantized import lower_quantized
 from tflgpu.compiler.target import Target
@@ -37,6 +38,30 @@ def test_scales_of_blocks_are_rounded_to_bfloat16() -> None:
     found = multiplied(lowered("FULLY_CONNECTED", Tensor("x", (3, 64)), weights), "FULLY_CONNECTED")
     np.testing.assert_array_equal(found[:, :32], values[:, :32])
     np.testing.assert_array_equal(found[:, 32:], values[:, 32:] * np.float32(1.015625))
+
+
+def of_blocks(outputs: int, inputs: int, size: int) -> Tensor:
+    values = RANDOM.integers(-7, 8, (outputs, inputs)).astype(np.int8)
+    scales = np.full((outputs, inputs // size), 1.01171875, np.float16)
+    blocks = Blocks(size, constant("s", scales), None)
+    return Tensor("w", (outputs, inputs), "int4", values, blocks=blocks)
+
+
+def test_scales_of_small_blocks_are_not_rounded() -> None:
+    weights = of_blocks(5, 48, 16)
+    graph = lowered("FULLY_CONNECTED", Tensor("x", (3, 48)), weights)
+    assert weights.data is not None
+    expected = weights.data * np.float32(1.01171875)
+    np.testing.assert_array_equal(multiplied(graph, "FULLY_CONNECTED"), expected)
+    assert any(op.name == "tflgpu.quantize_rows_away" for op in graph.ops)
+
+
+@pytest.mark.parametrize("sizes", [(3, 48, 16), (5, 33, 11), (5, 16, 16)])
+def test_what_no_kernel_of_litert_computes_is_refused(sizes: tuple[int, int, int]) -> None:
+    outputs, inputs, size = sizes
+    reason = f"weights w are {outputs}x{inputs} in blocks of {size}, for which LiteRT computes"
+    with pytest.raises(UnsupportedError, match=f"operator 0 FULLY_CONNECTED: {reason} nothing"):
+        lowered("FULLY_CONNECTED", Tensor("x", (3, inputs)), of_blocks(*sizes))
 
 
 @pytest.mark.parametrize(("inputs", "bytes_alone"), [(1032, True), (1033, False)])
